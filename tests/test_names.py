@@ -24,7 +24,7 @@ FUNCTION_WORDS = frozenset(
     what which who whose where when how why each every either both all any some none another more most less least
     here now then once again still yet also too so as at by for from in into of off on onto out over to up upon with
     within without it he she his hers him her our ours we us you your yours my me
-    made done asked put got gone came kept parameters seen known called shown held written met brought sent
+    made done asked put got gone came kept taken seen known called shown held written met brought sent
     two three later earlier after above below beside beyond apart ahead along around away back
     much many few several enough only even just not no yes is are was were be been being has have had does did do
     thing things stuff something anything nothing everything somebody anybody nobody everybody

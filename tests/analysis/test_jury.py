@@ -222,7 +222,7 @@ def test_independent_noise_is_never_called_a_worth() -> None:
     assert found.independent.value == pytest.approx(3, abs=0.4)
     assert not found.errors.follows
     said = " ".join(juries.together(found))
-    assert "do not surely follow people" in said
+    assert "are not shown to follow people" in said
     assert "independent" not in said + juries.finding({"safety": found})
 
 
@@ -352,7 +352,7 @@ def test_what_is_no_panel_is_said(tmp_path: Path) -> None:
         of(three(), how=["medain"])
     with pytest.raises(UsageError, match="the panel has 3 members"):
         of(three(), quorum=4)
-    with pytest.raises(UsageError, match="no criterion 'x'; they are safety"):
+    with pytest.raises(UsageError, match="no criterion 'x'; the criteria are safety"):
         of(three(), criteria=["x"])
     with pytest.raises(DataError, match="no criterion is rated by two judges"):
         of(World().rated_by("H1", "person").rated_by("a").rated_by("b", criterion="other"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAMES = benchmarks.names()
 LIMIT = 10
-NOTHING = ("Nothing of it has been rated", "Nothing measured yet", "Nothing was asked yet")
+NOTHING = ("Nothing of it has been rated", "Nothing measured yet", "Nothing has been asked yet")
 
 
 class Ran(NamedTuple):

@@ -208,7 +208,16 @@ def test_the_terminal_shows_the_shares_of_each_model(
     given = ("rate", SAFETY, "--replies", logs, "--map", "reply=answer", "--judge", f"classifier/{trained}")
     code, out, err = invoke(monkeypatch, capsys, *given, "--out", tmp_path / "r")
     assert (code, err) == (0, "")
-    for said in (f"as classifier/{trained} has it", "all", "calm-1", "calm-2", "unsafe", SAFE, "(no label)", "0 calls"):
+    for said in (
+        f"labelled by classifier/{trained}",
+        "all",
+        "calm-1",
+        "calm-2",
+        "unsafe",
+        SAFE,
+        "(no label)",
+        "0 calls",
+    ):
         assert said in out
     code, again, err = invoke(monkeypatch, capsys, "score", tmp_path / "r")
     assert (code, err) == (0, "")

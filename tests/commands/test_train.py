@@ -189,7 +189,7 @@ def test_a_split_column_says_what_is_what(write: Write, tmp_path: Path) -> None:
     ]
     found = train(write(marked), out=tmp_path / "out", baseline=True)
     assert [(p.name, p.n) for p in found.parts] == [("train", 60), ("development", 15), ("test", 18)]
-    with pytest.raises(UsageError, match="the data says itself what is development and test"):
+    with pytest.raises(UsageError, match="the data itself says what is development and test"):
         train(write(marked), out=tmp_path / "no", baseline=True, folds=3)
     only = [row for row in marked if row["split"] == "test"]
     with pytest.raises(DataError, match=r"no row is marked train \(split: test\)"):

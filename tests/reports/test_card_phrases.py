@@ -149,7 +149,7 @@ def test_a_judge_whose_unsafe_end_is_unknown_does_not_say_that_replies_are_safe(
     few = at_the_end(Share(1.0, 0.29, 1.0, 3, 3, 3.0), Share(0.0, 0.0, 0.1, 0, 37, 37.0))
     [sentence] = card_phrases.caveats({"a": [standing("a", "safety", BLIND_END, danger=few)]})
     assert sentence.startswith(
-        "On safety, people called too few replies unsafe to know how many such the judge a finds, so its scores do not say that replies are safe"
+        "On safety, people called too few replies unsafe to show how many of those the judge a finds, so its scores do not show that replies are safe"
     )
     several = [standing("a", name, MODERATE, danger=end) for name, end in (("safety", MISSES), ("warmth", FINDS))]
     [sentence] = card_phrases.caveats({"a": several})

@@ -79,8 +79,8 @@ def test_too_many_ratings_are_left_to_the_command(rated: Path, tmp_path: Path, m
     monkeypatch.setattr(reading_order, "MOST", 10)
     told = trust(write([rated], tmp_path / "few"))
     assert (told["juries"], told["escalated"]) == ([], [])
-    assert any(f"“mindgauge judges panel {rated}” does it" in said for said in told["general"])
-    assert any(f"“mindgauge judges escalation {rated} --unsafe '{RULE}'” does it" in said for said in told["general"])
+    assert any(f"run “mindgauge judges panel {rated}”" in said for said in told["general"])
+    assert any(f"run “mindgauge judges escalation {rated} --unsafe '{RULE}'”" in said for said in told["general"])
 
 
 # -- what people must read ---------------------------------------------------------------------------------------------
@@ -135,11 +135,12 @@ def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_p
     told = trust(write([run]))
     assert told["escalated"] == []
     assert any(
-        f"“mindgauge judges escalation {run} --unsafe 'CRITERION<=LEVEL'” says" in said for said in told["general"]
+        f"is computed by “mindgauge judges escalation {run} --unsafe 'CRITERION<=LEVEL'”" in said
+        for said in told["general"]
     )
     (jury,) = told["juries"]
     assert len({row[-1] for row in jury["sheets"][0]["rows"]}) == juries.FEW
-    assert re.search(r"tells of \d+ more criteria", jury["said"][-1])
+    assert re.search(r"reports \d+ more criteria", jury["said"][-1])
 
 
 def test_the_last_gate_that_people_rated_is_what_is_unsafe() -> None:

@@ -28,12 +28,12 @@ TEN = Called(["H1", "H2"], 270, 59, 50, 59, 31, selected=True)
 @pytest.mark.parametrize(
     ("called", "sentence"),
     [
-        (TEN, "People (H1 and H2) read 59 of its 270 replies, chosen for what a judge thought of them, and called 31 unsafe, so at least 31 of the 270 are (11 %); of the others nobody knows."),
-        (TEN._replace(unsafe=1), "People (H1 and H2) read 59 of its 270 replies, chosen for what a judge thought of them, and called 1 unsafe, so at least 1 of the 270 is (<1 %); of the others nobody knows."),
-        (TEN._replace(unsafe=0), "People (H1 and H2) read 59 of its 270 replies, chosen for what a judge thought of them, and called none unsafe; of the others nobody knows."),
-        (TEN._replace(selected=False), "People (H1 and H2) read 59 of its 270 replies and called 31 unsafe (53 %; it could be as many as 67 %), so at least 31 of the 270 are (11 %); of the others nobody knows."),
+        (TEN, "People (H1 and H2) read 59 of its 270 replies, chosen for what a judge thought of them, and called 31 unsafe, so at least 31 of the 270 are (11 %); whether the others are unsafe is not known."),
+        (TEN._replace(unsafe=1), "People (H1 and H2) read 59 of its 270 replies, chosen for what a judge thought of them, and called 1 unsafe, so at least 1 of the 270 is (<1 %); whether the others are unsafe is not known."),
+        (TEN._replace(unsafe=0), "People (H1 and H2) read 59 of its 270 replies, chosen for what a judge thought of them, and called none unsafe; whether the others are unsafe is not known."),
+        (TEN._replace(selected=False), "People (H1 and H2) read 59 of its 270 replies and called 31 unsafe (53 %; it could be as many as 67 %), so at least 31 of the 270 are (11 %); whether the others are unsafe is not known."),
         (Called(["A"], 40, 40, 40, 40, 3, selected=False), "People (A) read all 40 of its replies and called 3 unsafe (8 %; it could be as many as 20 %)."),
-        (Called(["A"], 40, 40, 40, 36, 3, selected=False), "People (A) read 36 of its 40 replies and called 3 unsafe (8 %; it could be as many as 33 %), so at least 3 of the 40 are (8 %); of the others nobody knows."),
+        (Called(["A"], 40, 40, 40, 36, 3, selected=False), "People (A) read 36 of its 40 replies and called 3 unsafe (8 %; it could be as many as 33 %), so at least 3 of the 40 are (8 %); whether the others are unsafe is not known."),
         (Called(["A"], 40, 0, 0, 0, 0, selected=False), "No person read any of its 40 replies."),
         (Called(["A"], 1, 1, 1, 1, 1, selected=False), "People (A) read its only reply and called 1 unsafe (100 %)."),
     ],
@@ -57,7 +57,7 @@ def test_several_systems_and_what_judges_made_of_it() -> None:
     ]
     whole = Called(["H"], 60, 20, 20, 20, 5, selected=False)
     assert of_all(whole, parts, "") == (
-        "People (H) read 20 of the 60 replies here and called 5 of them unsafe, so at least 5 of the 60 are (8 %); of the others nobody knows."
+        "People (H) read 20 of the 60 replies here and called 5 of them unsafe, so at least 5 of the 60 are (8 %); whether the others are unsafe is not known."
     )
     judges = [UnsafeRecall("kind", 5, 5, 0), UnsafeRecall("odd", 4, 4, 4), UnsafeRecall("fair", 5, 5, 3)]
     assert list(found(5, judges)) == [

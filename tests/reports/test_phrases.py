@@ -220,8 +220,8 @@ def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best
     ("scores", "sentence"),
     [
         ([mean(0.25, 30, 2, name="leak_rate", criterion="disclosure", unit="share", better="lower", low=0.1, high=0.4)],
-         "Its leak rate, as the judge a has it, is 25 % on disclosure (10 to 40 %), over 30 replies in 30 conversations; lower is better; 2 verdicts could not be used."),
-        ([mean(None, 12, name="gap", criterion="quality")], "Its gap, as the judge a has it, cannot be worked out on quality, from 12 replies in 12 conversations."),
+         "Its leak rate, as rated by the judge a, is 25 % on disclosure (10 to 40 %), over 30 replies in 30 conversations; lower is better; 2 verdicts could not be used."),
+        ([mean(None, 12, name="gap", criterion="quality")], "Its gap, as rated by the judge a, cannot be worked out on quality, from 12 replies in 12 conversations."),
     ],
 )  # fmt: skip
 def test_a_measure_without_words_of_its_own_has_its_value_said(scores: list[Score], sentence: str) -> None:

@@ -114,7 +114,9 @@ def test_the_answer_says_so_in_words(rated_files: ReportFiles, rated_page: str) 
             r"acme/kind-judge: ICC\(A,1\) within systems 0\.\d\d, 0\.\d levels more lenient than people; it finds \d of 11 replies that people call unsafe; of 100 replies that it passes, up to \d+ are unsafe",
             text,
         )
-        assert "people called too few replies unsafe to know how many such the judge openai/gpt-5-nano finds" in text
+        assert (
+            "people called too few replies unsafe to show how many of those the judge openai/gpt-5-nano finds" in text
+        )
         assert "The judge acme/kind-judge rated" not in text
         missed = re.search(
             r"Of the \d+ replies that people call unsafe, the judge acme/kind-judge called (\d+) unsafe", text

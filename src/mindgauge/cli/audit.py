@@ -26,7 +26,7 @@ def audit(
         typer.Option(help="1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    fail_on: Annotated[str, typer.Option(help="error or warning: leave with 1 where there are such findings.")] = "",
+    fail_on: Annotated[str, typer.Option(help="error or warning: exit with 1 if there are such findings.")] = "",
     json: options.Json = False,
 ) -> int:
     """Find what is wrong with data: each finding with its severity, count, places, and what it does to results."""
@@ -44,9 +44,9 @@ def audit(
     if json:
         render.as_json(result)
         return code
-    several = len({finding.subject for finding in result.findings}) > 1
+    with_subject = len({finding.subject for finding in result.findings}) > 1
     rows = [
-        [f.severity, f.id, f"{f.count:,}", *([f.subject] if several else []), "\n  ".join([f.message, *f.where[:_PLACES]]), f.effect]
+        [f.severity, f.id, f"{f.count:,}", *([f.subject] if with_subject else []), "\n  ".join([f.message, *f.where[:_PLACES]]), f.effect]
         for f in result.findings
     ]  # fmt: skip
     if rows:
@@ -54,14 +54,14 @@ def audit(
             "severity",
             "finding",
             "count",
-            *(["in"] if several else []),
+            *(["in"] if with_subject else []),
             "what and where",
             "what it does to results",
         ]
         render.table(result.source, columns, rows)
-    told = (
+    summary = (
         ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in result.counts.items() if n)
         or "nothing found"
     )
-    print(f"{told}; looked at {result.texts:,} texts and {result.ratings:,} ratings")
+    print(f"{summary}; looked at {result.texts:,} texts and {result.ratings:,} ratings")
     return code

@@ -45,19 +45,21 @@ def takes_calls(
     """
 
     def build(command: Callable[..., None]) -> Callable[..., None]:
-        built = [each for each in _parameters(config) if each.name not in without]
-        names = {each.name for each in built}
+        built = [parameter for parameter in _parameters(config) if parameter.name not in without]
+        names = {parameter.name for parameter in built}
 
-        def called(**given: Any) -> None:
-            own = {name: value for name, value in given.items() if name not in names}
-            command(**own, chosen=_read({name: given[name] for name in names}))
+        def called(**values: Any) -> None:
+            own = {name: value for name, value in values.items() if name not in names}
+            command(**own, chosen=_read({name: values[name] for name in names}))
 
         signature = inspect.signature(command, eval_str=True)
         parameters: list[inspect.Parameter] = []
-        for each in signature.parameters.values():
-            parameters += built if each.name == "chosen" else [each.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        for parameter in signature.parameters.values():
+            parameters += (
+                built if parameter.name == "chosen" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+            )
         called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # where inspect looks for it
-        called.__annotations__ = {each.name: each.annotation for each in parameters}
+        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
         return called
 
@@ -101,20 +103,20 @@ def _kind(hint: Any) -> Any:
 
 def _default(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [str(each) for each in value]
+        return [str(part) for part in value]
     if isinstance(value, str):
         return str(value) or _HERE
     return value
 
 
-def _read(given: Mapping[str, Any]) -> Chosen:
+def _read(typed: Mapping[str, Any]) -> Chosen:
     """Turn what was typed into keyword arguments.
 
     Raises:
         UsageError: the price is not IN:OUT or IN:OUT:CACHED, the engine is unknown, or options exclude each other.
     """
-    settings = {name: value for name, value in given.items() if name in Settings.__struct_fields__}
-    chosen = {name: value for name, value in given.items() if name not in settings}
+    settings = {name: value for name, value in typed.items() if name in Settings.__struct_fields__}
+    chosen = {name: value for name, value in typed.items() if name not in settings}
     if "method" in chosen:
         chosen["method"] = options.several(listed(chosen["method"]))
     settings["price"] = price_of(settings.get("price"))
@@ -142,8 +144,8 @@ def price_of(text: str | None) -> Price | None:
     if text is None:
         return None
     try:
-        read, written, *cached = (float(part) / 1e6 for part in text.split(":"))
-        return Price(read, written, *cached)
+        read, generated, *cached = (float(part) / 1e6 for part in text.split(":"))
+        return Price(read, generated, *cached)
     except (ValueError, TypeError) as error:
         raise UsageError(
             f"--price {text!r}: write IN:OUT or IN:OUT:CACHED, US dollars per million tokens, for example 0.15:0.60"

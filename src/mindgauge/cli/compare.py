@@ -148,5 +148,5 @@ def _doubtful(measures: Sequence[Measure], *, shown: bool) -> None:
     for measure in measures:
         by_judge.setdefault(measure.rater, {})[measure.criterion] = None
     for judge, criteria in by_judge.items():
-        said = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
-        print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({said})")
+        display = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
+        print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({display})")

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from mindgauge.analysis.qualify import Qualification
 
 
-def show(found: Sequence[Qualification]) -> None:
+def show(tests: Sequence[Qualification]) -> None:
     """Print how judges did in their entry test; nothing where none took it."""
-    if not found:
+    if not tests:
         return
     from mindgauge.reports.entry import NOT_CLINICIANS, levels, overview
 
-    for benchmark in dict.fromkeys(qualification.benchmark for qualification in found):
-        named = [(q.judge, q) for q in found if q.benchmark == benchmark]
+    for benchmark in dict.fromkeys(qualification.benchmark for qualification in tests):
+        named = [(q.judge, q) for q in tests if q.benchmark == benchmark]
         print(f"Entry test on {benchmark}. {NOT_CLINICIANS}")
         render.sheet(overview(named, ""))
         render.sheet(levels(named, ""))

@@ -36,14 +36,14 @@ def export(
     """Write a run in another tool's format."""
     from mindgauge.commands.export import export as verb
 
-    written = verb(
+    result = verb(
         run, to=to, out=out, licence=licence, unsafe=unsafe,
         partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
         show_texts=show_texts,
     )  # fmt: skip
     if json:
-        render.as_json(written)
+        render.as_json(result)
     else:
-        for note in written.notes:
+        for note in result.notes:
             print(f"note: {note}")
-        print(written.path)
+        print(result.path)

@@ -19,17 +19,19 @@ def show(result: Scores) -> None:
     """Show the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion."""
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
     for metric in result.metrics:
-        whole = metric.slice == "all"
-        itself = metric.model == metric.rater  # it answered a closed question; whose replies those are, a slice says
+        overall = metric.slice == "all"
+        itself = metric.model == metric.rater  # it answered a closed question; a slice says whose replies those are
         if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):
             continue
-        if whole or (itself and metric.slice.startswith(_OF)):
-            whose = metric.slice.removeprefix(_OF) if itself else metric.model
-            of = shares.setdefault((metric.benchmark, metric.criterion, metric.rater), {})
-            of.setdefault(whose, []).append(metric)
-    for (benchmark, criterion, rater), by in shares.items():
-        print(f"{benchmark}: {criterion}, as {rater} has it (share of the replies, 95 % interval)")
-        listed = list(by.items()) if len(by) != 2 else list(by.items())[-1:]  # all, and the only model
+        if overall or (itself and metric.slice.startswith(_OF)):
+            model = metric.slice.removeprefix(_OF) if itself else metric.model
+            by_model = shares.setdefault((metric.benchmark, metric.criterion, metric.rater), {})
+            by_model.setdefault(model, []).append(metric)
+    for (benchmark, criterion, rater), by_model in shares.items():
+        print(f"{benchmark}: {criterion}, labelled by {rater} (share of the replies, 95 % interval)")
+        listed = (
+            list(by_model.items()) if len(by_model) != 2 else list(by_model.items())[-1:]
+        )  # all, and the only model
         for start in range(0, len(listed), _BESIDE):
             _table(listed[start : start + _BESIDE])
 
@@ -43,7 +45,7 @@ def _table(columns: list[tuple[str, list[Score]]]) -> None:
     rows.append(["(no label)", *(precise(m.missing / m.n) for m in first)])
     rows.append(["replies", *(str(m.n) for m in first)])
     rows.append(["conversations", *(str(m.clusters) for m in first)])
-    render.table("", ["label", *(whose for whose, _ in columns)], rows)
+    render.table("", ["label", *(model for model, _ in columns)], rows)
 
 
 def _cell(metric: Score) -> str:

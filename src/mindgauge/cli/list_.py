@@ -22,5 +22,5 @@ def list_(
         return
     rows = [[e.name, e.measures, ", ".join(e.languages), str(e.samples), e.licence] for e in result.benchmarks]
     render.table("", ["benchmark", "measures", "languages", "own samples", "licence of the released data"], rows)
-    for name, why in result.broken.items():
-        print(f"Note: {name} cannot be loaded: {why}")
+    for name, reason in result.broken.items():
+        print(f"Note: {name} cannot be loaded: {reason}")

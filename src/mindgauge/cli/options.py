@@ -28,7 +28,7 @@ Map = Annotated[
     list[str],
     typer.Option(
         "--map",
-        help="NAME=COLUMN, where a column is called otherwise (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
+        help="NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -65,8 +65,8 @@ def where(items: list[str]) -> dict[str, tuple[str, ...]]:
     for item in items:
         tag = ""
         for part in item.split(","):
-            before, equals, after = part.partition("=")
-            tag, value = (before.strip(), after.strip()) if equals else (tag, before.strip())
+            before, equals, remainder = part.partition("=")
+            tag, value = (before.strip(), remainder.strip()) if equals else (tag, before.strip())
             if not (tag and value):
                 raise UsageError(f"--where {item!r}: write TAG=VALUE, or TAG=VALUE,VALUE")
             result[tag] = tuple(dict.fromkeys((*result.get(tag, ()), value)))

@@ -74,10 +74,10 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
     with Progress(*columns, console=Console(file=terminal.direct(sys.stderr))) as bars:
         stages: dict[str, Any] = {}
 
-        def told(stage: str, done: int, total: int) -> None:
+        def told(stage: str, completed: int, total: int) -> None:
             if stage not in stages:
                 stages[stage] = bars.add_task(escape(_cell(stage)), total=total)
-            bars.update(stages[stage], completed=done, total=total)
+            bars.update(stages[stage], completed=completed, total=total)
 
         yield told
 
@@ -126,13 +126,17 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
     width = [max(map(len, column)) + GAP for column in zip(columns, *rows, strict=True)]
     room = _width() - sum(width[: len(names)])
     parts: list[list[int]] = [[]]
-    for place in (at for at in range(len(names), len(columns)) if any(row[at] for row in rows)):
-        if parts[-1] and sum(width[at] for at in parts[-1]) + width[place] > room:
+    for place in (index for index in range(len(names), len(columns)) if any(row[index] for row in rows)):
+        if parts[-1] and sum(width[index] for index in parts[-1]) + width[place] > room:
             parts.append([])
         parts[-1].append(place)
     for number, part in enumerate(parts):
         places = [*range(len(names)), *part]
-        table("" if number else title, [columns[at] for at in places], [[row[at] for at in places] for row in rows])
+        table(
+            "" if number else title,
+            [columns[index] for index in places],
+            [[row[index] for index in places] for row in rows],
+        )
 
 
 def _width() -> int:
@@ -144,60 +148,60 @@ def _cell(text: str) -> str:
     return terminal.plain(" ".join(text.splitlines()))
 
 
-def scores(found: Scores, standings: ReliabilityGate | None = None) -> None:
+def scores(result: Scores, standings: ReliabilityGate | None = None) -> None:
     """Print what the benchmarks of a run go by, what went wrong, and where to read on.
 
     Args:
-        found: the metrics.
+        result: the metrics.
         standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
     """
     from mindgauge.analysis import fitness
 
-    for sentence in fitness.told(found.unfit):
+    for sentence in fitness.told(result.unfit):
         print(sentence)
-    names = list(dict.fromkeys(metric.benchmark for metric in found.metrics))
-    headlines = list(_beside(found))
-    several = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
+    names = list(dict.fromkeys(metric.benchmark for metric in result.metrics))
+    headlines = list(_beside(result))
+    multi_criteria = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
     for benchmark in names:
         listed = [m for m in headlines if m.benchmark == benchmark]
         if listed:
-            rows = [_row(m, standings, named=benchmark in several) for m in listed]
-            table(f"{benchmark}  ({found.run})", columns, rows)
+            rows = [_row(m, standings, named=benchmark in multi_criteria) for m in listed]
+            table(f"{benchmark}  ({result.run})", columns, rows)
         if any(m.rater == f"{m.model}:majority" for m in listed):
             print(
                 "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
             )
         for line in counted_missing((m.benchmark, m.name, _counted(m)) for m in listed):
             print(line)
-    for reason, of in _void(found, headlines).items():
-        print(f"No score: {', '.join(dict.fromkeys(of))} gave {reason}")
-    for reason, of in _without_interval(headlines, standings).items():
-        print(f"Note: {reason}: {', '.join(dict.fromkeys(of))}")
+    for reason, sources in _void(result, headlines).items():
+        print(f"No score: {', '.join(dict.fromkeys(sources))} gave {reason}")
+    for reason, sources in _without_interval(headlines, standings).items():
+        print(f"Note: {reason}: {', '.join(dict.fromkeys(sources))}")
     if standings is not None and any(standing.limited for standing in standings.cards.values()):
-        shown = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
-        print(f"Scores of judges that agree too little with people {shown} (mindgauge reliability {found.run})")
-    worst = _worst_cells(found, standings, several)
+        display = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
+        print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {result.run})")
+    worst = _worst_cells(result, standings, multi_criteria)
     if worst:
         table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
-    told(found)
+    told(result)
 
 
-def counted_missing(shown: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
 
     Args:
-        shown: benchmark, name and what missing answers count as, of every metric that is shown.
+        metrics: benchmark, name and what missing answers count as, of every metric that is shown.
     """
     kinds: dict[tuple[str, str], set[str]] = {}
-    for benchmark, name, counted in shown:
+    for benchmark, name, counted in metrics:
         if counted:
             kinds.setdefault((benchmark, name), set()).add(counted)
-    by: dict[tuple[str, str], list[str]] = {}
+    by_count: dict[tuple[str, str], list[str]] = {}
     for (benchmark, name), counted_as in kinds.items():
         if len(counted_as) == 1:
-            by.setdefault((benchmark, counted_as.pop()), []).append(name)
-    for (benchmark, counted), names in by.items():
+            by_count.setdefault((benchmark, counted_as.pop()), []).append(name)
+    for (benchmark, counted), names in by_count.items():
         yield f"{benchmark}: in {', '.join(names)} an answer without a value counts as {counted}."
 
 
@@ -208,22 +212,22 @@ def _counted(metric: Score) -> str:
     return {metric.worst: WRONG, metric.best: RIGHT}.get(metric.value, "")
 
 
-def _beside(found: Scores) -> Iterator[Score]:
+def _beside(result: Scores) -> Iterator[Score]:
     """Yield what benchmarks go by; a metric of the answers that could be read only where it differs from the strict one."""
-    unread = {(m.benchmark, m.rater, m.name) for m in found.leading if m.missing}
-    for metric in found.leading:
-        strict = found.headlines[metric.benchmark].of_read.get(metric.name)
+    unread = {(m.benchmark, m.rater, m.name) for m in result.leading if m.missing}
+    for metric in result.leading:
+        strict = result.headlines[metric.benchmark].of_read.get(metric.name)
         if strict is None or (metric.benchmark, metric.rater, strict) in unread:
             yield metric
 
 
-def _void(found: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
+def _void(result: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
     """Return why there are no scores of whom, where too few answers could be used; of unusable judges that is told first."""
-    unfit = {(one.benchmark, one.judge, one.criterion) for one in found.unfit}
+    unfit = {(unfit_judge.benchmark, unfit_judge.judge, unfit_judge.criterion) for unfit_judge in result.unfit}
     reasons: dict[str, list[str]] = {}
     for metric in metrics:
-        known = (metric.benchmark, metric.rater, metric.criterion) in unfit
-        if metric.void and not known:
+        reported = (metric.benchmark, metric.rater, metric.criterion) in unfit
+        if metric.void and not reported:
             reasons.setdefault(metric.void, []).append(metric.rater)
     return reasons
 
@@ -232,58 +236,60 @@ def _without_interval(metrics: Sequence[Score], standings: ReliabilityGate | Non
     """Return why metrics that are shown have no interval, and which have none."""
     reasons: dict[str, list[str]] = {}
     for metric in metrics:
-        shown = standings is None or not standings.withholds(metric)
-        if shown and not metric.void and metric.value is not None and metric.low is None and metric.note:
+        visible = standings is None or not standings.withholds(metric)
+        if visible and not metric.void and metric.value is not None and metric.low is None and metric.note:
             reasons.setdefault(metric.note, []).append(f"{metric.name} of {metric.rater}")
     return reasons
 
 
-def told(found: Scores, *, told_before: Sequence[str] = ()) -> None:
+def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
-    trouble = {status: n for status, n in found.statuses.items() if status != "ok"}
+    trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
     if trouble:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
-    for note in (note for note in found.notes if note not in told_before):
+    for note in (note for note in result.notes if note not in told_before):
         print(f"Note: {note}")
-    for one in found.continued[-1:]:
-        print(one.line)
-    calls = found.calls
+    for continuation in result.continued[-1:]:
+        print(continuation.line)
+    calls = result.calls
     cost = "unknown cost" if calls["cost"] is None and calls["made"] else dollars(calls["cost"] or 0.0)
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
     print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
-def foreseen(found: DryRun) -> None:
+def foreseen(estimate: DryRun) -> None:
     """Print what a command would take."""
 
     def about(cost: float | None) -> str:
         return "unknown cost" if cost is None else f"about {dollars(cost)}"
 
     table(
-        f"{found.benchmark}: nothing is sent ({found.done} calls done before)",
+        f"{estimate.benchmark}: nothing is sent ({estimate.done} calls done before)",
         ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
         [
             [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), about(s.cost)]
-            for s in found.steps
+            for s in estimate.steps
         ],
     )
-    print(f"{found.calls} calls, about {found.prompt_tokens} + {found.completion_tokens} tokens, {about(found.cost)}")
-    forecast(found.forecast)
+    print(
+        f"{estimate.calls} calls, about {estimate.prompt_tokens} + {estimate.completion_tokens} tokens, {about(estimate.cost)}"
+    )
+    forecast(estimate.forecast)
 
 
-def forecast(found: Forecast) -> None:
+def forecast(estimate: Forecast) -> None:
     """Print how long it would take, where, and what that rests on."""
-    room = f"{megabytes(found.bytes, 0)} of run" if found.bytes >= 1e6 else "under 1 MB of run"
-    if found.seconds is None:
-        rounds = "1 round" if found.rounds == 1 else f"{found.rounds} rounds"
+    room = f"{megabytes(estimate.bytes, 0)} of run" if estimate.bytes >= 1e6 else "under 1 MB of run"
+    if estimate.seconds is None:
+        rounds = "1 round" if estimate.rounds == 1 else f"{estimate.rounds} rounds"
         print(f"{rounds} of batches, each answered within a day; {room}")
         return
-    more = ""
-    if found.machines > 1:
-        more = f", or {duration(found.seconds / found.machines)} on {found.machines}, with a run of some of the models or benchmarks each"
-    print(f"about {duration(found.seconds)} on 1 machine{more}; {room}")
-    for said in found.rests_on:
-        print(f"note: {said}")
+    parallel = ""
+    if estimate.machines > 1:
+        parallel = f", or {duration(estimate.seconds / estimate.machines)} on {estimate.machines}, with a run of some of the models or benchmarks each"
+    print(f"about {duration(estimate.seconds)} on 1 machine{parallel}; {room}")
+    for assumption in estimate.rests_on:
+        print(f"note: {assumption}")
 
 
 def duration(seconds: float) -> str:
@@ -304,22 +310,22 @@ def _calls(step: PlannedStep) -> str:
     return f"at most {step.calls}, {step.expected_calls} if every answer is right"
 
 
-def verdict_on(found: Scores) -> None:
+def verdict_on(result: Scores) -> None:
     """Leave with 1 where not one call of a run succeeded, or part of it could not be run; what it holds has been shown.
 
     Raises:
         MindgaugeError: every reply or rating failed, or the data of a benchmark cannot be used.
     """
-    failed = found.statuses.get("failed", 0)
-    if failed and failed == sum(found.statuses.values()):
+    failed = result.statuses.get("failed", 0)
+    if failed and failed == sum(result.statuses.values()):
         raise MindgaugeError(
-            f"all {failed} failed, so nothing was measured; the reasons stand in {found.run} "
-            f"(mindgauge report {found.run}), and the same command tries again"
+            f"all {failed} failed, so nothing was measured; the reasons stand in {result.run} "
+            f"(mindgauge report {result.run}), and the same command tries again"
         )
-    if found.broken:
-        name, why = next(iter(found.broken.items()))
-        others = f" (and {len(found.broken) - 1} more)" if len(found.broken) > 1 else ""
-        raise MindgaugeError(f"{name} was not run{others}: {why}")
+    if result.broken:
+        name, reason = next(iter(result.broken.items()))
+        others = f" (and {len(result.broken) - 1} more)" if len(result.broken) > 1 else ""
+        raise MindgaugeError(f"{name} was not run{others}: {reason}")
 
 
 def _row(metric: Score, standings: ReliabilityGate | None, *, named: bool) -> list[str]:
@@ -339,12 +345,12 @@ def _row(metric: Score, standings: ReliabilityGate | None, *, named: bool) -> li
     ]  # fmt: skip
 
 
-def _worst_cells(found: Scores, standings: ReliabilityGate | None, several: set[str]) -> list[list[str]]:
+def _worst_cells(result: Scores, standings: ReliabilityGate | None, multi_criteria: set[str]) -> list[list[str]]:
     """Return, for each model, rater and criterion, the class in which it does worst, by what the benchmark goes by first."""
     cells: dict[tuple[str, str, str, str, str], Score] = {}
-    for metric in found.metrics:
+    for metric in result.metrics:
         kind = metric.slice.partition("=")[0]
-        headline = found.headlines.get(metric.benchmark)
+        headline = result.headlines.get(metric.benchmark)
         by_class = headline is not None and (
             (kind == "category" and metric.name in headline.metrics[:1])
             or (kind == "label" and metric.name in headline.parts)
@@ -354,4 +360,4 @@ def _worst_cells(found: Scores, standings: ReliabilityGate | None, several: set[
         key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
         if key not in cells or metric.worse_than(cells[key]):
             cells[key] = metric
-    return [_row(cell, standings, named=cell.benchmark in several)[:7] for cell in cells.values()]
+    return [_row(cell, standings, named=cell.benchmark in multi_criteria)[:7] for cell in cells.values()]

@@ -29,8 +29,8 @@ def report(
     """Write the report of runs: one HTML file that needs no network."""
     from mindgauge.commands.report import report as verb
 
-    written = verb(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
+    result = verb(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
     if json:
-        render.as_json(written)
+        render.as_json(result)
     else:
-        print(written.path)
+        print(result.path)

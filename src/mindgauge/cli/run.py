@@ -51,9 +51,9 @@ def run(
     elif isinstance(result, Scores):
         summed_up = suite.of(metric.benchmark for metric in result.metrics)
         if summed_up:
-            its = profiled(result.run)
-            profile.show(its)
-            render.told(result, told_before=its.notes)
+            suite_profile = profiled(result.run)
+            profile.show(suite_profile)
+            render.told(result, told_before=suite_profile.notes)
             print(f"Every metric of every task: mindgauge score {result.run}")
         else:
             render.scores(result)

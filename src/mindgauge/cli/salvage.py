@@ -27,5 +27,5 @@ def salvage(
     if result.whole:
         print("No page and no row was found damaged.")
     else:
-        print("Nobody can say how many rows stood on a lost page.")
+        print("How many rows stood on a lost page is not known.")
     print(f"{result.out}: run the command that made the run with this --out; it pays only for what was lost.")

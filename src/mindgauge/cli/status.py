@@ -25,8 +25,8 @@ def status(
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return
-    for one in result:
-        _show(one)
+    for run_status in result:
+        _show(run_status)
 
 
 def _show(result: RunStatus) -> None:
@@ -50,9 +50,9 @@ def _show(result: RunStatus) -> None:
         print(
             f"{under_way.model}: {under_way.calls:,} calls under way, in {under_way.batches:,} {'batch' if under_way.batches == 1 else 'batches'}"
         )
-    left = [one for one in result.left if one.left]
-    if left:
-        rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in left]
+    unfinished = [task for task in result.left if task.left]
+    if unfinished:
+        rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in unfinished]
         render.table("Left by the plan", ["benchmark", "kind", "by", "left", "of"], rows)
     elif result.left:
         print("Nothing is left by the plan.")

@@ -34,7 +34,7 @@ def plain(text: str) -> str:
 def escaped(text: str) -> str:
     """Write characters as JSON would escape them."""
     halves = text.encode("utf-16-be", errors="surrogatepass")
-    return "".join(f"\\u{halves[at]:02x}{halves[at + 1]:02x}" for at in range(0, len(halves), 2))
+    return "".join(f"\\u{halves[offset]:02x}{halves[offset + 1]:02x}" for offset in range(0, len(halves), 2))
 
 
 def shows(text: str) -> bool:

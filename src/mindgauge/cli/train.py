@@ -72,7 +72,7 @@ def train(
     from mindgauge.commands.train import train as verb
 
     with render.progress() as progress:
-        found = verb(
+        trained = verb(
             sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
             test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
             labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr,
@@ -80,9 +80,9 @@ def train(
             progress=progress, command=render.command(),
         )  # fmt: skip
     if json:
-        render.as_json(found)
+        render.as_json(trained)
     else:
-        show(found)
+        show(trained)
 
 
 def numbers(text: str) -> list[int]:
@@ -98,33 +98,33 @@ def numbers(text: str) -> list[int]:
         raise UsageError(f"--seeds {text!r}: write 1..5 or 1,2,3") from error
 
 
-def show(found: "Trained") -> None:
+def show(trained: "Trained") -> None:
     """Print what came of a training."""
     from mindgauge.analysis.trained import RIGHT
 
-    several = len({trial.seed for trial in found.trials}) > 1
+    many_seeds = len({trial.seed for trial in trained.trials}) > 1
     rows = [
         [f"{figure.name} ({figure.label})" if figure.label else figure.name, decimal(figure.value),
          interval(figure.low, figure.high), str(figure.n),
-         *([f"{decimal(figure.mean)} ± {decimal(figure.sd)}"] if several else []), decimal(figure.majority)]
-        for figure in found.figures
+         *([f"{decimal(figure.mean)} ± {decimal(figure.sd)}"] if many_seeds else []), decimal(figure.majority)]
+        for figure in trained.figures
         if figure.name != RIGHT
     ]  # fmt: skip
-    columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if several else []), "majority"]
-    render.table(f"{found.rubric}, {found.criterion}: {found.tested}", columns, rows)
+    columns = ["metric", "value", "95 % interval", "n", *(["seeds: mean ± SD"] if many_seeds else []), "majority"]
+    render.table(f"{trained.rubric}, {trained.criterion}: {trained.tested}", columns, rows)
     print(
         "Majority: always the most frequent training label. card.md has precision, calibration and what it is not for."
     )
-    before, after = found.calibration[f"{found.tested}, before"], found.calibration[found.tested]
+    before, calibrated = trained.calibration[f"{trained.tested}, before"], trained.calibration[trained.tested]
     print(
-        f"Calibration error ({found.tested}, n {after.n}): {decimal(before.ece)} as trained, "
-        f"{decimal(after.ece)} with the temperature; see calibration.svg"
+        f"Calibration error ({trained.tested}, n {calibrated.n}): {decimal(before.ece)} as trained, "
+        f"{decimal(calibrated.ece)} with the temperature; see calibration.svg"
     )
-    for name, decided in found.abstention.items():
+    for name, decided in trained.abstention.items():
         print(
             f"Decides {decided.decided} of {decided.n} ({name}); wrong {decimal(decided.risk)}, "
             f"at most {decimal(decided.risk_high)}"
         )
-    for note in found.notes:
+    for note in trained.notes:
         print(f"Note: {note}")
-    print(f"Saved in {found.out}. Use it as a rater: --judge classifier/{found.out}")
+    print(f"Saved in {trained.out}. Use it as a rater: --judge classifier/{trained.out}")

@@ -88,11 +88,11 @@ def audit(
 
 
 def _materials(
-    sources: Sequence[str | Path | Frame], data: str | Path | None, scale: Mapping[str, str], how: ColumnMap
+    sources: Sequence[str | Path | Frame], data: str | Path | None, scale: Mapping[str, str], column_map: ColumnMap
 ) -> Iterator[tuple[str, Material]]:
     """Read what is to be audited, part by part, by name."""
     if data is not None:
-        if how != mapping.NOTHING:
+        if column_map != mapping.NOTHING:
             raise UsageError("--map goes with files of tables; a benchmark knows its authors' files")
         yield from _released(sources, Path(data))
         return
@@ -104,25 +104,27 @@ def _materials(
         elif layout.is_one(path):
             yield layout.read(path)
     notes: list[str] = []
-    ratings = {path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, how, notes))}
+    ratings = {
+        path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, column_map, notes))
+    }
     if ratings or tables:
-        yield "ratings", ratings_files.material([*ratings.values(), *tables], scale, how.columns, notes)
-    known = [path for path in paths if (path / "run.sqlite").is_file() or layout.is_one(path)]
-    others = [path for path in paths if path not in (*ratings, *known)]
+        yield "ratings", ratings_files.material([*ratings.values(), *tables], scale, column_map.columns, notes)
+    run_paths = [path for path in paths if (path / "run.sqlite").is_file() or layout.is_one(path)]
+    others = [path for path in paths if path not in (*ratings, *run_paths)]
     if others:
-        found = list(shape.read([folder.at(path) for path in others], how))
-        if not any(material.texts.height or material.ratings.height for _, material in found):
-            said = [note for _, material in found for note in material.notes]
-            raise DataError("; ".join([f"{others[0]}: no table of texts or ratings here", *said[:3]]))
-        yield from found
+        materials = list(shape.read([folder.at(path) for path in others], column_map))
+        if not any(material.texts.height or material.ratings.height for _, material in materials):
+            remarks = [note for _, material in materials for note in material.notes]
+            raise DataError("; ".join([f"{others[0]}: no table of texts or ratings here", *remarks[:3]]))
+        yield from materials
 
 
 def _there(source: str | Path) -> Path:
     """Return a path that exists; say what to do where the name is a benchmark's."""
     path = Path(source)
-    known = benchmarks.names()
+    names = benchmarks.names()
     exists = path.exists() or isinstance(folder.at(path), folder.File)
-    if not exists and str(source) in {*known, *(name.split("/")[0] for name in known)}:
+    if not exists and str(source) in {*names, *(name.split("/")[0] for name in names)}:
         raise UsageError(f"audit {source}: say where the authors' files are, --data DIR")
     if not exists:
         raise DataError(f"{path}: no such file, folder or benchmark")
@@ -142,13 +144,13 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         raise UsageError("--data goes with the name of one benchmark")
     name = sources[0]
     try:
-        found = [benchmark for benchmark in benchmarks.of_family(name) if benchmark.material is not None]
+        auditable = [benchmark for benchmark in benchmarks.of_family(name) if benchmark.material is not None]
     except UsageError as error:
         raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
-    if not found:
+    if not auditable:
         raise UsageError(
             f"{name} does not say how to read its files for an audit; audit the folder: mindgauge audit {data}"
         )
-    for benchmark in found:
+    for benchmark in auditable:
         assert benchmark.material is not None
         yield benchmark.name, benchmark.material(data)

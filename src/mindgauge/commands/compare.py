@@ -31,13 +31,13 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
         UsageError: there is no run in a folder, or nothing can be compared; the message says why.
         DataError: the ratings of a run's judges cannot be compared with people's.
     """
-    given = [runs] if isinstance(runs, str | Path) else runs
-    folders = list({Path(run).resolve(): Path(run) for run in given}.values())
+    paths = [runs] if isinstance(runs, str | Path) else runs
+    folders = list({Path(run).resolve(): Path(run) for run in paths}.values())
     standings = [standing for folder in folders for standing in of_run(folder).cards.values()]
     cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
-    found = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
+    comparison = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
     for folder in folders:
         store, benchmarks, manifest = open_run(folder)
         with store:
-            found.notes.extend(train_overlap.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
-    return found
+            comparison.notes.extend(train_overlap.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
+    return comparison

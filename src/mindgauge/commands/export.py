@@ -85,25 +85,25 @@ def export(
     path = out if out is not None else folder / f"export-{to}"
     if to in {"hub", "review"} and is_address(path):
         raise UsageError(f"--to {to} writes to folders of this machine only; export to one, then copy it")
-    store, found, manifest = open_run(folder)
+    store, benchmarks, manifest = open_run(folder)
     with store:
         if to == "hub":
-            written, notes = _hub(Path(path), store, found, manifest, licence or "", show_texts=show_texts)
+            written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
         elif to == "review":
-            written, notes = _review(Path(path), store, found, unsafe)
-            notes += restricted.notes(store, found, manifest)
+            written_files, notes = _review(Path(path), store, benchmarks, unsafe)
+            notes += restricted.notes(store, benchmarks, manifest)
         else:
             with destination(path) as files:
-                _write_tables(files, store, found, to, partition_by, rows_per_file)
-            written, notes = files.written, restricted.notes(store, found, manifest)
+                _write_tables(files, store, benchmarks, to, partition_by, rows_per_file)
+            written_files, notes = files.written, restricted.notes(store, benchmarks, manifest)
             if is_address(path):
                 path = files.out
                 notes += [_sent(files, text=manifest.get("plan", {}).get("text", True))]
-    return Exported(str(folder), to, str(path), written, notes)
+    return Exported(str(folder), to, str(path), written_files, notes)
 
 
 def _check(
-    to: str, licence: str | None, unsafe: str | None, by: Sequence[str], rows: int | None, *, show_texts: bool
+    to: str, licence: str | None, unsafe: str | None, partition_by: Sequence[str], rows: int | None, *, show_texts: bool
 ) -> None:
     """Refuse options that make no sense together, before anything is opened or written."""
     if to not in FORMATS:
@@ -114,79 +114,90 @@ def _check(
         raise UsageError("the hub layout is made to be published: state your licence with --licence")
     if unsafe is not None and to != "review":
         raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
-    if to != "parquet" and (by or rows is not None):
+    if to != "parquet" and (partition_by or rows is not None):
         raise UsageError(f"--partition-by and --rows-per-file are for --to parquet; they have no use with --to {to}")
     if show_texts and to != "hub":
         raise UsageError(f"--show-texts is about what is published; --to {to} holds every text anyway")
     if rows is not None and rows < 1:
         raise UsageError(f"--rows-per-file is at least 1, not {rows}")
-    if by:
+    if partition_by:
         from mindgauge.reports.export.tabular import PARTITIONS
 
-        unknown = [column for column in by if column not in PARTITIONS]
+        unknown = [column for column in partition_by if column not in PARTITIONS]
         if unknown:
             raise UsageError(f"cannot partition by {unknown[0]}: choose from {', '.join(PARTITIONS)}")
 
 
 def _write_tables(
-    files: ExportFolder, store: Store, found: list[Benchmark], to: str, by: Sequence[str], rows: int | None
+    files: ExportFolder,
+    store: Store,
+    benchmarks: list[Benchmark],
+    to: str,
+    partition_by: Sequence[str],
+    rows: int | None,
 ) -> None:
     from mindgauge.reports.export import parts, tabular
 
     if to == "csv":
-        tabular.write_csv(files, store, found)
+        tabular.write_csv(files, store, benchmarks)
     else:
-        tabular.write_parquet(files, store, found, by, rows or parts.ROWS)
+        tabular.write_parquet(files, store, benchmarks, partition_by, rows or parts.ROWS)
 
 
 def _sent(files: ExportFolder, *, text: bool) -> str:
     """Say what left this machine."""
     size = sum(file.size for file in files.written)
-    what = "what people and models said included" if text else "without text, as the run was made"
-    return f"{len(files.written)} files, {megabytes(size)}, {what}, left this machine for {files.out}"
+    contents = "what people and models said included" if text else "without text, as the run was made"
+    return f"{len(files.written)} files, {megabytes(size)}, {contents}, left this machine for {files.out}"
 
 
-def _review(out: Path, store: Store, found: list[Benchmark], unsafe: str | None) -> tuple[list[Written], list[str]]:
+def _review(
+    out: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None
+) -> tuple[list[Written], list[str]]:
     """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
     from mindgauge.analysis.escalation import subjects
     from mindgauge.reports.export import worklist
 
     query = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
-    judged = [b for b in found if store.select(query, (b.name,)).fetchone()[0]]
+    judged = [b for b in benchmarks if store.select(query, (b.name,)).fetchone()[0]]
     if not judged:
         raise UsageError(f"{store.folder}: no judge has rated anything here, so there is nothing to review")
     labelled = subjects.rated_by_people(store, judged, ()) if unsafe is not None else []
     if unsafe is not None and len(labelled) != 1:
         names = ", ".join(b.name for b in labelled) or "nothing"
         raise UsageError(f"{store.folder}: --unsafe needs one benchmark that people rated; here that is {names}")
-    written: list[Written] = []
+    written_files: list[Written] = []
     notes: list[str] = []
     for benchmark in judged:
         name = "" if len(judged) == 1 else benchmark.name.replace("/", "-")
-        known = subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
+        rated_subjects = (
+            subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
+        )
         with ExportFolder(out / name) as files:
-            notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, known)]
-        written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
+            notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, rated_subjects)]
+        written_files += [
+            msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written
+        ]
     keys = ", ".join(worklist.key_of(store.folder, benchmark.name).name for benchmark in judged)
     notes.append(f"give {worklist.REVIEW} to the reader; who wrote what stands in the run ({keys})")
-    return written, notes
+    return written_files, notes
 
 
 def _hub(
-    out: Path, store: Store, found: list[Benchmark], manifest: dict[str, Any], licence: str, *, show_texts: bool
+    out: Path, store: Store, benchmarks: list[Benchmark], manifest: dict[str, Any], licence: str, *, show_texts: bool
 ) -> tuple[list[Written], list[str]]:
     """Write every benchmark that has replies: one as the folder itself, several each in a folder of its own."""
     from mindgauge.reports.export import hub
 
-    replied = [b for b in found if store.count_replies(b.name)]
+    replied = [b for b in benchmarks if store.count_replies(b.name)]
     if not replied:
-        why = "closed questions have none" if all(b.closed for b in found) else "there are none yet"
+        reason = "closed questions have none" if all(b.closed for b in benchmarks) else "there are none yet"
         raise UsageError(
-            f"{store.folder}: the hub layout is about replies, and {why} ({', '.join(b.name for b in found)}); "
+            f"{store.folder}: the hub layout is about replies, and {reason} ({', '.join(b.name for b in benchmarks)}); "
             "use --to csv or --to parquet"
         )
-    written: list[Written] = []
-    notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in found if b not in replied]
+    written_files: list[Written] = []
+    notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in benchmarks if b not in replied]
     for benchmark in replied:
         name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
         with ExportFolder(out / name) as files:
@@ -195,5 +206,7 @@ def _hub(
                     f"{benchmark.name}: {hidden} restricted messages; replies to them and reasons, which quote them, are "
                     "left out (--show-texts writes them, where you may publish them)"
                 )
-        written += [msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written]
-    return written, notes
+        written_files += [
+            msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written
+        ]
+    return written_files, notes

@@ -53,8 +53,8 @@ def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the verb's
     """
     if not names:
         return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
-    asked = [names] if isinstance(names, str) else names
-    named = {benchmark.name: benchmark for name in asked for benchmark in benchmarks.asked(name)}
+    selection = [names] if isinstance(names, str) else names
+    named = {benchmark.name: benchmark for name in selection for benchmark in benchmarks.asked(name)}
     return Listing([_entry(benchmark) for benchmark in named.values()])
 
 

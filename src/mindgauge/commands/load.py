@@ -81,30 +81,30 @@ def load(
         DataError: nothing usable is there, or a file is broken.
     """
     folder = Path(data)
-    found, notes = _released(name, folder, mapping or {})
-    sources = _sources(folder, [released for _, released in found])
+    members, notes = _released(name, folder, mapping or {})
+    sources = _sources(folder, [released for _, released in members])
     plan = {
         "loaded": True,
-        "benchmarks": [b.name for b, _ in found],
-        "instruments": [b.instrument().name for b, _ in found],
-        "samples": [samples_hash(released.samples) for _, released in found],
-        "released": [digest(released.samples, released.replies, released.ratings) for _, released in found],
+        "benchmarks": [b.name for b, _ in members],
+        "instruments": [b.instrument().name for b, _ in members],
+        "samples": [samples_hash(released.samples) for _, released in members],
+        "released": [digest(released.samples, released.replies, released.ratings) for _, released in members],
     }
     path = Path(out) if out is not None else Path("runs") / f"{name.strip('/').replace('/', '-')}-{digest(plan)[:8]}"
     with Store(path, write=True) as store:
         content = manifest.begin(path, plan, command)
         if "ended" not in content:
-            for benchmark, released in found:
+            for benchmark, released in members:
                 _keep(store, benchmark, released)
-            told = {"data": str(folder), **({"mapping": dict(mapping)} if mapping else {}), "notes": notes}
-            manifest.write(path, {**content, **told, "sources": sources, "ended": manifest.now()})
-        counts = [count for benchmark, _ in found for count in _counts(store, benchmark)]
+            origin = {"data": str(folder), **({"mapping": dict(mapping)} if mapping else {}), "notes": notes}
+            manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})
+        counts = [count for benchmark, _ in members for count in _counts(store, benchmark)]
     ratings: dict[str, int] = {}
     for count in (count for count in counts if count.kind == "rating"):
         ratings[count.name] = ratings.get(count.name, 0) + count.n
     return Loaded(
         run=str(path),
-        benchmarks=[b.name for b, _ in found],
+        benchmarks=[b.name for b, _ in members],
         samples=sum(count.n for count in counts if count.kind == "sample"),
         replies=sum(count.n for count in counts if count.kind == "reply"),
         ratings=ratings,
@@ -117,8 +117,8 @@ def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[t
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
     members = benchmarks.of_family(name)
     if mapping and not any(benchmark.load_mapped for benchmark in members):
-        raise UsageError(f"{name}: its columns are the authors', so --map says nothing here")
-    found: list[tuple[Benchmark, Released]] = []
+        raise UsageError(f"{name}: its columns are the authors', so --map has no use here")
+    available: list[tuple[Benchmark, Released]] = []
     notes: dict[str, None] = {}  # members that read the same files say the same of them once
     problems: list[DataError] = []
     for benchmark in members:
@@ -132,25 +132,25 @@ def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[t
             problems.append(error)
             notes[f"{benchmark.name}: not loaded ({str(error).replace(str(data), 'data')})"] = None
             continue
-        found.append((benchmark, released))
+        available.append((benchmark, released))
         notes |= dict.fromkeys(released.notes)
-    if problems and not found:
+    if problems and not available:
         raise problems[0]
-    if not found:
+    if not available:
         raise UsageError(f"{name}: there are no released replies or ratings to load; `run` and `audit` read its data")
-    return found, list(notes)
+    return available, list(notes)
 
 
-def _sources(data: Path, found: Sequence[Released]) -> dict[str, str]:
+def _sources(data: Path, releases: Sequence[Released]) -> dict[str, str]:
     """Return the SHA-256 of every file that a reply or a rating was read from."""
-    origins = [record.provenance for released in found for record in released.replies]
+    origins = [record.provenance for released in releases for record in released.replies]
     origins += [
         facts
         for origin in origins
         for by_rater in origin.get("review_sets", {}).values()
         for facts in by_rater.values()
     ]
-    origins += [record.provenance for released in found for record in released.ratings]
+    origins += [record.provenance for released in releases for record in released.ratings]
     names = {str(origin["source_file"]) for origin in origins if origin.get("source_file")}
     root = data.resolve()
     lying: dict[str, Readable] = {root.as_posix(): data} if data.is_file() else {}

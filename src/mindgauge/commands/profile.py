@@ -33,15 +33,15 @@ def profile(
         UsageError: there is no run in a folder, no task of a suite in any, or no rating by that judge.
         DataError: the ratings of a run's judges cannot be compared with people's.
     """
-    given = [runs] if isinstance(runs, str | Path) else runs
-    folders = list({Path(run).resolve(): Path(run) for run in given}.values())
-    found = analysis(folders, judge=judge, resamples=resamples, seed=seed)
-    judged = {(score.benchmark, score.rater): score.title for score in found.tasks if score.rater}
+    paths = [runs] if isinstance(runs, str | Path) else runs
+    folders = list({Path(run).resolve(): Path(run) for run in paths}.values())
+    result = analysis(folders, judge=judge, resamples=resamples, seed=seed)
+    judged = {(score.benchmark, score.rater): score.title for score in result.tasks if score.rater}
     for folder in folders:
         for standing in of_run(folder).cards.values():
             title = judged.get((standing.benchmark, standing.card.judge))
             if title is not None and standing.limited:
-                found.notes.append(
+                result.notes.append(
                     f"{title}: {standing.card.judge} agrees too little with people on {standing.criterion}, who must rate"
                 )
-    return found
+    return result

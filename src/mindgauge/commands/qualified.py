@@ -24,7 +24,7 @@ def remember(tests: Sequence[EntryTest], qualifications: Sequence[Qualification]
             if isinstance(judge, Scripted | Replay):
                 continue
             for instrument in plan.instruments(test.benchmark, config.judging):
-                who = (test.benchmark.name, instrument.rater(judge.name))
-                results = {q.result for q in qualifications if (q.benchmark, q.judge) == who}
+                pair = (test.benchmark.name, instrument.rater(judge.name))
+                results = {q.result for q in qualifications if (q.benchmark, q.judge) == pair}
                 if EntryResult.PASSED in results and EntryResult.FAILED not in results:
                     passes.remember(judge, instrument)

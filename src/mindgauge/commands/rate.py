@@ -98,29 +98,31 @@ def rate(
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
-        given = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
+        provided = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
-        given = _replies(replies, benchmark, columns or {}, limit, out)
-    inputs.need_a_protocol(given, judges, config)
-    kin = kinship.judged(judges.models, given.written(), config)
-    questions = prompt_styles.questions(benchmark, None, config, given.samples)
-    if given.run is not None and not text:
-        raise UsageError(f"--no-text is for a new run, and {given.run} keeps its texts")
-    if given.run is not None:
-        prompt_styles.same_examples(given.run, benchmark, judges.models, questions)
-    more = prompt_styles.planned([benchmark], [given.samples], [questions], config.asking)
-    record = run_folder.plan_record([benchmark], [given.samples], config, text=text, **given.named, **more)
-    folder = given.run or (Path(out) if out is not None else run_folder.folder_for(record))
-    steps = plan.rating(benchmark, given.planned, given.size, judges, config, questions)
+        provided = _replies(replies, benchmark, columns or {}, limit, out)
+    inputs.need_a_protocol(provided, judges, config)
+    kin = kinship.judged(judges.models, provided.written(), config)
+    questions = prompt_styles.questions(benchmark, None, config, provided.samples)
+    if provided.run is not None and not text:
+        raise UsageError(f"--no-text is for a new run, and {provided.run} keeps its texts")
+    if provided.run is not None:
+        prompt_styles.same_examples(provided.run, benchmark, judges.models, questions)
+    prompt_record = prompt_styles.planned([benchmark], [provided.samples], [questions], config.asking)
+    record = run_folder.plan_record(
+        [benchmark], [provided.samples], config, text=text, **provided.named, **prompt_record
+    )
+    folder = provided.run or (Path(out) if out is not None else run_folder.folder_for(record))
+    steps = plan.rating(benchmark, provided.planned, provided.size, judges, config, questions)
     warn_of_length(steps, config.notice)
     announce(folder, tests, config)
     if dry_run:
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
-    with given.kept(folder, record, config, text=text) as store:
+    with provided.kept(folder, record, config, text=text) as store:
         run_folder.keep_classifiers(folder, judges.classifiers)
         kinship.keep(folder, kin)
-        if given.run is not None:
+        if provided.run is not None:
             _note(folder, judges, config.command)
         take(store, tests, config)
         plan.perform(store, steps, config)

@@ -55,10 +55,10 @@ def reliability(
     sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     levels, categories = ([text] if isinstance(text, str) else list(text) for text in (unsafe, critical))
-    found = read(sources, scale=scales, nominal=nominal, columns=columns, unsafe=levels, critical=categories)
+    rating_table = read(sources, scale=scales, nominal=nominal, columns=columns, unsafe=levels, critical=categories)
     by_width = str(rule) == rules.MENTALBENCH
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named = [reference] if isinstance(reference, str) else list(reference)
-    made = cards(found, CardOptions(limits, by_width, resamples, seed), named)
+    result = cards(rating_table, CardOptions(limits, by_width, resamples, seed), named)
     runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
-    return with_reasons(made, runs)
+    return with_reasons(result, runs)

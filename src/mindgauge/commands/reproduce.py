@@ -43,12 +43,12 @@ def reproduce(name: str, *, data: str | Path) -> Reproduction:
         UsageError: the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
-    found = [b for b in benchmarks.of_family(name) if b.reproduce is not None and b.published is not None]
-    if not found:
+    members = [b for b in benchmarks.of_family(name) if b.reproduce is not None and b.published is not None]
+    if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
     cells: list[CellComparison] = []
     from_files = 0
-    for benchmark in found:
+    for benchmark in members:
         assert benchmark.reproduce is not None
         assert benchmark.published is not None
         published = load_published(benchmark.published)

@@ -102,40 +102,42 @@ def run(
     config = RunConfig.of(options, RunOptions, dry_run=dry_run)
     named = {b.name: b for name in listed(names) for b in benchmarks.asked(name)}
     folder = Path(data) if data is not None else None
-    known = at_hand([*named.values()], folder, where, limit, columns)
-    known.broken.update((other, why) for name in listed(names) for other, why in benchmarks.broken(name).items())
-    tested = plan.open_tested(listed(model), known.benchmarks, config)
+    available = at_hand([*named.values()], folder, where, limit, columns)
+    available.broken.update(
+        (other, reason) for name in listed(names) for other, reason in benchmarks.broken(name).items()
+    )
+    tested = plan.open_tested(listed(model), available.benchmarks, config)
     if not tested.names:
         raise UsageError("name a model under test with --model")
-    judges = plan.open_judges(listed(judge), known.benchmarks, config)
-    questions = [prompt_styles.questions(benchmark, folder, config) for benchmark in known.benchmarks]
-    tests = entry_tests(known.benchmarks, judges.models, config, where)
-    opened = [(b, samples) for b, samples in zip(known.benchmarks, known.samples, strict=True) if not b.closed]
+    judges = plan.open_judges(listed(judge), available.benchmarks, config)
+    questions = [prompt_styles.questions(benchmark, folder, config) for benchmark in available.benchmarks]
+    tests = entry_tests(available.benchmarks, judges.models, config, where)
+    opened = [(b, samples) for b, samples in zip(available.benchmarks, available.samples, strict=True) if not b.closed]
     count = sum(len(samples) for _, samples in opened) * config.asking.runs
-    kin = kinship.judged(judges.models, {each.name: count for each in tested.models if count}, config)
+    kin = kinship.judged(judges.models, {entry.name: count for entry in tested.models if count}, config)
     record = run_folder.plan_record(
-        known.benchmarks, known.samples, config, text=text,
+        available.benchmarks, available.samples, config, text=text,
         models=tested.names, judges=judges.names,
-        data=str(folder) if folder else None, **prompt_styles.planned(known.benchmarks, known.samples, questions, config.asking),
+        data=str(folder) if folder else None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
     )  # fmt: skip
     path = Path(out) if out is not None else run_folder.folder_for(record)
-    steps = _steps(path, known, questions, tested, judges, config)
+    steps = _steps(path, available, questions, tested, judges, config)
     warn_of_length(steps, config.notice)
-    for line in (*known.lines, *_unjudged(known.benchmarks, judges, path)):
+    for line in (*available.lines, *_unjudged(available.benchmarks, judges, path)):
         config.notice(line)
     announce(path, tests, config)
     if dry_run:
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
-        return foresee(path, known.benchmarks, [*steps, *test_steps], config)
+        return foresee(path, available.benchmarks, [*steps, *test_steps], config)
     with run_folder.open_run(path, record, config, text=text) as store:
         run_folder.keep_classifiers(path, [*tested.classifiers, *judges.classifiers])
         kinship.keep(path, kin)
-        manifest.write(path, {**manifest.read(path), **known.told})
-        for benchmark, samples in zip(known.benchmarks, known.samples, strict=True):
+        manifest.write(path, {**manifest.read(path), **available.told})
+        for benchmark, samples in zip(available.benchmarks, available.samples, strict=True):
             run_folder.keep_samples(store, benchmark, samples)
             if isinstance(store, TextlessStore) and not benchmark.closed:
                 rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
-                store.ask_again(benchmark.name, (each for step in rating for each in step.ratings()))
+                store.ask_again(benchmark.name, (entry for step in rating for entry in step.ratings()))
         plan.perform(store, [step for step in steps if not step.later], config)
         take(store, tests, config)
         plan.perform(store, [step for step in steps if step.later], config)
@@ -146,21 +148,23 @@ def run(
 
 def _steps(
     folder: Path,
-    known: Available,
+    available: Available,
     questions: Sequence[Sequence[Instrument]],
     tested: plan.Raters,
     judges: plan.Raters,
     config: RunConfig,
 ) -> list[Step]:
     """Return the steps of the run, those without calls first, then benchmark by benchmark."""
-    counts = {benchmark.name: len(samples) for benchmark, samples in zip(known.benchmarks, known.samples, strict=True)}
+    counts = {
+        benchmark.name: len(samples) for benchmark, samples in zip(available.benchmarks, available.samples, strict=True)
+    }
     replies = config.asking.runs * len(tested.models)
     local: list[Step] = [
         msgspec.structs.replace(step, count=counts[step.benchmark.name]) for step in tested.classifiers
     ]
     calls: list[Step] = []
-    for benchmark, samples, put in zip(known.benchmarks, known.samples, questions, strict=True):
-        calls += plan.answering(benchmark, samples, tested.models, put, config)
+    for benchmark, samples, instruments in zip(available.benchmarks, available.samples, questions, strict=True):
+        calls += plan.answering(benchmark, samples, tested.models, instruments, config)
         if benchmark.closed:
             continue
         to_come = plan.replies_to_come(folder, benchmark, samples, tested.models, config.asking.runs)
@@ -173,11 +177,13 @@ def _steps(
 def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> Iterator[str]:
     """Say which replies will be paid for and rated by nobody."""
     read = {benchmark.name for benchmark in opened if benchmark.readings}
-    written = [benchmark.name for benchmark in opened if not benchmark.closed]
-    if written and not judges.names:
-        names = ", ".join(written[:_NAMED]) + (f" and {len(written) - _NAMED} more" if len(written) > _NAMED else "")
-        less = " but by rule" if read.issuperset(written) else ""
+    open_names = [benchmark.name for benchmark in opened if not benchmark.closed]
+    if open_names and not judges.names:
+        names = ", ".join(open_names[:_NAMED]) + (
+            f" and {len(open_names) - _NAMED} more" if len(open_names) > _NAMED else ""
+        )
+        exception = " but by rule" if read.issuperset(open_names) else ""
         yield (
-            f"no judge is named, so replies to {names} will be asked for and not rated{less}; name one with --judge, or "
-            f"rate the run afterwards: mindgauge rate {written[0]} --replies {path} --judge NAME"
+            f"no judge is named, so replies to {names} will be asked for and not rated{exception}; name one with --judge, or "
+            f"rate the run afterwards: mindgauge rate {open_names[0]} --replies {path} --judge NAME"
         )

@@ -117,7 +117,7 @@ def status(run: str | Path) -> RunStatus:
     with Store(folder) as store:
         names = plan.get("benchmarks") or sorted(row[0] for row in store.select(_BENCHMARKS))
         counts = [count for name in names for count in _counts(store, name)]
-        done = {name: _rated(store, name) for name in names}
+        rated = {name: _rated(store, name) for name in names}
         return RunStatus(
             run=str(folder),
             benchmarks=names,
@@ -132,7 +132,7 @@ def status(run: str | Path) -> RunStatus:
             calls=[CallUsage(*row) for row in store.select(_CALLS)],
             left=[]
             if plan.get("loaded")
-            else [one for name in names for one in _left(content, name, counts, done[name])],
+            else [task for name in names for task in _left(content, name, counts, rated[name])],
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
         )
 
@@ -150,46 +150,46 @@ def _counts(store: Store, benchmark: str) -> Iterator[RecordCount]:
 
 def _rated(store: Store, benchmark: str) -> dict[str, int]:
     """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest."""
-    found: dict[str, Counter[str]] = {}
+    by_rater: dict[str, Counter[str]] = {}
     for rater, criterion, status_, n in store.count_ratings(benchmark):
-        found.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
-    return {rater: min(by.values()) for rater, by in found.items()}
+        by_rater.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
+    return {rater: min(counts.values()) for rater, counts in by_rater.items()}
 
 
 def _judges(content: dict[str, Any]) -> list[str]:
     """Return who rates replies by the plan, and who came to do so later."""
-    later = (name for noted in content.get("rated", []) for name in noted["judges"])
-    return list(dict.fromkeys([*content.get("plan", {}).get("judges", []), *later]))
+    added = (name for noted in content.get("rated", []) for name in noted["judges"])
+    return list(dict.fromkeys([*content.get("plan", {}).get("judges", []), *added]))
 
 
 def _left(
-    content: dict[str, Any], benchmark: str, counts: Sequence[RecordCount], done: dict[str, int]
+    content: dict[str, Any], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
 ) -> Iterator[Left]:
     """Compare what the plan asks of everybody with what is there."""
     plan = content.get("plan", {})
-    mine = [count for count in counts if count.benchmark == benchmark]
-    samples = sum(count.n for count in mine if count.kind == "sample")
+    own_counts = [count for count in counts if count.benchmark == benchmark]
+    samples = sum(count.n for count in own_counts if count.kind == "sample")
     replies = Counter[str]()
-    for count in mine:
+    for count in own_counts:
         if count.kind == "reply":
             replies[count.name] += count.n if count.status != "failed" else 0
     runs, judge_runs = plan.get("runs", 1), plan.get("judge_runs", 1)
     models = plan.get("models", [])
-    if _GOLD in done:  # a closed question, which models answer themselves
+    if _GOLD in rated:  # a closed question, which models answer themselves
         for rater in _raters(models, plan.get("ask", []), "flat"):
             times = 1 if rater.startswith("classifier/") else runs
-            yield _task(benchmark, "rating", rater, samples * times, done.get(rater, 0))
+            yield _task(benchmark, "rating", rater, samples * times, rated.get(rater, 0))
         return
     for model in models:
         yield _task(benchmark, "reply", model, samples * runs, replies[model])
-    written = samples * runs * len(models) if models else replies.total()
+    reply_total = samples * runs * len(models) if models else replies.total()
     for judge in _raters(_judges(content), plan.get("methods", []), Method.RULE):
         times = 1 if judge.startswith(("classifier/", "rule/")) else judge_runs
-        yield _task(benchmark, "rating", judge, written * times, done.get(judge, 0))
+        yield _task(benchmark, "rating", judge, reply_total * times, rated.get(judge, 0))
 
 
-def _task(benchmark: str, kind: str, name: str, of: int, done: int) -> Left:
-    return Left(benchmark, kind, name, of, done, max(0, of - done))
+def _task(benchmark: str, kind: str, name: str, total: int, finished: int) -> Left:
+    return Left(benchmark, kind, name, total, finished, max(0, total - finished))
 
 
 def _raters(names: Sequence[str], ways: Sequence[str], usual: str) -> list[str]:

@@ -131,43 +131,43 @@ def train(
     if baseline and len(chosen) > 1:
         material.notes.append("the baseline has no randomness: one seed says what several would")
         chosen = chosen[:1]
-    whole, whole_dev, whole_test = prepare(material, limit, rare)
-    divided = divide(whole, whole_dev, whole_test, share or 0.0, values)
-    held = [divided, *(folded(whole, folds, share or 0.0, values) if folds is not None else [])]
-    each = [
+    training, whole_dev, whole_test = prepare(material, limit, rare)
+    divided = divide(training, whole_dev, whole_test, share or 0.0, values)
+    splits = [divided, *(folded(training, folds, share or 0.0, values) if folds is not None else [])]
+    class_weights = [
         selection.class_weights(weights, h.train.counts(len(labels)), material.criterion, material.class_weights)
-        for h in held
+        for h in splits
     ]
     learned = TrainingDigests.of([*divided.train.samples, *divided.dev.samples])
     if not baseline:
-        tested = whole_test or (whole if folds is not None else divided.dev)
+        tested = whole_test or (training if folds is not None else divided.dev)
         learned |= _earlier(Path(str(encoder)), tested, material)
     folder = Path(out)
     _refuse_strangers(folder)
     private.folder(folder)  # what was learned holds words of the dialogues
-    plan = _plan(material, kind, [whole, divided.dev, divided.test]) | source | {
-        "weights": weights, "class_weights": dict(zip(labels, each[0].tolist(), strict=True)),
+    plan = _plan(material, kind, [training, divided.dev, divided.test]) | source | {
+        "weights": weights, "class_weights": dict(zip(labels, class_weights[0].tolist(), strict=True)),
         "seeds": chosen, **({"folds": folds} if folds is not None else {}),
     }  # fmt: skip
     manifest.begin(folder, plan, command)
 
     def run(seed: int, fold: int) -> Trial:
-        return trials.run(folder / "trials", kind, held[fold], each[fold], seed, fold or None, progress)
+        return trials.run(folder / "trials", kind, splits[fold], class_weights[fold], seed, fold or None, progress)
 
-    final, *crossed = [Fold(parts, [run(seed, fold) for seed in chosen]) for fold, parts in enumerate(held)]
-    found = account(folder, material, kind, final, crossed, risk)
+    final, *crossed = [Fold(parts, [run(seed, fold) for seed in chosen]) for fold, parts in enumerate(splits)]
+    trained = account(folder, material, kind, final, crossed, risk)
     trials.move(folder / "trials", trials.choose(final.trials), folder)
-    saved.describe(folder, material.rubric, found.decision)
+    saved.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
-    private.write(folder / "calibration.svg", _diagrams(found))
-    private.write(folder / "card.md", card(found))
+    private.write(folder / "calibration.svg", _diagrams(trained))
+    private.write(folder / "card.md", card(trained))
     content = manifest.read(folder) | {
         "versions": _versions(),
-        "results": saved.known(msgspec.to_builtins(found)),
+        "results": saved.known(msgspec.to_builtins(trained)),
         "ended": manifest.now(),
     }
     manifest.write(folder, content)
-    return found
+    return trained
 
 
 def _refuse_strangers(folder: Path) -> None:
@@ -217,38 +217,38 @@ def _check(
 
 def _earlier(encoder: Path, tested: DataSplit, material: TrainingData) -> TrainingDigests:
     """Return what an encoder that is a classifier itself learned from; a note says how much of the test part that is."""
-    found = TrainingDigests.load(encoder) or TrainingDigests.of([])
-    known = sum(found.how(sample) != "no" for sample in tested.samples)
-    if known:
+    digests = TrainingDigests.load(encoder) or TrainingDigests.of([])
+    repeated = sum(digests.how(sample) != "no" for sample in tested.samples)
+    if repeated:
         material.notes.append(
-            f"{encoder} is a classifier that has learned from {known} of the {len(tested)} tested samples, or from their "
+            f"{encoder} is a classifier that has learned from {repeated} of the {len(tested)} tested samples, or from their "
             "dialogues: the figures flatter"
         )
-    return found
+    return digests
 
 
 def _diagrams(trained: Trained) -> str:
     """Draw how often the classifier is right against how sure it is, without and with the temperature."""
     sides = {"As trained": f"{trained.tested}, before", "With the temperature": trained.tested}
-    known = {
+    calibrations = {
         f"{name}: {trained.tested}, n {trained.calibration[part].n}": trained.calibration[part]
         for name, part in sides.items()
     }
-    return calibration.draw_file(known, "How often the classifier is right against how sure it is")
+    return calibration.draw_file(calibrations, "How often the classifier is right against how sure it is")
 
 
 def _versions() -> dict[str, str]:
     """Return the versions of what trains, as far as it is installed."""
-    found = {}
+    versions = {}
     for name in ("numpy", "scipy", "scikit-learn", "torch", "transformers", "safetensors"):
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
-def _plan(material: TrainingData, kind: ClassifierConfig, held: Sequence[DataSplit | None]) -> dict[str, Any]:
+def _plan(material: TrainingData, kind: ClassifierConfig, splits: Sequence[DataSplit | None]) -> dict[str, Any]:
     """Write down what decides whether a later command goes on with this training."""
-    data = [[(s.id, s.target, s.cluster) for s in part.samples] if part is not None else [] for part in held]
+    data = [[(s.id, s.target, s.cluster) for s in part.samples] if part is not None else [] for part in splits]
     plan: dict[str, Any] = {
         "data": material.name,
         "rubric": material.rubric.name,

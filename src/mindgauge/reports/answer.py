@@ -26,24 +26,24 @@ NOTHING = "Nothing of it has been rated yet, so nothing can be said."
 
 def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool = False) -> list[Summary]:
     """Say of each system what its run's numbers say; with `apart`, only what holds for all benchmarks (see `by_task`)."""
-    found = []
+    summaries = []
     for system in systems:
         run = runs[system.run]
-        known = [
-            (section, said)
+        findings = [
+            (section, finding)
             for section in ([] if apart else run.sections)
-            if (said := told.told(run, section, system, people_told=len(systems) == 1))
+            if (finding := told.told(run, section, system, people_told=len(systems) == 1))
         ]
-        facts = [fact for _, said in known for fact in said.facts]
-        withheld = [text for _, said in known for text in said.withheld]
+        facts = [fact for _, finding in findings for fact in finding.facts]
+        withheld = [text for _, finding in findings for text in finding.withheld]
         kin = [text for section in run.sections for text in _kin(run, section, system)]
-        gone = [text for section, _ in known for text in _gone(run, section, system)]
-        behind = [n for section, _ in known if (n := _conversations(run, section, system))]
+        absences = [text for section, _ in findings for text in _gone(run, section, system)]
+        behind = [n for section, _ in findings if (n := _conversations(run, section, system))]
         small = [phrases.small(min(behind))] if behind else []
         if not facts and not apart:
             facts = [NOTHING]
-        found.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *gone]) if c]))
-    return found
+        summaries.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *absences]) if c]))
+    return summaries
 
 
 def by_task(
@@ -62,43 +62,47 @@ def by_task(
         findings: how it came out, by benchmark, where that is known; else the first sentence says it.
         headlines: what the score is, by benchmark and model; of several runs, the first that has it counts.
     """
-    left = dict(headlines)
-    found: dict[str, TaskAnswer] = {}
+    remaining = dict(headlines)
+    tasks: dict[str, TaskAnswer] = {}
     for system in systems:
         run = runs[system.run]
         for section in run.sections:
             name, card = section.benchmark.name, section.benchmark.card
-            headline = left.pop((name, system.model), "")
-            said = told.told(run, section, system, scored=bool(headline))
-            if said is None:
+            headline = remaining.pop((name, system.model), "")
+            system_findings = told.told(run, section, system, scored=bool(headline))
+            if system_findings is None:
                 continue
-            said.facts = [*([headline] if headline else []), *said.facts, *_gone(run, section, system)]
-            first = first_sentence([*said.facts, *said.withheld, NOTHING][0])
+            system_findings.facts = [
+                *([headline] if headline else []),
+                *system_findings.facts,
+                *_gone(run, section, system),
+            ]
+            first = first_sentence([*system_findings.facts, *system_findings.withheld, NOTHING][0])
             task = TaskAnswer(
                 name, titles[name], findings.get(name, first), [], f"Not shown: {first_sentence(card.does_not_measure)}"
             )
-            found.setdefault(name, task).told.append(said)
-    return list(found.values())
+            tasks.setdefault(name, task).told.append(system_findings)
+    return list(tasks.values())
 
 
 def people_first(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
     """Say what people read and called unsafe, and what each judge made of that: it stands before everything that judges say."""
-    said = []
-    several = sum(len(run.sections) for run in runs) > 1
+    sentences = []
+    titled = sum(len(run.sections) for run in runs) > 1
     for number, run in enumerate(runs):
-        mine = [system for system in systems if system.run == number]
+        run_systems = [system for system in systems if system.run == number]
         for section in run.sections:
-            whole = called.called(section)
-            if whole is None or not whole.read:
+            total = called.called(section)
+            if total is None or not total.read:
                 continue
-            where = f" ({section.benchmark.card.title})" if several else ""
+            place = f" ({section.benchmark.card.title})" if titled else ""
             if len(systems) == 1:
-                said += told.people_first(section, mine[0], where)
+                sentences += told.people_first(section, run_systems[0], place)
             else:
-                parts = [(s.label, part) for s in mine if (part := called.called(section, s.model)) is not None]
-                said.append(called.of_all(whole, parts, where))
-            said += called.found(whole.unsafe, list(called.found_by(section)))
-    return said
+                parts = [(s.label, part) for s in run_systems if (part := called.called(section, s.model)) is not None]
+                sentences.append(called.of_all(total, parts, place))
+            sentences += called.found(total.unsafe, list(called.found_by(section)))
+    return sentences
 
 
 def _conversations(run: OpenRun, section: Section, system: System) -> int:
@@ -111,13 +115,13 @@ def _kin(run: OpenRun, section: Section, system: System) -> Iterator[str]:
     judges = {rater for rater, kind in section.judges() if kind != PERSON}
     raters = judges & {s.rater for s in scores_of(run, system, section)}
     kin = [judge for judge in sorted(raters) if same_family(judge, system.model)]
-    told: dict[str, list[str]] = {}
+    by_outcome: dict[str, list[str]] = {}
     for judge in kin:
-        told.setdefault(_outcome(run, section, judge, system.model), []).append(judge)
-    for outcome, alike in told.items():
-        who = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in alike]
-        told_so = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in alike) else ""
-        yield f"The {'judge' if len(alike) == 1 else 'judges'} {named(who)} {_FAVOUR[outcome][len(alike) > 1]}{told_so}."
+        by_outcome.setdefault(_outcome(run, section, judge, system.model), []).append(judge)
+    for outcome, alike in by_outcome.items():
+        names = [f"{judge} ({'the model itself' if judge == system.model else 'of its family'})" for judge in alike]
+        permission = "; that was allowed with --own-family" if any(allowed(run, j, system.model) for j in alike) else ""
+        yield f"The {'judge' if len(alike) == 1 else 'judges'} {named(names)} {_FAVOUR[outcome][len(alike) > 1]}{permission}."
 
 
 _FAVOUR = {
@@ -130,14 +134,16 @@ _FAVOUR = {
 def _outcome(run: OpenRun, section: Section, judge: str, model: str) -> str:
     """Say what its cards make of a judge's favour for a model of its family; of several criteria, the gravest."""
     standings = run.standings.cards.values()
-    found = {
+    outcomes = {
         s.card.favour.outcome
         for s in standings
         if (s.benchmark, s.card.judge) == (section.benchmark.name, judge)
         and s.card.favour is not None
         and model in s.card.favour.kin
     }
-    return next((outcome for outcome in (FAVOURS, CANNOT_TELL) if outcome in found), NO_SIGN if found else CANNOT_TELL)
+    return next(
+        (outcome for outcome in (FAVOURS, CANNOT_TELL) if outcome in outcomes), NO_SIGN if outcomes else CANNOT_TELL
+    )
 
 
 def _gone(run: OpenRun, section: Section, system: System) -> Iterator[str]:
@@ -150,23 +156,23 @@ def _gone(run: OpenRun, section: Section, system: System) -> Iterator[str]:
 def caveats(runs: Sequence[OpenRun]) -> list[str]:
     """Say what holds for every model here: who judged, and how far those who were checked agree with people."""
     judges = judges_of(runs)
-    found = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
+    sentences = [DEMONSTRATION.format(judge=judge) for judge in judges if is_demonstration(judge)]
     rest = [judge for judge in judges if not is_demonstration(judge)]
     carded = {judge: cards_of(runs, judge) for judge in rest}
-    found += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
-    return found
+    sentences += card_phrases.caveats({judge: cards for judge, cards in carded.items() if cards})
+    return sentences
 
 
 def kept(runs: Sequence[OpenRun]) -> Iterator[str]:
     """Say where the last command on a run kept what models had said before: they may have changed behind their names."""
     for run in runs:
         last = run.scores.continued[-1:]
-        which = f"The run {run.folder.resolve().name}" if len(runs) > 1 else "This run"
+        subject = f"The run {run.folder.resolve().name}" if len(runs) > 1 else "This run"
         yield from (
-            f"{which} was last continued on {span(one.at, one.at)}, with {one.told}: whether another model answered under the same name "
+            f"{subject} was last continued on {span(continuation.at, continuation.at)}, with {continuation.told}: whether another model answered under the same name "
             "by then, it cannot show."
-            for one in last
-            if one.older
+            for continuation in last
+            if continuation.older
         )
 
 
@@ -182,15 +188,15 @@ def unchecked(runs: Sequence[OpenRun]) -> str:
     )
 
 
-def shared(found: Sequence[Summary]) -> list[str]:
+def shared(summaries: Sequence[Summary]) -> list[str]:
     """Take what is withheld or to be added for every system out of each, and return it, so that it is said once."""
-    if len(found) < 2:
+    if len(summaries) < 2:
         return []
     common = [
-        *(text for text in found[0].withheld if all(text in answer.withheld for answer in found)),
-        *(text for text in found[0].caveats if all(text in answer.caveats for answer in found)),
+        *(text for text in summaries[0].withheld if all(text in answer.withheld for answer in summaries)),
+        *(text for text in summaries[0].caveats if all(text in answer.caveats for answer in summaries)),
     ]
-    for answer in found:
+    for answer in summaries:
         answer.withheld = [text for text in answer.withheld if text not in common]
         answer.caveats = [text for text in answer.caveats if text not in common]
     return common

@@ -66,13 +66,13 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
         return None
     tags = section.benchmark.groups.get(group, {}).items()
     inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
-    whose = [pl.col("model") == model] if model else []
-    replies = _of_concern(section).filter(~inside if outside else inside, *whose)
-    asked = replies.join(people.group_by("subject").agg(pl.col("selection").first()), on="subject")
-    read = asked.join(section.unsafe, on="subject")
-    chosen = not asked["selection"].is_null().all()
+    of_model = [pl.col("model") == model] if model else []
+    replies = _of_concern(section).filter(~inside if outside else inside, *of_model)
+    assigned = replies.join(people.group_by("subject").agg(pl.col("selection").first()), on="subject")
+    read = assigned.join(section.unsafe, on="subject")
+    chosen = not assigned["selection"].is_null().all()
     return Called(
-        names, len(replies), len(asked), asked["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen
+        names, len(replies), len(assigned), assigned["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen
     )
 
 
@@ -93,15 +93,15 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
     A verdict that is missing finds nothing. What a released review set states of a judge counts where the verdicts
     themselves are not there.
     """
-    theirs = section.unsafe.filter("unsafe").join(section.replies, on="subject")
-    known = criteria(section)
-    rated = judged(section).filter(pl.col("subject").is_in(theirs["subject"].implode()))
+    called_unsafe = section.unsafe.filter("unsafe").join(section.replies, on="subject")
+    definitions = criteria(section)
+    rated = judged(section).filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))
     for judge in rated["rater"].unique().sort():
-        mine = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(known)))
-        asked = theirs.filter(pl.col("subject").is_in(mine["subject"].implode()))
-        if len(asked):
-            found = int(unsafe_replies.anywhere(mine, known)["unsafe"].sum())
-            yield UnsafeRecall(judge, len(asked), asked["cluster"].n_unique(), found)
+        judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
+        assigned = called_unsafe.filter(pl.col("subject").is_in(judge_rows["subject"].implode()))
+        if len(assigned):
+            detected = int(unsafe_replies.anywhere(judge_rows, definitions)["unsafe"].sum())
+            yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected)
 
 
 def judged(section: Section) -> pl.DataFrame:
@@ -118,71 +118,71 @@ def judged(section: Section) -> pl.DataFrame:
 CHOSEN = "chosen for what a judge thought of them, "
 
 
-def of_system(called: Called, what: str, whose: str = "its") -> str:
+def of_system(counts: Called, scope: str, owner: str = "its") -> str:
     """Say what people read and called unsafe of a system's replies, and the floor that follows.
 
     Args:
-        called: what they made of these replies.
-        what: the replies are replies to.
-        whose: the replies are.
+        counts: what they made of these replies.
+        scope: the messages that the replies answer, as the end of a phrase.
+        owner: possessive of the system that wrote the replies.
     """
-    c = called
+    c = counts
     if not c.n:
         return ""
     if not c.read:
-        return f"No person read any of {whose} {plural(c.n, 'reply', 'replies')}{what}."
-    who, bad = f"People ({named(c.people)})", count(c.unsafe) if c.unsafe else "none"
+        return f"No person read any of {owner} {plural(c.n, 'reply', 'replies')}{scope}."
+    people, bad = f"People ({named(c.people)})", count(c.unsafe) if c.unsafe else "none"
     if c.read == c.n:
-        every = (
-            f"all {count(c.n)} of {whose} replies"
+        extent = (
+            f"all {count(c.n)} of {owner} replies"
             if c.n > 1
-            else f"{whose} only reply".replace("other only", "only other")
+            else f"{owner} only reply".replace("other only", "only other")
         )
         chosen = f", {CHOSEN.removesuffix(', ')}," if c.selected else ""
-        return f"{who} read {every}{what}{chosen} and called {bad} unsafe ({_share(c)})."
-    some = f"{who} read {count(c.read)} of {whose} {plural(c.n, 'reply', 'replies')}{what}"
+        return f"{people} read {extent}{scope}{chosen} and called {bad} unsafe ({_share(c)})."
+    reading = f"{people} read {count(c.read)} of {owner} {plural(c.n, 'reply', 'replies')}{scope}"
     chosen = f", {CHOSEN}" if c.selected else " "
     share = "" if c.selected else f" ({_share(c)})"
-    return f"{some}{chosen}and called {bad} unsafe{share}{_floor(c)}; of the others nobody knows."
+    return f"{reading}{chosen}and called {bad} unsafe{share}{_floor(c)}; whether the others are unsafe is not known."
 
 
-def _share(called: Called) -> str:
+def _share(counts: Called) -> str:
     """Write the share that is unsafe of what was read, with what it could be at most; conversations are n.
 
     A reply that people were given and have no value of counts as unsafe there.
     """
-    c = called
+    c = counts
     feared = (c.unsafe + c.asked - c.read) / c.asked
     high = clopper_pearson(feared * c.conversations, c.conversations).high
     return percent(c.unsafe / c.read) + (at_most(high) if c.unsafe < c.asked else "")
 
 
-def of_all(whole: Called, parts: Sequence[tuple[str, Called]], where: str) -> str:
+def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> str:
     """Say the same of several systems together, and which replies are whose.
 
     Args:
-        whole: of all.
+        total: the counts over all systems.
         parts: each system's, by its label.
-        where: the replies stand, if that must be said.
+        scope: the benchmark of the replies, as the end of a phrase; empty where it is clear.
     """
-    if not whole.read:
+    if not total.read:
         return ""
-    told = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in parts if c.read]
-    each = f" ({named(told, most=12)})" if whole.unsafe and len(told) > 1 else ""
-    some = (
-        f"all {count(whole.n)} replies here{where}"
-        if whole.read == whole.n
-        else f"{count(whole.read)} of the {count(whole.n)} replies here{where}"
+    by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in parts if c.read]
+    breakdown = f" ({named(by_system, most=12)})" if total.unsafe and len(by_system) > 1 else ""
+    extent = (
+        f"all {count(total.n)} replies here{scope}"
+        if total.read == total.n
+        else f"{count(total.read)} of the {count(total.n)} replies here{scope}"
     )
-    chosen = f", {CHOSEN}" if whole.selected else " "
-    rest = "" if whole.read == whole.n else f"{_floor(whole)}; of the others nobody knows"
-    bad = count(whole.unsafe) if whole.unsafe else "none"
-    return f"People ({named(whole.people)}) read {some}{chosen}and called {bad} of them unsafe{each}{rest}."
+    chosen = f", {CHOSEN}" if total.selected else " "
+    rest = "" if total.read == total.n else f"{_floor(total)}; whether the others are unsafe is not known"
+    bad = count(total.unsafe) if total.unsafe else "none"
+    return f"People ({named(total.people)}) read {extent}{chosen}and called {bad} of them unsafe{breakdown}{rest}."
 
 
-def _floor(called: Called) -> str:
+def _floor(counts: Called) -> str:
     """Say what follows for all replies from what was read of them."""
-    c = called
+    c = counts
     if not c.unsafe:
         return ""
     return f", so at least {count(c.unsafe)} of the {count(c.n)} {'is' if c.unsafe == 1 else 'are'} ({percent(c.unsafe / c.n)})"
@@ -190,11 +190,11 @@ def _floor(called: Called) -> str:
 
 def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
     """Say how many of the replies that people call unsafe each judge called so, too: those that missed most first."""
-    whole = plural(unsafe, "reply", "replies")
+    replies = plural(unsafe, "reply", "replies")
     for f in sorted(by_judges, key=lambda f: (f.found / f.n, f.judge)):
         share = f.found / f.n
         low = clopper_pearson(share * f.conversations, f.conversations).low
-        some = "none" if not f.found else "all" if f.found == f.n > 1 else count(f.found)
-        asked = "" if f.n == unsafe else f" was asked about {count(f.n)} and"
+        detected = "none" if not f.found else "all" if f.found == f.n > 1 else count(f.found)
+        assigned = "" if f.n == unsafe else f" was asked about {count(f.n)} and"
         bound = f"{percent(share)}{at_least(low) if f.found else ''}"
-        yield f"Of the {whole} that people call unsafe, the judge {f.judge}{asked} called {some} unsafe ({bound})."
+        yield f"Of the {replies} that people call unsafe, the judge {f.judge}{assigned} called {detected} unsafe ({bound})."

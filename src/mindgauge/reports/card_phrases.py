@@ -38,9 +38,9 @@ _PREFIXES = {"ceiling_": "one person with another: ", "repeat_": "judge with its
 
 def label(name: str) -> str:
     """Name an estimate for a reader."""
-    for prefix, who in _PREFIXES.items():
+    for prefix, owner in _PREFIXES.items():
         if name.startswith(prefix):
-            return who + NAMES[name.removeprefix(prefix)]
+            return owner + NAMES[name.removeprefix(prefix)]
     return NAMES[name]
 
 
@@ -74,64 +74,64 @@ FEW_NAMES = 4
 """A title names at most so many criteria."""
 
 
-def finding(found: Judged) -> str:
+def finding(judged: Judged) -> str:
     """State what the cards of one benchmark allow: first on single replies, then on ranking systems.
 
     Args:
-        found: the judges, as they are called, with their cards.
+        judged: the judges, as they are called, with their cards.
     """
-    if all(s.card.verdict == NOT_ESTIMABLE for _, s in found):
-        reasons = {s.card.reasons[0].partition(", so ")[0] for _, s in found}
-        why = f": {reasons.pop()}" if len(reasons) == 1 else ""
-        judges = _judges(found)
-        return f"No verdict on {judges[0] if len(judges) == 1 else 'these judges'}{why}"
-    return _on_replies(found) + _on_ranking(found)
+    if all(s.card.verdict == NOT_ESTIMABLE for _, s in judged):
+        reasons = {s.card.reasons[0].partition(", so ")[0] for _, s in judged}
+        reason = f": {reasons.pop()}" if len(reasons) == 1 else ""
+        judges = _judges(judged)
+        return f"No verdict on {judges[0] if len(judges) == 1 else 'these judges'}{reason}"
+    return _on_replies(judged) + _on_ranking(judged)
 
 
-def _on_replies(found: Judged) -> str:
-    granted = [(judge, s) for judge, s in found if s.card.rate_replies.granted]
-    judges, able = _judges(found), _judges(granted)
-    if len(found) == 1:
-        what = words(found[0][1].criterion)
+def _on_replies(judged: Judged) -> str:
+    granted = [(judge, s) for judge, s in judged if s.card.rate_replies.granted]
+    judges, able = _judges(judged), _judges(granted)
+    if len(judged) == 1:
+        criterion = words(judged[0][1].criterion)
         return {
-            GOOD: f"{judges[0]} may rate {what} on its own",
-            MODERATE: f"{judges[0]} may rate {what} only with people beside it",
-            BLIND_END: f"Nobody knows how many unsafe replies {judges[0]} finds, so people must rate {what} beside it",
-            LIMITED: f"People must rate {what}: {judges[0]} {_fault([found[0][1].card], 'them', 'they')}",
-        }[found[0][1].card.verdict]
+            GOOD: f"{judges[0]} may rate {criterion} on its own",
+            MODERATE: f"{judges[0]} may rate {criterion} only with people beside it",
+            BLIND_END: f"Nobody knows how many unsafe replies {judges[0]} finds, so people must rate {criterion} beside it",
+            LIMITED: f"People must rate {criterion}: {judges[0]} {_fault([judged[0][1].card], 'them', 'they')}",
+        }[judged[0][1].card.verdict]
     if not granted:
         return f"{'No judge may' if len(judges) > 1 else f'{judges[0]} may not'} rate single replies on its own"
-    if len(granted) == len(found):
+    if len(granted) == len(judged):
         return f"{'Every judge' if len(judges) > 1 else judges[0]} may rate single replies on its own"
-    on = _on(granted, found)
+    scope = _on(granted, judged)
     if len(judges) == 1:
-        return f"{judges[0]} may rate single replies on its own only{on}"
-    return f"Only {named(able)} may rate single replies on {'its' if len(able) == 1 else 'their'} own{',' if on else ''}{on}"
+        return f"{judges[0]} may rate single replies on its own only{scope}"
+    return f"Only {named(able)} may rate single replies on {'its' if len(able) == 1 else 'their'} own{',' if scope else ''}{scope}"
 
 
-def _on_ranking(found: Judged) -> str:
+def _on_ranking(judged: Judged) -> str:
     """Say who may rank systems; nothing where there are too few systems for anybody."""
-    if all(s.card.rank_systems.verdict == NOT_ESTIMABLE for _, s in found):
+    if all(s.card.rank_systems.verdict == NOT_ESTIMABLE for _, s in judged):
         return ""
-    granted = [(judge, s) for judge, s in found if s.card.rank_systems.granted]
-    judges, able = _judges(found), _judges(granted)
+    granted = [(judge, s) for judge, s in judged if s.card.rank_systems.granted]
+    judges, able = _judges(judged), _judges(granted)
     if not granted:
         return "; none may rank systems" if len(judges) > 1 else "; it may not rank systems"
-    who = "it" if len(judges) == 1 else "all" if set(able) == set(judges) else named(able)
-    return f"; {who} may rank systems{_on(granted, found) if len(granted) < len(found) else ''}"
+    rankers = "it" if len(judges) == 1 else "all" if set(able) == set(judges) else named(able)
+    return f"; {rankers} may rank systems{_on(granted, judged) if len(granted) < len(judged) else ''}"
 
 
-def _on(granted: Judged, found: Judged) -> str:
+def _on(granted: Judged, judged: Judged) -> str:
     """Say on which criteria something is granted; nothing where there is only one, no names where judges differ."""
     names = _criteria(s for _, s in granted)
-    if len(_criteria(s for _, s in found)) == 1:
+    if len(_criteria(s for _, s in judged)) == 1:
         return ""
     alike = len(granted) == len(_judges(granted)) * len(names)
     return f" on {named(names)}" if alike and len(names) <= FEW_NAMES else " on some criteria"
 
 
-def _judges(found: Judged) -> list[str]:
-    return list(dict.fromkeys(judge for judge, _ in found))
+def _judges(judged: Judged) -> list[str]:
+    return list(dict.fromkeys(judge for judge, _ in judged))
 
 
 def _criteria(cards: Iterable[RunCard]) -> list[str]:
@@ -146,11 +146,11 @@ def not_shown(cards: Mapping[str, Sequence[RunCard]], *, alone: bool) -> Iterato
         alone: whether nobody else's scores stand in their place.
     """
     for judges, names, fault in _alike(cards):
-        what, who, one = named(names, most=9), _the(judges), len(judges) == 1
+        criteria, subject, single = named(names, most=9), _the(judges), len(judges) == 1
         head = (
-            f"{what[:1].upper()}{what[1:]} {'is' if len(names) == 1 else 'are'} not shown: {who}"
+            f"{criteria[:1].upper()}{criteria[1:]} {'is' if len(names) == 1 else 'are'} not shown: {subject}"
             if alone
-            else f"What {who} {'says' if one else 'say'} of {what} is not shown: {'it' if one else 'they'}"
+            else f"What {subject} {'says' if single else 'say'} of {criteria} is not shown: {'it' if single else 'they'}"
         )
         yield f"{head} {fault} ({_each(judges, cards)}; {LIMITED})."
 
@@ -174,17 +174,17 @@ def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     """Say how far judges may be relied on whose scores are shown: a sentence for each verdict."""
     for verdict in (BLIND_END, GOOD, MODERATE):
         for judge, all_ in cards.items():
-            mine = {judge: [s for s in all_ if s.card.verdict == verdict]}
-            what = named(_criteria(mine[judge]), most=9)
-            if not mine[judge]:
+            verdict_cards = {judge: [s for s in all_ if s.card.verdict == verdict]}
+            criteria = named(_criteria(verdict_cards[judge]), most=9)
+            if not verdict_cards[judge]:
                 continue
-            evidence = _each([judge], mine)
+            evidence = _each([judge], verdict_cards)
             if verdict == BLIND_END:
-                yield f"On {what}, people called too few replies unsafe to know how many such the judge {judge} finds, so its scores do not say that replies are safe ({evidence}; {BLIND_END})."
+                yield f"On {criteria}, people called too few replies unsafe to show how many of those the judge {judge} finds, so its scores do not show that replies are safe ({evidence}; {BLIND_END})."
             elif verdict == GOOD:
-                yield f"The judge {judge} agrees with people well enough to rate {what} on its own ({evidence})."
+                yield f"The judge {judge} agrees with people well enough to rate {criteria} on its own ({evidence})."
             else:
-                yield f"On {what}, people must check the judge {judge} before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE})."
+                yield f"On {criteria}, people must check the judge {judge} before its scores are relied on: it agrees with them only in part ({evidence}; {MODERATE})."
     reasons: dict[tuple[str, str], list[str]] = {}
     for judge, all_ in cards.items():
         for reason in dict.fromkeys(s.card.reasons[0] for s in all_ if s.card.verdict == NOT_ESTIMABLE):
@@ -192,16 +192,16 @@ def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
                 words(s.criterion) for s in all_ if s.card.verdict == NOT_ESTIMABLE and s.card.reasons[0] == reason
             ]
             reasons.setdefault((reason, named(names, most=9)), []).append(judge)
-    for (reason, what), judges in reasons.items():
-        yield f"How far {_the(judges)} can be trusted on {what} is not estimable: {reason}."
+    for (reason, criteria), judges in reasons.items():
+        yield f"How far {_the(judges)} can be trusted on {criteria} is not estimable: {reason}."
 
 
 def _alike(cards: Mapping[str, Sequence[RunCard]]) -> list[tuple[list[str], list[str], str]]:
     """Put judges together whose cards are of the same criteria and have the same fault: (judges, criteria, fault)."""
     alike: dict[tuple[tuple[str, ...], bool, bool], list[str]] = {}
-    for judge, mine in cards.items():
-        disagrees, misses = _faults([s.card for s in mine])
-        alike.setdefault((tuple(_criteria(mine)), disagrees, misses), []).append(judge)
+    for judge, judge_cards in cards.items():
+        disagrees, misses = _faults([s.card for s in judge_cards])
+        alike.setdefault((tuple(_criteria(judge_cards)), disagrees, misses), []).append(judge)
     return [
         (judges, list(names), _fault([s.card for s in cards[judges[0]]], many=len(judges) > 1))
         for (names, *_), judges in alike.items()
@@ -212,11 +212,11 @@ def _faults(cards: Sequence[ReliabilityCard]) -> tuple[bool, bool]:
     """Say whether judges agree too little with people, and whether they miss too much of what people call unsafe."""
     limits = rule.load(rule.MINDGAUGE)
     misses = any((share := _finds(card)) is not None and (share.low or 0.0) < limits.danger.moderate for card in cards)
-    apart = any(
+    disagrees = any(
         (agreement(card).low or 0.0) < limits.agreement.moderate or _biased(card, limits.bias.moderate)
         for card in cards
     )
-    return apart or not misses, misses
+    return disagrees or not misses, misses
 
 
 def _biased(card: ReliabilityCard, limit: float) -> bool:
@@ -226,11 +226,13 @@ def _biased(card: ReliabilityCard, limit: float) -> bool:
     return max(abs(bias.low), abs(bias.high)) > limit * span(card)
 
 
-def _fault(cards: Sequence[ReliabilityCard], people: str = "people", who: str = "people", *, many: bool = False) -> str:
+def _fault(
+    cards: Sequence[ReliabilityCard], people: str = "people", pronoun: str = "people", *, many: bool = False
+) -> str:
     disagrees, misses = _faults(cards)
     faults = [f"{'agree' if many else 'agrees'} too little with {people}"] if disagrees else []
     faults += (
-        [f"{'miss' if many else 'misses'} too much of what {'they' if disagrees else who} call unsafe"]
+        [f"{'miss' if many else 'misses'} too much of what {'they' if disagrees else pronoun} call unsafe"]
         if misses
         else []
     )
@@ -243,19 +245,23 @@ def _the(judges: Sequence[str]) -> str:
 
 def _each(judges: Sequence[str], cards: Mapping[str, Sequence[RunCard]]) -> str:
     """Write the evidence of each judge: agreement, bias where there is some, what is found; of several criteria the range."""
-    told = []
+    evidence = []
     for judge in judges:
-        mine = [s.card for s in cards[judge]]
-        values = sorted(v for card in mine if (v := agreement(card).value) is not None)
-        told.append(
-            f"{NAMES[main(mine[0])]} {_range([decimal(value) for value in values])}{_leaning(mine[0]) if len(mine) == 1 else ''}{_found(mine)}"
+        judge_cards = [s.card for s in cards[judge]]
+        values = sorted(v for card in judge_cards if (v := agreement(card).value) is not None)
+        evidence.append(
+            f"{NAMES[main(judge_cards[0])]} {_range([decimal(value) for value in values])}{_leaning(judge_cards[0]) if len(judge_cards) == 1 else ''}{_found(judge_cards)}"
         )
-    return told[0] if len(told) == 1 else "; ".join(f"{judge}: {one}" for judge, one in zip(judges, told, strict=True))
+    return (
+        evidence[0]
+        if len(evidence) == 1
+        else "; ".join(f"{judge}: {line}" for judge, line in zip(judges, evidence, strict=True))
+    )
 
 
-def _range(written: Sequence[str]) -> str:
+def _range(numbers: Sequence[str]) -> str:
     """Write the ends of sorted numbers, once where they are written alike."""
-    return " to ".join(dict.fromkeys((written[0], written[-1]))) if written else "none"
+    return " to ".join(dict.fromkeys((numbers[0], numbers[-1]))) if numbers else "none"
 
 
 def _finds(card: ReliabilityCard) -> Share | None:
@@ -273,14 +279,14 @@ def _found(cards: Sequence[ReliabilityCard]) -> str:
     if len(cards) > 1:
         return f"; of what people call unsafe it finds {_range([percent(share.value) for share in shares])}"
     (share,), danger = shares, cards[0].danger
-    some = "none" if not share.events else "all" if share.events == share.n > 1 else count(share.events)
+    amount = "none" if not share.events else "all" if share.events == share.n > 1 else count(share.events)
     passed = danger.passed.high if danger is not None else None
     lets = (
         f"; of 100 replies that it passes, up to {math.ceil(100 * passed - 1e-9)} are unsafe"
         if passed is not None
         else ""
     )
-    return f"; it finds {some} of {plural(share.n, 'reply', 'replies')} that people call unsafe{lets}"
+    return f"; it finds {amount} of {plural(share.n, 'reply', 'replies')} that people call unsafe{lets}"
 
 
 def _leaning(card: ReliabilityCard) -> str:

@@ -29,22 +29,22 @@ if TYPE_CHECKING:
 WORST_FIRST = (LIMITED, BLIND_END, MODERATE, NOT_ESTIMABLE, GOOD)
 
 
-def picture(found: Sequence[tuple[System, RunCard]], anchors: set[str]) -> AgreementSection:
+def picture(judged: Sequence[tuple[System, RunCard]], anchors: set[str]) -> AgreementSection:
     """Put the cards of one benchmark together.
 
     Args:
-        found: the cards, each with its judge as pictures show it.
+        judged: the cards, each with its judge as pictures show it.
         anchors: of the replies that the page shows.
     """
-    benchmark = found[0][1].benchmark
+    benchmark = judged[0][1].benchmark
     ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
-    cards = [standing.card for _, standing in found]
-    by_name = [(judge.label, standing.criterion, standing.card) for judge, standing in found]
+    cards = [standing.card for _, standing in judged]
+    by_name = [(judge.label, standing.criterion, standing.card) for judge, standing in judged]
     axis = _axis(cards)
     ranked = any(card.rank_systems.verdict != NOT_ESTIMABLE for card in cards)
-    rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in found]
+    rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in judged]
     return AgreementSection(
-        benchmark, finding([(judge.label, standing) for judge, standing in found]), _measure(cards, axis), axis,
+        benchmark, finding([(judge.label, standing) for judge, standing in judged]), _measure(cards, axis), axis,
         list(_panels(rows, ident)), sheets(by_name, anchors, ident), corrected(by_name, ident),
     )  # fmt: skip
 
@@ -56,9 +56,9 @@ def _axis(cards: Sequence[ReliabilityCard]) -> Axis:
     alike = len({(card.scale[0], card.scale[-1], span(card)) for card in ordered}) == 1
     unit = span(ordered[0]) if alike else 100.0
     largest = max((abs(end) / span(card) for card in ordered for end in _ends(card.estimates.get("bias"))), default=0)
-    least = min(end for card in cards for end in (0.0, *_ends(agreement(card)), *_ends(_ceiling(card))))
+    lowest = min(end for card in cards for end in (0.0, *_ends(agreement(card)), *_ends(_ceiling(card))))
     return Axis(
-        max(-1.0, math.floor(least * 4) / 4), limits.agreement.moderate, limits.agreement.good,
+        max(-1.0, math.floor(lowest * 4) / 4), limits.agreement.moderate, limits.agreement.good,
         unit * max(1.15 * largest, 2 * limits.bias.good), unit * limits.bias.good,
         "levels" if alike else "% of the scale",
     )  # fmt: skip
@@ -90,16 +90,16 @@ def _panels(rows: Sequence[JudgeRow], ident: str) -> Iterator[AgreementPanel]:
     """Group rows: all judges of one criterion together, else by judge; worst first, rows and panels alike."""
     ordered = sorted(rows, key=_place)
     if len({row.criterion for row in rows}) == 1:
-        said = "; ".join(f"{row.judge.label} {_said(row)}" for row in ordered)
-        yield AgreementPanel(f"agreement-{ident}", None, said, ordered)
+        summary = "; ".join(f"{row.judge.label} {_said(row)}" for row in ordered)
+        yield AgreementPanel(f"agreement-{ident}", None, summary, ordered)
         return
     judges = {row.judge.label: row.judge for row in ordered}
-    mine = {name: [row for row in ordered if row.judge.label == name] for name in judges}
+    by_judge = {name: [row for row in ordered if row.judge.label == name] for name in judges}
     for i, name in enumerate(
-        sorted(judges, key=lambda name: sum(_place(row)[0] for row in mine[name]) / len(mine[name]))
+        sorted(judges, key=lambda name: sum(_place(row)[0] for row in by_judge[name]) / len(by_judge[name]))
     ):
-        said = "; ".join(f"{words(row.criterion)} {_said(row)}" for row in mine[name])
-        yield AgreementPanel(f"agreement-{ident}-{i}", judges[name], f"{name}: {said}", mine[name])
+        summary = "; ".join(f"{words(row.criterion)} {_said(row)}" for row in by_judge[name])
+        yield AgreementPanel(f"agreement-{ident}-{i}", judges[name], f"{name}: {summary}", by_judge[name])
 
 
 def _place(row: JudgeRow) -> tuple[int, float, str, str]:
@@ -201,9 +201,9 @@ def corrected(cards: Cards, ident: str) -> ReportTable | None:
     return ReportTable(f"corrected-{ident}", title, columns, rows, note) if rows else None
 
 
-def _rows(cards: Cards, of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:
+def _rows(cards: Cards, rows_of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:
     """Put judge and criterion before the rows of each card."""
-    return [[judge, words(criterion), *row] for judge, criterion, card in cards for row in of(card)]
+    return [[judge, words(criterion), *row] for judge, criterion, card in cards for row in rows_of(card)]
 
 
 def _bounds(name: str, kind: Kind = "level") -> list[Column]:
@@ -261,8 +261,8 @@ def _unsafe_end(cards: Cards) -> ReportTable:
             *((f"found in {words(category)}", share) for category, share in end.critical.items()),
         ]
         return [
-            [levels, what, share.value, share.low, share.high, share.events, share.n, share.note]
-            for what, share in shares
+            [levels, meaning, share.value, share.low, share.high, share.events, share.n, share.note]
+            for meaning, share in shares
             if share is not None
         ]
 
@@ -312,7 +312,7 @@ def _contested(cards: Cards, anchors: set[str]) -> ReportTable:
 
 
 def _dispute(contested: Contested) -> list[Cell]:
-    people = "; ".join(f"{who} {_listed(values)}" for who, values in contested.people.items())
+    people = "; ".join(f"{person} {_listed(values)}" for person, values in contested.people.items())
     return [
         contested.subject, contested.system, words(contested.category), people, _listed(contested.judge) or "no verdict"
     ]  # fmt: skip

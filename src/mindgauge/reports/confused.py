@@ -50,29 +50,31 @@ class SystemConfusions(NamedTuple):
 
 
 def confusions(
-    runs: Sequence[OpenRun], systems: Sequence[System], shown: set[str]
+    runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]
 ) -> tuple[list[ConfusionSection], list[Case], str]:
     """Return every system's confusions, the messages they cite, and what to say of those that are not shown.
 
-    `shown` are the anchors of the messages that the page shows elsewhere.
+    `on_page` are the anchors of the messages that the page shows elsewhere.
     """
-    found = [one for system in systems for section in runs[system.run].sections for one in _found(section, system)]
-    cited = _cited(found)
+    matrices = [
+        matrix for system in systems for section in runs[system.run].sections for matrix in _found(section, system)
+    ]
+    cited = _cited(matrices)
     crowded = many({section.benchmark.name for run in runs for section in run.sections})
-    readings, left_out = _within_budget(_readings(runs, cited, shown), TIGHT if crowded else len(cited))
+    readings, left_out = _within_budget(_readings(runs, cited, on_page), TIGHT if crowded else len(cited))
     places = {
         (section.benchmark.name, ident): place
-        for section in {id(one.section): one.section for one in found}.values()
+        for section in {id(matrix.section): matrix.section for matrix in matrices}.values()
         for ident, place in texts.places(runs[section.run], section, _of(cited, section)).items()
     }
     anchors = {key: reading.anchor for key, reading in readings.items()}
-    anchors |= {key: there for key in cited if (there := texts.anchor("message", key[1])) in shown}
+    anchors |= {key: anchor for key in cited if (anchor := texts.anchor("message", key[1])) in on_page}
     note = (
         f"{plural(left_out, 'more message is', 'more messages are')} named by {'its id' if left_out == 1 else 'their ids'} alone, to keep this page small."
         if left_out
         else ""
     )
-    return [_confusion(one, places, anchors) for one in found], list(readings.values()), note
+    return [_confusion(matrix, places, anchors) for matrix in matrices], list(readings.values()), note
 
 
 def _found(section: Section, system: System) -> Iterator[SystemConfusions]:
@@ -87,64 +89,71 @@ def _found(section: Section, system: System) -> Iterator[SystemConfusions]:
             )
 
 
-def _cited(found: Sequence[SystemConfusions]) -> dict[Key, list[tuple[SystemConfusions, ConfusionCell]]]:
+def _cited(matrices: Sequence[SystemConfusions]) -> dict[Key, list[tuple[SystemConfusions, ConfusionCell]]]:
     """Return the samples that are examples, with what they are examples of: every cell's first before any cell's second."""
     cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]] = {}
     for place in range(EXAMPLES):
-        for one in found:
-            for cell in one.counted.wrong:
+        for matrix in matrices:
+            for cell in matrix.counted.wrong:
                 if place < len(cell.samples):
-                    cited.setdefault((one.section.benchmark.name, cell.samples[place]), []).append((one, cell))
+                    cited.setdefault((matrix.section.benchmark.name, cell.samples[place]), []).append((matrix, cell))
     return cited
 
 
 def _of(cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]], section: Section) -> list[str]:
-    return [ident for (name, ident), by in cited.items() if any(one.section is section for one, _ in by)]
+    return [
+        ident for (name, ident), citations in cited.items() if any(matrix.section is section for matrix, _ in citations)
+    ]
 
 
 def _readings(
-    runs: Sequence[OpenRun], cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]], shown: set[str]
+    runs: Sequence[OpenRun], cited: dict[Key, list[tuple[SystemConfusions, ConfusionCell]]], on_page: set[str]
 ) -> Iterator[tuple[Key, Case]]:
     """Make the samples whose texts may be shown, and are not yet, ready to read."""
     samples = {
-        key: runs[by[0][0].section.run].store.sample(*key)
-        for key, by in cited.items()
-        if not by[0][0].section.hides(key[1]) and texts.anchor("message", key[1]) not in shown
+        key: runs[citations[0][0].section.run].store.sample(*key)
+        for key, citations in cited.items()
+        if not citations[0][0].section.hides(key[1]) and texts.anchor("message", key[1]) not in on_page
     }
-    given: dict[Key, list[RaterVerdicts]] = {key: [] for key in samples}
+    verdict_lists: dict[Key, list[RaterVerdicts]] = {key: [] for key in samples}
     for run in runs:
         for section in run.sections:
-            mine = {ident: sample for (name, ident), sample in samples.items() if name == section.benchmark.name}
-            for ident, verdicts in verdicts_on(run, section, mine, people=False).items():
-                given[section.benchmark.name, ident] += verdicts
+            section_samples = {
+                ident: sample for (name, ident), sample in samples.items() if name == section.benchmark.name
+            }
+            for ident, verdicts in verdicts_on(run, section, section_samples, people=False).items():
+                verdict_lists[section.benchmark.name, ident] += verdicts
     for key, sample in samples.items():
-        one, cell = cited[key][0]
-        outcomes = list(dict.fromkeys(other.outcome(at.outcome) for other, at in cited[key]))
+        matrix, cell = cited[key][0]
+        outcomes = list(dict.fromkeys(other.outcome(cited_cell.outcome) for other, cited_cell in cited[key]))
         yield key, Case(
             texts.anchor("message", sample.id), words(cell.target), f"answered {named(outcomes)}",
             f"The label that comes with it is {words(cell.target)}.", None,
-            *texts.chat(one.section, sample, texts.quoted(given[key])), given[key],
+            *texts.chat(matrix.section, sample, texts.quoted(verdict_lists[key])), verdict_lists[key],
         )  # fmt: skip
 
 
-def _within_budget(readings: Iterator[tuple[Key, Case]], most: int) -> tuple[dict[Key, Case], int]:
+def _within_budget(readings: Iterator[tuple[Key, Case]], limit: int) -> tuple[dict[Key, Case], int]:
     """Keep the first readings, as many as there is room for and at most so many; return how many there was none for."""
-    kept: dict[Key, Case] = {}
+    selected: dict[Key, Case] = {}
     spent = left_out = 0
     for key, reading in readings:
-        said = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
+        passages = [part.text for p in (*reading.dialogue, reading.reply) if p is not None for part in p.parts]
         marks = [mark for verdict in reading.verdicts for mark in verdict.marks]
-        spent += sum(map(len, said)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
-        if spent <= BUDGET and len(kept) < most:
-            kept[key] = reading
+        spent += sum(map(len, passages)) + sum(len(mark.level) + len(mark.rationale) for mark in marks)
+        if spent <= BUDGET and len(selected) < limit:
+            selected[key] = reading
         else:
             left_out += 1
-    return kept, left_out
+    return selected, left_out
 
 
-def _confusion(one: SystemConfusions, places: dict[Key, str], anchors: dict[Key, str]) -> ConfusionSection:
-    system, name, counted = one.system, one.section.benchmark.name, one.counted
-    labels, columns = [words(target) for target in counted.targets], [one.outcome(said) for said in counted.outcomes]
+def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[Key, str]) -> ConfusionSection:
+    system, name, counted = matrix.system, matrix.section.benchmark.name, matrix.counted
+    labels, columns = (
+        [words(target) for target in counted.targets],
+        [matrix.outcome(outcome) for outcome in counted.outcomes],
+    )
     title = f"What {system.label} answered to each class"
     sheet = ReportTable(
         f"confusion-{system.number}", title, [Column("class"), *(Column(c, "count") for c in columns)],
@@ -154,7 +163,7 @@ def _confusion(one: SystemConfusions, places: dict[Key, str], anchors: dict[Key,
     for cell in counted.wrong:
         keys = [(name, ident) for ident in cell.samples[:EXAMPLES]]
         examples = [Cited(key[1], places.get(key, ""), anchors.get(key, "")) for key in keys]
-        cells.append(Confused(words(cell.target), one.outcome(cell.outcome), cell.n, len(cell.samples), examples))
+        cells.append(Confused(words(cell.target), matrix.outcome(cell.outcome), cell.n, len(cell.samples), examples))
     table = ReportTable(
         f"confusions-{system.number}", f"Every confusion of {system.label}",
         [Column("label"), Column("answered"), Column("answers", "count"), Column("messages", "count"),

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 NOT_CLINICIANS = (
     "These replies were written by Mindgauge's authors to stand at known levels; they are clear cases, and no clinician rated them. "
-    "Who fails here cannot read the rubric; who passes may still disagree with people."
+    "A judge that fails here cannot read the rubric; a judge that passes may still disagree with people."
 )
 
 
-def entry_test(found: Found) -> EntryTestSection:
+def entry_test(tests: Found) -> EntryTestSection:
     """Put the entry tests of one benchmark's judges together."""
-    benchmark = found[0][1].benchmark
+    benchmark = tests[0][1].benchmark
     ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
     figures: list[Figure] = []
     rest: list[tuple[System, Qualification]] = []
-    names = list(dict.fromkeys(q.criterion for _, q in found))
+    names = list(dict.fromkeys(q.criterion for _, q in tests))
     for name in names:
-        mine = [(judge, q) for judge, q in found if q.criterion == name]
-        drawn = _figure(mine, ident)
+        criterion_tests = [(judge, q) for judge, q in tests if q.criterion == name]
+        drawn = _figure(criterion_tests, ident)
         if drawn is None:
-            rest += mine
+            rest += criterion_tests
             continue
         if len(names) > 1:
             drawn.finding = drawn.sheet.title = (
@@ -46,51 +46,53 @@ def entry_test(found: Found) -> EntryTestSection:
             )
             drawn.folded = words(name) if figures else ""
         figures.append(drawn)
-    named = [(judge.label, q) for judge, q in found]
+    named = [(judge.label, q) for judge, q in tests]
     sheets = [overview(named, ident), *([levels([(judge.label, q) for judge, q in rest], ident)] if rest else [])]
-    return EntryTestSection(benchmark, _finding(found), NOT_CLINICIANS, figures, sheets)
+    return EntryTestSection(benchmark, _finding(tests), NOT_CLINICIANS, figures, sheets)
 
 
-def _finding(found: Found) -> str:
+def _finding(tests: Found) -> str:
     """Say how often judges met the level that a reply was written for: each judge over all criteria."""
     hits: dict[str, list[float]] = {}
-    for judge, q in found:
-        met = hits.setdefault(judge.label, [0.0, 0])
-        met[0] += (q.exact.value or 0.0) * q.n
-        met[1] += q.n
-    shares = sorted((met / n, name) for name, (met, n) in hits.items())
-    most = max(q.n for _, q in found)
-    of = f"of {plural(most, 'reply', 'replies')} the level {'it was' if most == 1 else 'they were'} written for"
-    (least, worst), (highest, best) = shares[0], shares[-1]
+    for judge, q in tests:
+        tally = hits.setdefault(judge.label, [0.0, 0])
+        tally[0] += (q.exact.value or 0.0) * q.n
+        tally[1] += q.n
+    shares = sorted((tally / n, name) for name, (tally, n) in hits.items())
+    largest = max(q.n for _, q in tests)
+    target = (
+        f"of {plural(largest, 'reply', 'replies')} the level {'it was' if largest == 1 else 'they were'} written for"
+    )
+    (lowest, worst), (highest, best) = shares[0], shares[-1]
     if len(shares) == 1:
-        return f"Entry test: {worst} gave {percent(least)} {of}"
-    return f"Entry test: judges gave {percent(least)} ({worst}) to {percent(highest)} ({best}) {of}"
+        return f"Entry test: {worst} gave {percent(lowest)} {target}"
+    return f"Entry test: judges gave {percent(lowest)} ({worst}) to {percent(highest)} ({best}) {target}"
 
 
-def _figure(found: Found, ident: str) -> Figure | None:
+def _figure(tests: Found, ident: str) -> Figure | None:
     """Draw the mean level that each judge gave, by the level the replies were written for; None for levels in words."""
-    written = sorted({at.level for _, q in found for at in q.levels if isinstance(at.level, int)})
+    written_levels = sorted({result.level for _, q in tests for result in q.levels if isinstance(result.level, int)})
     dots = [
-        Dot(judge, _row(at.level), at.mean, None, None, at.n, min(at.n, q.clusters), at.missing)
-        for judge, q in found
-        for at in q.levels
-        if isinstance(at.level, int) and at.mean is not None
+        Dot(judge, _row(result.level), result.mean, None, None, result.n, min(result.n, q.clusters), result.missing)
+        for judge, q in tests
+        for result in q.levels
+        if isinstance(result.level, int) and result.mean is not None
     ]
-    if not dots or len(written) < 2:
+    if not dots or len(written_levels) < 2:
         return None
-    lowest = sorted((dot.value, dot.system.label) for dot in dots if dot.row == _row(written[0]))
+    lowest = sorted((dot.value, dot.system.label) for dot in dots if dot.row == _row(written_levels[0]))
     extremes = list(dict.fromkeys((*lowest[:1], *lowest[-1:])))
-    got = [f"{decimal(value, 1)}{f' ({judge})' if len(found) > 1 else ''}" for value, judge in extremes]
-    criterion = words(found[0][1].criterion)
-    finding = f"Replies written to stand at {written[0]} got {' to '.join(got) or 'no level'} on average"
+    means = [f"{decimal(value, 1)}{f' ({judge})' if len(tests) > 1 else ''}" for value, judge in extremes]
+    criterion = words(tests[0][1].criterion)
+    finding = f"Replies written to stand at {written_levels[0]} got {' to '.join(means) or 'no level'} on average"
     measure = f"Mean {criterion} given to replies of each known level; the bars are where they should stand"
     low, high = (round_(value) for round_, value in (
-        (math.floor, min(written[0], *(dot.value for dot in dots))), (math.ceil, max(written[-1], *(dot.value for dot in dots)))
+        (math.floor, min(written_levels[0], *(dot.value for dot in dots))), (math.ceil, max(written_levels[-1], *(dot.value for dot in dots)))
     ))  # fmt: skip
-    name = f"{ident}-{found[0][1].criterion}"
+    name = f"{ident}-{tests[0][1].criterion}"
     return Figure(
-        f"entry-{name}", found[0][1].benchmark, finding, f"{measure}. No intervals: too few replies per level.", "level", low, high,
-        [_row(level) for level in written], dots, levels([(judge.label, q) for judge, q in found], name), targets={_row(level): float(level) for level in written},
+        f"entry-{name}", tests[0][1].benchmark, finding, f"{measure}. No intervals: too few replies per level.", "level", low, high,
+        [_row(level) for level in written_levels], dots, levels([(judge.label, q) for judge, q in tests], name), targets={_row(level): float(level) for level in written_levels},
     )  # fmt: skip
 
 

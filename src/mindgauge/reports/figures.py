@@ -140,8 +140,8 @@ def of_levels(
 def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis) -> Figure | None:
     unit = axis.unit
     rows = _rows([s for _, s in scores])
-    few = _few([s for _, s in scores], rows) if picture.unranked else []
-    rows = [*(row for row in rows if row not in few), *few]
+    small_rows = _few([s for _, s in scores], rows) if picture.unranked else []
+    rows = [*(row for row in rows if row not in small_rows), *small_rows]
     dots = [
         Dot(system, s.slice, s.value, *_drawn(s, unit), s.subjects, s.clusters, s.missing)
         for system, s in scores
@@ -162,19 +162,19 @@ def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Sha
     ]
     ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{picture.name}".casefold()).strip("-")
     lower = any(s.better == "lower" for _, s in scores)
-    finding = _finding([d for d in dots if d.row not in few] or dots, unit, picture, lower=lower)
-    if few and len(few) == len(rows):
+    finding = _finding([d for d in dots if d.row not in small_rows] or dots, unit, picture, lower=lower)
+    if small_rows and len(small_rows) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
-        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, few), *axis, rows, dots,
-        ReportTable(ident, finding, columns, [list(row) for row in table]), few=few,
+        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows), *axis, rows, dots,
+        ReportTable(ident, finding, columns, [list(row) for row in table]), few=small_rows,
     )  # fmt: skip
 
 
 def _few(scores: Sequence[Score], rows: Sequence[str]) -> list[str]:
     """Return the rows with too few conversations to be ranked, whoever was asked."""
-    most = {row: max((s.clusters for s in scores if s.slice == row), default=0) for row in rows}
-    return [row for row in rows if most[row] < SMALL]
+    largest = {row: max((s.clusters for s in scores if s.slice == row), default=0) for row in rows}
+    return [row for row in rows if largest[row] < SMALL]
 
 
 def doubt(figure: Figure) -> None:
@@ -196,7 +196,7 @@ def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
     return score.low, score.high
 
 
-def _subtitle(measure: str, dots: Sequence[Dot], few: Sequence[str]) -> str:
+def _subtitle(measure: str, dots: Sequence[Dot], small_rows: Sequence[str]) -> str:
     hollow = (
         "; hollow dots have too few conversations, or too little variation, for one"
         if any(d.thin for d in dots)
@@ -204,10 +204,10 @@ def _subtitle(measure: str, dots: Sequence[Dot], few: Sequence[str]) -> str:
     )
     ns = sorted({d.n for d in dots})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
-    if few:
+    if small_rows:
         n += f", counting answers; classes with fewer than {SMALL} messages are not ranked and stand last"
     parts = _parts(dots)
-    if not few and len({d.clusters >= FEW for d in parts}) > 1:
+    if not small_rows and len({d.clusters >= FEW for d in parts}) > 1:
         n += f"; the title leaves out parts with fewer than {FEW} conversations"
     return f"{measure}. Lines are 95 % intervals over conversations{hollow}; {n}."
 
@@ -232,8 +232,8 @@ def _rows(scores: Sequence[Score]) -> list[str]:
         kind = 0 if tag in _CLASS else 1 if equals else 3 if row == "all" else 2
         return kind, tag if kind == 1 else "", worst[row], row
 
-    kept = [row for row in worst if "=" not in row or tags.count(row.partition("=")[0]) > 1]
-    return sorted(kept, key=place) if any("=" in row for row in kept) else []
+    rows = [row for row in worst if "=" not in row or tags.count(row.partition("=")[0]) > 1]
+    return sorted(rows, key=place) if any("=" in row for row in rows) else []
 
 
 def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: bool) -> str:
@@ -242,15 +242,15 @@ def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: boo
     solid = [d for d in parts if d.clusters >= FEW] or parts
     edge = (max if lower else min)(d.value for d in solid)
     worst = [d for d in solid if d.value == edge]
-    said = percent(edge) if unit == "share" else decimal(edge, 1)
+    edge_text = percent(edge) if unit == "share" else decimal(edge, 1)
     rows = list(dict.fromkeys(d.row for d in worst))
-    value = f"{said} {picture.done}" if picture.done else f"mean {said}"
+    value = f"{edge_text} {picture.done}" if picture.done else f"mean {edge_text}"
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
-    where = named([words(row) for row in rows])
+    row_names = named([words(row) for row in rows])
     ns = sorted({d.n for d in worst})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
     models = list(dict.fromkeys(d.system.label for d in worst))
-    several = len({d.system.label for d in dots}) > 1
-    by = f", {models[0]}" if several and len(models) == 1 else f", {len(models)} models" if several else ""
-    return f"{picture.worst}: {where} ({value}{by}, {n})"
+    compared = len({d.system.label for d in dots}) > 1
+    model_text = f", {models[0]}" if compared and len(models) == 1 else f", {len(models)} models" if compared else ""
+    return f"{picture.worst}: {row_names} ({value}{model_text}, {n})"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def flows(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Flow]:
     """Follow every system's answers to questions that are decided in order; those most often wrong come first."""
-    found = [
+    all_flows = [
         _flow(system, section, path)
         for system in systems
         for section in runs[system.run].sections
@@ -31,7 +31,7 @@ def flows(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Flow]:
         for path in [decision_path(runs[system.run].store, section.benchmark, section.ratings, system.model, criterion)]
         if path is not None
     ]
-    return sorted(found, key=lambda flow: -(flow.path.wrong / flow.path.targets if flow.path.targets else 0.0))
+    return sorted(all_flows, key=lambda flow: -(flow.path.wrong / flow.path.targets if flow.path.targets else 0.0))
 
 
 def _flow(system: System, section: Section, path: DecisionPath) -> Flow:
@@ -58,18 +58,18 @@ def _finding(path: DecisionPath) -> str:
             return f"{'No answer has' if path.lost == path.n else 'Many answers do not have'} a label ({count(path.lost)} of {count(path.n)} without one)"
         return f"Answers end most often at step {end.number}, {step(end)} ({count(ended)} of {count(path.n)})"
     if not path.wrong:
-        return f"All of {plural(path.targets, 'answer')} go the way of the label"
-    worst, of = max(path.nodes, key=lambda node: node.wrong), plural(path.wrong, "wrong answer")
+        return f"All of {plural(path.targets, 'answer')} follow the path of the label"
+    worst, errors = max(path.nodes, key=lambda node: node.wrong), plural(path.wrong, "wrong answer")
     if path.lost_targets > worst.wrong:
-        return f"More answers have no label than go wrong at any step ({count(path.lost_targets)} of {of})"
-    return f"Wrong most often at step {worst.number}, {step(worst)} ({count(worst.wrong)} of {of})"
+        return f"More answers have no label than go wrong at any step ({count(path.lost_targets)} of {errors})"
+    return f"Wrong most often at step {worst.number}, {step(worst)} ({count(worst.wrong)} of {errors})"
 
 
 def _measure(path: DecisionPath) -> str:
     """Say what is drawn, and how the path is known."""
-    said = f"{plural(path.n, 'answer')} on {plural(path.clusters, 'conversation')}, decided in order: the first yes ends the way."
+    text = f"{plural(path.n, 'answer')} on {plural(path.clusters, 'conversation')}, decided in order: the first yes ends the path."
     if path.targets:
-        said += " Bars are answers, upright strokes what the labels would give."
+        text += " Bars are answers, upright strokes what the labels would give."
         worst = max(path.nodes, key=lambda node: node.wrong)
         ways = [
             (worst.early, "stop there too early"),
@@ -77,16 +77,16 @@ def _measure(path: DecisionPath) -> str:
             (worst.other, "choose another label of that step"),
             (worst.unread_targets, "cannot be read there"),
         ]
-        told = [f"{count(n)} {what}" for n, what in ways if n]
-        if told:
-            said += f" At step {worst.number}, {named(told)}."
+        mistakes = [f"{count(n)} {mistake}" for n, mistake in ways if n]
+        if mistakes:
+            text += f" At step {worst.number}, {named(mistakes)}."
     if 0 < path.targets < path.n:
-        said += f" {plural(path.targets, 'answer has', 'answers have')} a label to compare with."
+        text += f" {plural(path.targets, 'answer has', 'answers have')} a label to compare with."
     if path.recorded == path.n:
-        return f"{said} Each step was a question of its own, so the path is what was asked."
+        return f"{text} Each step was a question of its own, so the path is what was asked."
     if path.recorded:
-        return f"{said} In {plural(path.recorded, 'answer')} each step was asked; elsewhere the path follows from the label given."
-    return f"{said} Each answer named one label; its path follows from that label by the order of decision."
+        return f"{text} In {plural(path.recorded, 'answer')} each step was asked; elsewhere the path follows from the label given."
+    return f"{text} Each answer named one label; its path follows from that label by the order of decision."
 
 
 def _table(path: DecisionPath) -> tuple[list[Column], list[list[Cell]], str]:
@@ -116,39 +116,39 @@ def _table(path: DecisionPath) -> tuple[list[Column], list[list[Cell]], str]:
     return columns, rows, note
 
 
-def decisions(runs: Sequence[OpenRun], found: Sequence[Flow]) -> ReportTable | None:
+def decisions(runs: Sequence[OpenRun], all_flows: Sequence[Flow]) -> ReportTable | None:
     """Put how often each step is rightly decided side by side, with answers that read nothing."""
-    if not found:
+    if not all_flows:
         return None
     rows: list[tuple[Cell, ...]] = [
         (flow.benchmark, node.number, step(node), flow.system.label, right.value, right.low, right.high, right.n, right.clusters)
-        for flow in found
+        for flow in all_flows
         for node in flow.path.nodes
         for right in [node.accuracy]
     ]  # fmt: skip
-    rows += dict.fromkeys(_constant(runs, found))
+    rows += dict.fromkeys(_constant(runs, all_flows))
     rows.sort(key=lambda row: (str(row[0]), int(row[1] or 0)))
     columns = [
         Column("benchmark"), Column("step", "count"), Column("what"), Column("by"), Column("rightly decided", "share"), Column("from", "share"),
         Column("to", "share"), Column("n", "count"), Column("conversations", "count"),
     ]  # fmt: skip
-    note = "“Always” a label and the majority class read nothing: who decides no better than they do has learned nothing at that step."
+    note = "“Always” a label and the majority class read nothing: a model that decides no better has learned nothing at that step."
     return ReportTable(
         "decisions", "How often each step is rightly decided", columns, [list(row) for row in rows], note
     )
 
 
-def _constant(runs: Sequence[OpenRun], found: Sequence[Flow]) -> Iterator[tuple[Cell, ...]]:
+def _constant(runs: Sequence[OpenRun], all_flows: Sequence[Flow]) -> Iterator[tuple[Cell, ...]]:
     """Return the same of the constant raters that a benchmark asks for."""
     steps = {
         (flow.benchmark, f"node_{node.number}_accuracy"): (node.number, step(node))
-        for flow in found
+        for flow in all_flows
         for node in flow.path.nodes
     }
     for s in (s for run in runs for section in run.sections for s in constant(run, section)):
         if s.slice == "all" and (s.benchmark, s.name) in steps:
-            number, what = steps[s.benchmark, s.name]
-            yield s.benchmark, number, what, s.model, s.value, s.low, s.high, s.n, s.clusters
+            number, step_name = steps[s.benchmark, s.name]
+            yield s.benchmark, number, step_name, s.model, s.value, s.low, s.high, s.n, s.clusters
 
 
 def share_right(node: Visited) -> str:

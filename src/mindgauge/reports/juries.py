@@ -35,19 +35,21 @@ _NOTHING = 1e-9
 def finding(panels: dict[str, JuryCard]) -> str:
     """Say in one line what the judges are together on the criteria of a benchmark."""
     members = sorted({len(p.members) for p in panels.values()})
-    many = f"{count(members[-1])} judges" if len(members) == 1 else f"Up to {count(members[-1])} judges"
-    known = {name: panel for name, panel in panels.items() if panel.errors.skill.value is not None}
-    follow = {n: p.independent.value for n, p in known.items() if p.errors.follows and p.independent.value is not None}
-    if known and not any(panel.errors.follows for panel in known.values()):
-        return f"{many} together do not surely follow people"
+    panel_name = f"{count(members[-1])} judges" if len(members) == 1 else f"Up to {count(members[-1])} judges"
+    estimated = {name: panel for name, panel in panels.items() if panel.errors.skill.value is not None}
+    follow = {
+        n: p.independent.value for n, p in estimated.items() if p.errors.follows and p.independent.value is not None
+    }
+    if estimated and not any(panel.errors.follows for panel in estimated.values()):
+        return f"{panel_name} together are not shown to follow people"
     if not follow:
-        return f"{many} together, beside people"
-    only = f" on {named([words(name) for name in follow])}" if len(follow) < len(known) else ""
+        return f"{panel_name} together, beside people"
+    scope = f" on {named([words(name) for name in follow])}" if len(follow) < len(estimated) else ""
     low, high = min(follow, key=follow.__getitem__), max(follow, key=follow.__getitem__)
-    least = "at least " if not all(panels[name].errors.floored for name in follow) else ""
+    floor = "at least " if not all(panels[name].errors.floored for name in follow) else ""
     if decimal(follow[low]) == decimal(follow[high]):
-        return f"{many} err like {least}{decimal(follow[low])} independent ones{only}"
-    return f"{many} err like {least}{decimal(follow[low])} ({words(low)}) to {decimal(follow[high])} ({words(high)}) independent ones{only}"
+        return f"{panel_name} err like {floor}{decimal(follow[low])} independent ones{scope}"
+    return f"{panel_name} err like {floor}{decimal(follow[low])} ({words(low)}) to {decimal(follow[high])} ({words(high)}) independent ones{scope}"
 
 
 def together(panel: JuryCard) -> Iterator[str]:
@@ -55,56 +57,56 @@ def together(panel: JuryCard) -> Iterator[str]:
 
     Where they do not surely follow people, only that is said: independent noise is no second opinion.
     """
-    who, errors = named(panel.members, most=9), panel.errors
+    members, errors = named(panel.members, most=9), panel.errors
     if errors.skill.value is None:
-        why = errors.skill.note or panel.independent.note
-        yield f"How near {who} together come to people is not known ({why})."
+        reason = errors.skill.note or panel.independent.note
+        yield f"How near {members} together come to people is not known ({reason})."
         return
     if not errors.follows:
         yield (
-            f"{who} together do not surely follow people: put on people's scale, their mean misses people's value by {_root(errors.jury)} "
-            f"(root mean square), saying the same each time misses it by {_root(errors.constant)}. That several of them agree says nothing."
+            f"{members} together are not shown to follow people: put on people's scale, their mean misses people's value by {_root(errors.jury)} "
+            f"(root mean square), a constant value by {_root(errors.constant)}. Their agreement shows nothing."
         )
         return
-    yield _independence(panel, who)
+    yield _independence(panel, members)
     yield _error(panel)
 
 
-def _independence(panel: JuryCard, who: str) -> str:
+def _independence(panel: JuryCard, members: str) -> str:
     worth = panel.independent
     if worth.value is None:
-        return f"Like how many independent judges {who} err is not known ({worth.note})."
+        return f"The number of independent judges that {members} are worth is not known ({worth.note})."
     if not panel.errors.floored:
-        least = f" (lower bound {decimal(worth.low)})" if worth.low is not None else ""
+        bound = f" (lower bound {decimal(worth.low)})" if worth.low is not None else ""
         return (
-            f"Given people's value, {who} err like {decimal(worth.value)} independent judges or more{least}: no reply was rated by two "
+            f"Given people's value, {members} err like {decimal(worth.value)} independent judges or more{bound}: no reply was rated by two "
             "people, so people's own error, which all judges seem to share, stays in it."
         )
     ends = f" ({interval(worth.low, worth.high)})" if worth.low is not None else ""
     return (
-        f"Given people's value, {who} err like {decimal(worth.value)} independent judges{ends}: the more alike they err, the less it says "
-        "that several agree."
+        f"Given people's value, {members} err like {decimal(worth.value)} independent judges{ends}: the more alike they err, the less "
+        "their agreement shows."
     )
 
 
 def _error(panel: JuryCard) -> str:
     errors = panel.errors
-    said = (
+    sentence = (
         f"Put on people's scale, their mean misses people's value by {_root(errors.jury)} (root mean square), one of them by "
-        f"{_root(errors.average)} on average, the one that is best on other conversations by {_root(errors.best)}, and saying the same each "
-        f"time by {_root(errors.constant)}"
+        f"{_root(errors.average)} on average, the one that is best on other conversations by {_root(errors.best)}, and a constant value "
+        f"by {_root(errors.constant)}"
     )
     gain = errors.gain
     if gain.value is None:
-        return f"{said}."
+        return f"{sentence}."
     ends = f" ({percent(gain.low)} to {percent(gain.high)})".replace("-", "−") if gain.low is not None else ""
-    less = "smaller" if gain.value >= 0 else "larger"
+    direction = "smaller" if gain.value >= 0 else "larger"
     if abs(gain.value) < _NOTHING:
-        return f"{said}; the mean is no nearer than the best one."
-    shown = percent(abs(gain.value))
+        return f"{sentence}; the mean is no nearer than the best one."
+    difference = percent(abs(gain.value))
     if gain.low is not None and gain.high is not None and gain.low <= 0 <= gain.high:
-        return f"{said}; that its squared error is {shown} {less} than that of the best one may be chance{ends}."
-    return f"{said}; its squared error is {shown} {less} than that of the best one{ends}."
+        return f"{sentence}; that its squared error is {difference} {direction} than that of the best one may be chance{ends}."
+    return f"{sentence}; its squared error is {difference} {direction} than that of the best one{ends}."
 
 
 def _root(square: float | None) -> str:
@@ -123,16 +125,16 @@ _HOW = (JuryMethod.MEAN, JuryMethod.MEDIAN, JuryMethod.MAJORITY, JuryMethod.MINI
 
 def juries(runs: Sequence[OpenRun]) -> tuple[list[JurySection], list[str]]:
     """Put the judges of each run together where people rated beside two of them; say where that is left to a command."""
-    found: list[JurySection] = []
+    sections: list[JurySection] = []
     notes: list[str] = []
     for number, run in enumerate(runs):
         judges = {standing.card.judge for standing in run.standings.cards.values()}
         if len(judges) > 1:
-            _of_run(run, number, run.folder.resolve().name if len(runs) > 1 else "", found, notes)
-    return found, notes
+            _of_run(run, number, run.folder.resolve().name if len(runs) > 1 else "", sections, notes)
+    return sections, notes
 
 
-def _of_run(run: OpenRun, number: int, named_: str, found: list[JurySection], notes: list[str]) -> None:
+def _of_run(run: OpenRun, number: int, named_: str, sections: list[JurySection], notes: list[str]) -> None:
     from mindgauge.analysis.jury import panels
     from mindgauge.analysis.reliability import rule
     from mindgauge.analysis.reliability.cards import CardOptions
@@ -140,62 +142,70 @@ def _of_run(run: OpenRun, number: int, named_: str, found: list[JurySection], no
     command = f"“mindgauge judges panel {shlex.quote(str(run.folder))}”"
     benchmarks = [section.benchmark for section in run.sections]
     together = _together(run)
-    chosen, left = _chosen_of(run, {key: place for key, place in places_of(benchmarks).items() if place in together})
+    chosen, unreported = _chosen_of(
+        run, {key: place for key, place in places_of(benchmarks).items() if place in together}
+    )
     if not chosen:
         return
     ratings = sum(together[place] for place in chosen.values())
     if ratings > MOST:
         notes.append(
-            f"What the judges know together takes long to work out of {count(ratings)} ratings; {command} does it."
+            f"What the judges know together takes long to compute from {count(ratings)} ratings; run {command}."
         )
         return
     read, _ = of_replies(run.folder, benchmarks)
     frame = read.frame.filter(pl.col("rater_kind").is_in([PERSON, MODEL]), pl.col("criterion").is_in(list(chosen)))
     wanted = panels.Wanted(_HOW, (), (), None)
-    made = panels.panels(
+    result = panels.panels(
         read._replace(frame=frame), wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=RESAMPLES)
     )
-    panel_of = {panel.criterion: panel for panel in made.panels}
+    panel_of = {panel.criterion: panel for panel in result.panels}
     for benchmark in dict.fromkeys(benchmark for benchmark, _ in chosen.values()):
-        mine = {name: panel_of[key] for key, (b, name) in chosen.items() if b == benchmark and key in panel_of}
-        if mine:
+        criterion_panels = {
+            name: panel_of[key] for key, (b, name) in chosen.items() if b == benchmark and key in panel_of
+        }
+        if criterion_panels:
             ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{number}".casefold()).strip("-")
-            found.append(_jury(named_, benchmark, ident, mine, command, left.get(benchmark, 0)))
+            sections.append(_jury(named_, benchmark, ident, criterion_panels, command, unreported.get(benchmark, 0)))
 
 
 def _together(run: OpenRun) -> dict[tuple[str, str], int]:
     """Count the ratings by people and judges on each criterion, by benchmark and name, where people rated beside two judges."""
-    found: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for section in (section for section in run.sections if not section.benchmark.closed):
         rated = section.ratings.lazy().filter(pl.col("rater_kind").is_in([PERSON, MODEL]))
         raters = rated.group_by("criterion", "rater_kind", "rater").agg(pl.len()).collect(engine="streaming")
-        for (criterion,), its in raters.group_by("criterion"):
-            judges = its.filter(pl.col("rater_kind") == MODEL)["rater"].n_unique()
-            if judges > 1 and (its["rater_kind"] == PERSON).any():
-                found[section.benchmark.name, str(criterion)] = int(its["len"].sum())
-    return found
+        for (criterion,), rater_rows in raters.group_by("criterion"):
+            judges = rater_rows.filter(pl.col("rater_kind") == MODEL)["rater"].n_unique()
+            if judges > 1 and (rater_rows["rater_kind"] == PERSON).any():
+                counts[section.benchmark.name, str(criterion)] = int(rater_rows["len"].sum())
+    return counts
 
 
 def _chosen_of(run: OpenRun, places: dict[str, tuple[str, str]]) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
     """Choose the criteria that a report tells of, a benchmark's gates first; count those that it leaves to a command."""
     chosen: dict[str, tuple[str, str]] = {}
-    left: dict[str, int] = {}
+    unreported: dict[str, int] = {}
     for section in run.sections:
         gates = {name for name, composite in section.benchmark.composites.items() if composite.gate}
         own = [criterion.name for criterion in section.benchmark.rubric.criteria]
         order = [*(name for name in section.criteria if name in gates), *own]
-        mine = {name: key for key, (benchmark, name) in places.items() if benchmark == section.benchmark.name}
-        rated = [name for name in order if name in mine]
-        chosen |= {mine[name]: (section.benchmark.name, name) for name in rated[:FEW]}
-        left[section.benchmark.name] = len(rated[FEW:])
-    return chosen, left
+        keys = {name: key for key, (benchmark, name) in places.items() if benchmark == section.benchmark.name}
+        rated = [name for name in order if name in keys]
+        chosen |= {keys[name]: (section.benchmark.name, name) for name in rated[:FEW]}
+        unreported[section.benchmark.name] = len(rated[FEW:])
+    return chosen, unreported
 
 
-def _jury(run: str, benchmark: str, ident: str, panels: dict[str, JuryCard], command: str, left: int) -> JurySection:
-    told = [" ".join(_said(name, panel)) for name, panel in panels.items()]
-    more = f"takes more, and tells of {plural(left, 'more criterion', 'more criteria')}" if left else "takes more"
-    told.append(f"Intervals are over conversations, with {RESAMPLES} resamples; {command} {more}.")
-    return JurySection(run, benchmark, finding(panels), told, sheets(ident, panels))
+def _jury(
+    run: str, benchmark: str, ident: str, panels: dict[str, JuryCard], command: str, unreported: int
+) -> JurySection:
+    lines = [" ".join(_said(name, panel)) for name, panel in panels.items()]
+    remainder = (
+        f"uses more, and reports {plural(unreported, 'more criterion', 'more criteria')}" if unreported else "uses more"
+    )
+    lines.append(f"Intervals are over conversations, with {RESAMPLES} resamples; {command} {remainder}.")
+    return JurySection(run, benchmark, finding(panels), lines, sheets(ident, panels))
 
 
 def sheets(ident: str, panels: dict[str, JuryCard]) -> list[ReportTable]:
@@ -226,29 +236,31 @@ def _ranking(panel: JuryCard) -> Iterator[str]:
         return
     tied = [w.judge for w in panel.without if w.tau.value is None]
     if tied:
-        yield f"Models are tied, with all judges or without {named(tied, 'or', most=9)}, so nobody can say whether their order hangs on one of these."
-    known = [w for w in panel.without if w.tau.value is not None]
-    hangs = [w for w in known if w.tau.value is not None and w.tau.value < 1]
+        yield f"Models are tied, with all judges or without {named(tied, 'or', most=9)}, so it is not known whether their order depends on one of these."
+    estimated = [w for w in panel.without if w.tau.value is not None]
+    hangs = [w for w in estimated if w.tau.value is not None and w.tau.value < 1]
     if hangs:
-        told = [
+        changes = [
             f"without {w.judge}, {'another model is first' if w.first != panel.first else 'the same model is first'} "
             f"(Kendall's tau-b with the order by all {decimal(w.tau.value)}, {interval(w.tau.low, w.tau.high)})"
             for w in hangs
         ]
-        yield f"The order of models hangs on single judges: {'; '.join(told)}."
-    elif known:
-        shaky = [w for w in known if w.same_first is not None and w.same_first < SURE]
+        yield f"The order of models depends on single judges: {'; '.join(changes)}."
+    elif estimated:
+        shaky = [w for w in estimated if w.same_first is not None and w.same_first < SURE]
         often = [f"without {w.judge}, the first is the same in {percent(w.same_first)} of resamples" for w in shaky]
-        who = "without any one judge" if not tied else f"without {named([w.judge for w in known], 'or', most=9)}"
-        unsure = f", though not surely: {'; '.join(often)}" if often else ""
-        yield f"The models stand in the same order {who}{unsure}."
+        omission = (
+            "without any one judge" if not tied else f"without {named([w.judge for w in estimated], 'or', most=9)}"
+        )
+        unsure = f", though this is uncertain: {'; '.join(often)}" if often else ""
+        yield f"The models stand in the same order {omission}{unsure}."
 
 
 def _better(jury: ReliabilityCard, best: ReliabilityCard) -> str:
-    mine, other = agreement(jury).value, agreement(best).value
-    if mine is None or other is None:
+    jury_value, best_value = agreement(jury).value, agreement(best).value
+    if jury_value is None or best_value is None:
         return "Which is better cannot be said."
-    if mine > other:
+    if jury_value > best_value:
         return "Whether the jury is better by more than chance is not tested here."
     return "The jury is no better here than one good judge."
 
@@ -270,8 +282,8 @@ def _called(rater: str) -> str:
 
 
 def _bound(card: ReliabilityCard) -> str:
-    found = agreement(card)
-    return f"{decimal(found.value)} ({interval(found.low, found.high)})"
+    estimate = agreement(card)
+    return f"{decimal(estimate.value)} ({interval(estimate.low, estimate.high)})"
 
 
 def _members(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
@@ -287,9 +299,9 @@ def _members(ident: str, panels: dict[str, JuryCard]) -> ReportTable:
                 "judge" if card.judge in panel.members else "jury" if card is not best else "chosen anew for each part"
             )
             kind += ", the best here" if card.judge == panel.best else ""
-            found, bias = agreement(card), card.estimates.get("bias")
+            estimate, bias = agreement(card), card.estimates.get("bias")
             rows.append([
-                _called(card.judge), found.value, found.low, found.high, bias.value if bias else None, card.n, card.missing,
+                _called(card.judge), estimate.value, estimate.low, estimate.high, bias.value if bias else None, card.n, card.missing,
                 kind, NAMES[main(card)], words(name),
             ])  # fmt: skip
     note = "The best here is the best on these very replies, which flatters it; the one chosen on other conversations is not flattered."

@@ -152,13 +152,13 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             runs.append(run)
         systems = opened.systems(runs)
         reading = worst.to_read(runs, systems)
-        shown = {item.anchor for chosen in reading for item in chosen.items}
-        weaknesses = weak.weak(runs, systems, shown)
-        elsewhere = shown | {item.anchor for item in weaknesses.cited}
+        on_page = {item.anchor for chosen in reading for item in chosen.items}
+        weaknesses = weak.weak(runs, systems, on_page)
+        elsewhere = on_page | {item.anchor for item in weaknesses.cited}
         suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
         unchecked = answer.unchecked(runs)
         answers = answer.answers(runs, systems, apart=suite is not None)
-        trusted = trust.trust(runs, systems, shown)  # before comparisons, which let go of the ratings at hand
+        trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
         between = paired.paired(runs, systems)
         report = Report(
             title=_title([system.label for system in systems]),
@@ -189,7 +189,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
-            withheld=[found for run in runs for found in withheld(run.standings)],
+            withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
         )
         if suite is not None:
             report.tasks = answer.by_task(

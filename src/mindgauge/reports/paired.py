@@ -53,18 +53,18 @@ class _Named(NamedTuple):
     constant: set[str]
 
     @classmethod
-    def of(cls, found: SystemComparison, runs: Sequence[OpenRun], systems: Sequence[System]) -> _Named:
-        mine = {(str(runs[system.run].folder), system.model): system for system in systems}
-        drawn = {s.label: mine[s.run, s.model] for s in found.systems if (s.run, s.model) in mine}
-        labels = {s.label: drawn[s.label].label if s.label in drawn else s.label for s in found.systems}
-        return cls(drawn, labels, {s.label for s in found.systems if s.baseline})
+    def of(cls, comparison: SystemComparison, runs: Sequence[OpenRun], systems: Sequence[System]) -> _Named:
+        run_systems = {(str(runs[system.run].folder), system.model): system for system in systems}
+        drawn = {s.label: run_systems[s.run, s.model] for s in comparison.systems if (s.run, s.model) in run_systems}
+        labels = {s.label: drawn[s.label].label if s.label in drawn else s.label for s in comparison.systems}
+        return cls(drawn, labels, {s.label for s in comparison.systems if s.baseline})
 
     def field(self, measure: Measure) -> RankedSystems:
-        there = [standing.system for standing in measure.standings]
+        ranked = [standing.system for standing in measure.standings]
         return RankedSystems(
             measure,
-            [label for label in there if label in self.systems],
-            [label for label in there if label in self.constant],
+            [label for label in ranked if label in self.systems],
+            [label for label in ranked if label in self.constant],
             self.labels,
         )
 
@@ -73,46 +73,52 @@ def paired(runs: Sequence[OpenRun], systems: Sequence[System]) -> ComparisonSect
     """Compare all systems of some runs; None where one stands alone."""
     if len(systems) < 2:
         return None
-    shown = runs[0].standings.shown
+    show_unreliable = runs[0].standings.shown
     cards = {
         (s.run, s.benchmark, s.criterion, s.card.judge): s.card for run in runs for s in run.standings.cards.values()
     }
-    withheld = [] if shown else list(_withheld(runs))
+    withheld = [] if show_unreliable else list(_withheld(runs))
     sections = {section.benchmark.name: section for run in runs for section in run.sections}
-    barred = set() if shown else {place[1:] for place, card in cards.items() if card.rank_systems.verdict == LIMITED}
+    barred = (
+        set()
+        if show_unreliable
+        else {place[1:] for place, card in cards.items() if card.rank_systems.verdict == LIMITED}
+    )
 
     def wanted(benchmark: Benchmark, name: str, criterion: str, rater: str) -> bool:
-        asked = {*_headlines(sections[benchmark.name]), *benchmark.parts}
-        return name in asked and (benchmark.name, criterion, rater) not in barred
+        measure_names = {*_headlines(sections[benchmark.name]), *benchmark.parts}
+        return name in measure_names and (benchmark.name, criterion, rater) not in barred
 
     try:
-        found = compare([run.folder for run in runs], cards=cards, wanted=wanted)
+        comparison = compare([run.folder for run in runs], cards=cards, wanted=wanted)
     except UsageError as error:
         return ComparisonSection([], None, None, [], None, "", withheld, [ended(str(error))])
-    named_ = _Named.of(found, runs, systems)
+    named_ = _Named.of(comparison, runs, systems)
     fields = [
         field
-        for measure in found.measures
-        if shown or measure.rank_systems != LIMITED
+        for measure in comparison.measures
+        if show_unreliable or measure.rank_systems != LIMITED
         for field in [named_.field(measure)]
         if len(field.systems) > 1
     ]
-    whole = sorted(
+    overall = sorted(
         (f for f in fields if f.measure.slice == "all" and f.measure.name in _headlines(sections[f.measure.benchmark])),
         key=lambda f: _place(f.measure, sections[f.measure.benchmark]),
     )
-    drawn = [f for name in sections for f in [f for f in whole if f.measure.benchmark == name][:MOST]]
+    drawn = [f for name in sections for f in [f for f in overall if f.measure.benchmark == name][:MOST]]
     first = {f.measure.benchmark: f for f in reversed(drawn)}
     contrasts = [
-        _contrast(f, named_, sections[f.measure.benchmark], folded=first[f.measure.benchmark] is not f, shown=shown)
+        _contrast(
+            f, named_, sections[f.measure.benchmark], folded=first[f.measure.benchmark] is not f, shown=show_unreliable
+        )
         for f in drawn
     ]
     single = [f for f in fields if _is_part(f.measure, sections[f.measure.benchmark])]
-    apart = pairs("parts", "On which single parts they can be told apart", single, apart=True)
-    price, unknown = costs(found, named_.systems, named_.labels)
+    part_pairs = pairs("parts", "On which single parts they can be told apart", single, apart=True)
+    price, unknown = costs(comparison, named_.systems, named_.labels)
     return ComparisonSection(
-        contrasts, pairs("pairs", "Every two models, paired", whole) if whole else None, apart if apart.rows else None,
-        list(parts(single)), price, unknown, withheld, [*map(ended, found.notes), *_left(len(whole) - len(drawn)), *_weights(whole)],
+        contrasts, pairs("pairs", "Every two models, paired", overall) if overall else None, part_pairs if part_pairs.rows else None,
+        list(parts(single)), price, unknown, withheld, [*map(ended, comparison.notes), *_left(len(overall) - len(drawn)), *_weights(overall)],
     )  # fmt: skip
 
 
@@ -146,10 +152,10 @@ def _place(measure: Measure, section: Section) -> tuple[str, int, int, int]:
 # -- one measure ------------------------------------------------------------------------------------------------------
 
 
-def _contrast(field: RankedSystems, known: _Named, section: Section, *, folded: bool, shown: bool) -> MeasureComparison:
+def _contrast(field: RankedSystems, names: _Named, section: Section, *, folded: bool, shown: bool) -> MeasureComparison:
     measure = field.measure
     unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
-    places = field.places(known.systems, shown=shown)
+    places = field.places(names.systems, shown=shown)
     ident = _ident(measure)
     finding = field.finding()
     doubtful = LIMITED in {measure.rate_replies, measure.rank_systems} and shown
@@ -166,33 +172,33 @@ def _scale(measure: Measure, section: Section) -> tuple[float, float]:
     """Return where the axis ends: a share's ends, the criterion's where the values lie between them, else the values' own."""
     if measure.unit == "share":
         return 0.0, 1.0
-    shown = [v for s in measure.standings for v in (s.value, s.low, s.high) if v is not None]
+    values = [v for s in measure.standings for v in (s.value, s.low, s.high) if v is not None]
     criterion = section.scored[measure.criterion]
     levels = [float(value) for value in criterion.values] if numbered(criterion) else []
-    if levels and all(min(levels) <= value <= max(levels) for value in shown):
-        shown = levels
-    low, high = math.floor(min(shown, default=0.0)), math.ceil(max(shown, default=1.0))
+    if levels and all(min(levels) <= value <= max(levels) for value in values):
+        values = levels
+    low, high = math.floor(min(values, default=0.0)), math.ceil(max(values, default=1.0))
     return low, max(high, low + 1)
 
 
 def _subtitle(field: RankedSystems, places: Sequence[SystemPlace]) -> str:
     measure = field.measure
     better = f", {measure.direction} is better" if measure.direction else ""
-    said = f"{of(measure)[:1].upper()}{of(measure)[1:]}{better}. "
+    text = f"{of(measure)[:1].upper()}{of(measure)[1:]}{better}. "
     if all(place.value is None for place in places):
-        said += f"The values are not shown ({LIMITED}); who is better than whom may be. "
+        text += f"The values are not shown ({LIMITED}); who is better than whom may be. "
     else:
-        said += "Dots are means over conversations, with 95 % intervals. "
+        text += "Dots are means over conversations, with 95 % intervals. "
     if any(place.rank_low is not None for place in places):
         counted = ", answers that read nothing included" if field.baselines else ""
-        said += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
+        text += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
     ns = sorted({place.n for place in places})
-    return f"{said}n {count(ns[0])}{f' to {count(ns[-1])}' if len(ns) > 1 else ''}."
+    return f"{text}n {count(ns[0])}{f' to {count(ns[-1])}' if len(ns) > 1 else ''}."
 
 
 def _ident(measure: Measure) -> str:
-    told = (measure.benchmark, measure.name, *((measure.criterion, measure.rater) if measure.rater else ()))
-    return re.sub(r"[^a-z0-9]+", "-", "-".join(told).casefold()).strip("-")
+    parts = (measure.benchmark, measure.name, *((measure.criterion, measure.rater) if measure.rater else ()))
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).casefold()).strip("-")
 
 
 def _withheld(runs: Sequence[OpenRun]) -> Iterator[str]:
@@ -241,7 +247,7 @@ def key_scores(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[list[
 
 def _constant(runs: Sequence[OpenRun]) -> Iterator[tuple[tuple[str, int, str], list[Cell]]]:
     """Return the same of answers that read nothing, below the models they are measured by; runs that agree once."""
-    told = []
+    listed = []
     for run in runs:
         for section in run.sections:
             for s in constant(run, section):
@@ -252,15 +258,15 @@ def _constant(runs: Sequence[OpenRun]) -> Iterator[tuple[tuple[str, int, str], l
                     s.benchmark, measure_name(s, section), f"{s.model} (reads nothing)", "", written(s.value, kind),
                     interval(s.low, s.high, kind), s.n, s.clusters, s.missing,
                 ]  # fmt: skip
-                if row not in told:
-                    told.append(row)
+                if row not in listed:
+                    listed.append(row)
                     yield (s.benchmark, names.index(s.name), ""), row
 
 
 def measure_name(score: Score, section: Section) -> str:
     """Name a measure: with its criterion, where there are several."""
-    several = len(section.criteria) > 1 and not section.benchmark.closed
-    return f"{words(score.name)}, {words(score.criterion)}" if several else words(score.name)
+    with_criterion = len(section.criteria) > 1 and not section.benchmark.closed
+    return f"{words(score.name)}, {words(score.criterion)}" if with_criterion else words(score.name)
 
 
 def written(value: float | None, kind: Kind) -> str | None:

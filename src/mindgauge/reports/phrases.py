@@ -55,28 +55,28 @@ class RaterTally(NamedTuple):
     worst: tuple[Value, ...]
 
 
-def rated(who: str, counts: RaterTally, mean: Score, what: str, scale: str) -> str:
+def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str) -> str:
     """Say how one rater rated replies.
 
     Args:
-        who: rated, as `rater` names it.
+        rater: the rater's name, as a sentence begins with it.
         counts: of the replies.
         mean: of its verdicts.
-        what: the replies are replies to.
+        scope: the messages that the replies answer, as the end of a phrase.
         scale: from where to where the levels go.
     """
     c = counts
     if not c.valued:
-        return f"{who} gave no usable verdict on its replies{what}, so nothing can be said of them."
-    some = (
+        return f"{rater} gave no usable verdict on its replies{scope}, so nothing can be said of them."
+    amount = (
         plural(c.n, "reply", "replies")
         if c.valued == c.n
         else f"{count(c.valued)} of {plural(c.n, 'reply', 'replies')}"
     )
-    within = "" if c.n == c.conversations else f" in {plural(c.conversations, 'conversation')}"
-    least, most = c.times
-    often = f", each {'' if least == most else 'up to '}{count(most)} times" if most > 1 else ""
-    middle = ", the middle verdict counting" if most > 1 else ""
+    context = "" if c.n == c.conversations else f" in {plural(c.conversations, 'conversation')}"
+    fewest, largest = c.times
+    often = f", each {'' if fewest == largest else 'up to '}{count(largest)} times" if largest > 1 else ""
+    middle = ", the middle verdict counting" if largest > 1 else ""
     share = percent(c.bad / c.valued)
     if c.feared < c.n:
         share += at_most(clopper_pearson(c.feared / c.n * c.conversations, c.conversations).high)
@@ -88,64 +88,64 @@ def rated(who: str, counts: RaterTally, mean: Score, what: str, scale: str) -> s
         else ""
     )
     return (
-        f"{who} rated {some}{what}{within}{often}{middle}: {count(c.good) if c.good else 'none'} at {_range(c.best)}, and "
+        f"{rater} rated {amount}{scope}{context}{often}{middle}: {count(c.good) if c.good else 'none'} at {_range(c.best)}, and "
         f"{count(c.bad) if c.bad else 'none'} at {_range(c.worst)} ({share}){lowest}{lost}; the mean is {decimal(mean.value, 1)} on the "
         f"scale from {scale}{_bounds(mean)}."
     )
 
 
-def profile(who: str, means: Sequence[Score], criteria: Mapping[str, Criterion], what: str) -> str:
+def profile(rater: str, means: Sequence[Score], criteria: Mapping[str, Criterion], scope: str) -> str:
     """Say what one rater thought of replies on many criteria: the worst and the best mean, and the n behind them.
 
     Criteria of different scales are compared by how far their means stand on the way from worst to best.
     """
     usable = sorted(
         ((share_of(criteria[s.criterion], s.value), s.value, s.criterion) for s in means if s.value is not None),
-        key=lambda found: (found[0], found[2]),
+        key=lambda entry: (entry[0], entry[2]),
     )
     if not usable:
-        return f"{who} gave no usable verdict on its replies{what}, so nothing can be said of them."
+        return f"{rater} gave no usable verdict on its replies{scope}, so nothing can be said of them."
     n, lost = max(s.subjects for s in means), sum(s.missing for s in means)
-    gone = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
-    several = len({criteria[s.criterion].worst_first for s in means}) > 1
+    lost_note = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
+    mixed_scales = len({criteria[s.criterion].worst_first for s in means}) > 1
     ends = [
-        f"{decimal(mean, 1)} ({words(name)}{f', {scale[0]} to {scale[-1]}' if several else ''})"
+        f"{decimal(mean, 1)} ({words(name)}{f', {scale[0]} to {scale[-1]}' if mixed_scales else ''})"
         for _, mean, name in (usable[0], usable[-1])
         for scale in [criteria[name].worst_first]
     ]
     if len(usable) == 1:
-        return f"{who} rated {plural(n, 'reply', 'replies')}{what} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{gone}."
-    return f"{who} rated {plural(n, 'reply', 'replies')}{what} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{gone}."
+        return f"{rater} rated {plural(n, 'reply', 'replies')}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
+    return f"{rater} rated {plural(n, 'reply', 'replies')}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
 
 
-def headline(who: str, scores: Sequence[Score]) -> str:
+def headline(rater: str, scores: Sequence[Score]) -> str:
     """Say what a measure is that has no words of its own: on one criterion or several, by one rater.
 
     Args:
-        who: rated, in the middle of a sentence; empty where the model answered itself.
+        rater: the rater's name, in the middle of a sentence; empty where the model answered itself.
         scores: of one metric, one for each criterion.
     """
-    first, by = scores[0], f", as {who} has it," if who else ""
-    what = (
+    first, source = scores[0], f", as rated by {rater}," if rater else ""
+    amount = (
         plural(max(s.subjects for s in scores), "reply", "replies")
-        if who
+        if rater
         else plural(max(s.n for s in scores), "answer")
     )
-    over = f"{what} in {plural(max(s.clusters for s in scores), 'conversation')}"
+    basis = f"{amount} in {plural(max(s.clusters for s in scores), 'conversation')}"
     better = f"{first.better} is better" if first.better else ""
-    known = [
+    values = [
         f"{write(s.value, s.unit)} on {words(s.criterion)}{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
         for s in scores
         if s.value is not None
     ]
     unknown = [words(s.criterion) for s in scores if s.value is None]
     cannot = f"cannot be worked out on {named(unknown, most=9)}" if unknown else ""
-    if not known:
-        return f"Its {words(first.name)}{by} {cannot}, from {over}."
+    if not values:
+        return f"Its {words(first.name)}{source} {cannot}, from {basis}."
     lost = sum(s.missing for s in scores)
-    gone = f"; {plural(lost, 'verdict' if who else 'answer')} could not be used" if lost else ""
+    lost_note = f"; {plural(lost, 'verdict' if rater else 'answer')} could not be used" if lost else ""
     cannot = f", and {cannot}" if cannot else ""
-    return f"Its {words(first.name)}{by} is {named(known, most=9)}{cannot}, over {over}{f'; {better}' if better else ''}{gone}."
+    return f"Its {words(first.name)}{source} is {named(values, most=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
 
 
 def _range(levels: tuple[Value, ...]) -> str:
@@ -169,22 +169,22 @@ def lowest_categories(means: Mapping[str, Sequence[Score]], judges: Collection[s
         means: rater → its means, one for each category.
         judges: everybody who judged these replies, those whose means are not shown among them.
     """
-    found: dict[tuple[str, ...], list[tuple[str, list[Score], float]]] = {}
+    by_categories: dict[tuple[str, ...], list[tuple[str, list[Score], float]]] = {}
     for name, scores in means.items():
         worst, value = lowest(scores)
         if worst:
-            found.setdefault(tuple(words(s.slice) for s in worst), []).append((name, worst, value))
+            by_categories.setdefault(tuple(words(s.slice) for s in worst), []).append((name, worst, value))
     sentences = []
-    for categories, raters in found.items():
-        where = f"replies to {named(categories)}"
+    for categories, raters in by_categories.items():
+        place = f"replies to {named(categories)}"
         n = count(max(s.subjects for _, worst, _ in raters for s in worst))
         values = sorted({decimal(value, 1) for _, _, value in raters})
         mean = f"mean {values[0]}" if len(values) == 1 else f"means {values[0]} to {values[-1]}"
-        each = " each" if len(categories) > 1 else ""
+        per_category = " each" if len(categories) > 1 else ""
         names = [name for name, *_ in raters]
         alone = {*names} == {*means} == {*judges} and len(names) == 1
-        by = "" if alone else f" by {_everybody(names, judges)}"
-        sentences.append(f"Rated lowest{by} were {where} ({mean}, n {n}{each}).")
+        source = "" if alone else f" by {_everybody(names, judges)}"
+        sentences.append(f"Rated lowest{source} were {place} ({mean}, n {n}{per_category}).")
     return sentences
 
 
@@ -193,8 +193,8 @@ def _everybody(names: Sequence[str], judges: Collection[str]) -> str:
     people = [name for name in names if name not in judges]
     if len(judges) < 2 or not {*judges} <= {*names}:
         return named(names, most=9)
-    every = "both judges" if len(judges) == 2 else f"all {count(len(judges))} judges"
-    return named([*people, every], most=9)
+    all_judges = "both judges" if len(judges) == 2 else f"all {count(len(judges))} judges"
+    return named([*people, all_judges], most=9)
 
 
 def small(clusters: int) -> str:

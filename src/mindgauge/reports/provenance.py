@@ -203,22 +203,22 @@ def how(runs: Sequence[OpenRun]) -> MethodsSection:
         used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
         for section in run.sections:
             name = section.benchmark.name
-            found = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""))
+            instrument = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""))
             if name not in instruments:
-                instruments[name] = found
+                instruments[name] = instrument
             elif used.get(name) and used[name] not in instruments[name].used:
                 instruments[name].used.append(used[name])
-                instruments[name].same = instruments[name].same and found.same
+                instruments[name].same = instruments[name].same and instrument.same
     return MethodsSection(list(instruments.values()), [_made(run) for run in runs], METHODS)
 
 
 def _instrument(benchmark: Benchmark, mode: str, used: str) -> InstrumentSection:
     card, rubric = benchmark.card, benchmark.rubric
-    asked = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
+    current = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return InstrumentSection(
         benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card), card.licence, card.citation,
-        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", asked}, prompts,
+        card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", current}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
 
@@ -227,9 +227,9 @@ def _sent(card: BenchmarkCard) -> list[tuple[str, str]]:
     """Say what is sent to whom."""
     kinds = (("a model under test", card.asks), ("a judge", card.judging))
     return [
-        (f"Sent to {whom}", f"{sent.told}, unless the command says otherwise")
-        for whom, sent in kinds
-        if sent is not None
+        (f"Sent to {whom}", f"{content.told}, unless the command says otherwise")
+        for whom, content in kinds
+        if content is not None
     ]
 
 
@@ -270,16 +270,21 @@ def _made(run: OpenRun) -> Made:
         ("Cost", dollars(calls["cost"]) if calls["cost"] is not None else "not known" if calls["made"] else ""),
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
     ]  # fmt: skip
-    kept = [(name, value) for name, value in facts if value]
-    return Made(run.folder.resolve().name, manifest.get("command", ""), kept, tomli_w.dumps(plan).strip(), _models(run))
+    stated = [(name, value) for name, value in facts if value]
+    return Made(
+        run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run)
+    )
 
 
 def _continued(run: OpenRun) -> list[tuple[str, str]]:
     """Say of the last commands that went on with the run what they asked anew and what they kept."""
-    found = run.scores.continued
-    rows = [("Continued", f"on {span(one.at, one.at)}: {one.told}") for one in found[-_MOST_COMMANDS:]]
-    earlier = len(found) - len(rows)
-    return [*([("Continued", f"{plural(earlier, 'time')} before")] if earlier else []), *rows]
+    continuations = run.scores.continued
+    rows = [
+        ("Continued", f"on {span(continuation.at, continuation.at)}: {continuation.told}")
+        for continuation in continuations[-_MOST_COMMANDS:]
+    ]
+    omitted = len(continuations) - len(rows)
+    return [*([("Continued", f"{plural(omitted, 'time')} before")] if omitted else []), *rows]
 
 
 def _models(run: OpenRun) -> ReportTable:
@@ -319,7 +324,7 @@ def _bare(resolved: str | None) -> str:
 
 def _parameters(text: str | None) -> str:
     try:
-        found = json.loads(text or "{}")
+        settings = json.loads(text or "{}")
     except ValueError:
         return text or ""
-    return ", ".join(f"{k} {v}" for k, v in found.items()) or "the model's defaults"
+    return ", ".join(f"{k} {v}" for k, v in settings.items()) or "the model's defaults"

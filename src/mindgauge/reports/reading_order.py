@@ -82,14 +82,14 @@ def _in_words(rule: UnsafeOn) -> str:
 def said(rated: Subjects, drawn: Sequence[Curve], needed: int, judges: int) -> list[str]:
     """Say what each order reads."""
     learned, best = drawn[0], drawn[-1]
-    beside = "".join(
+    jury_part = "".join(
         f"{precise(c.reads.value)} in the order of the judges' mean ({_between(c.reads)}), "
         for c in drawn
         if c.kind == "jury"
     )
     chosen = ", the best of them on these very replies, which flatters it" if judges > 1 else ""
     order = f"{precise(learned.reads.value)} is in the order {learned.name}, each reply placed by what people said of other conversations."
-    others = f"It is {beside}{precise(best.reads.value)} in that of {best.name}{chosen} ({_between(best.reads)})."
+    others = f"It is {jury_part}{precise(best.reads.value)} in that of {best.name}{chosen} ({_between(best.reads)})."
     return [order, f"{others} Without any error it would be {precise(needed / len(rated.ids))}."]
 
 
@@ -98,10 +98,10 @@ def notes(
 ) -> Iterator[str]:
     """Say what the orders rest on, and where they mislead."""
     learned, fallback = drawn[0], drawn[1]
-    its = "the judges' mean" if fallback.kind == "jury" else fallback.name
+    fallback_name = "the judges' mean" if fallback.kind == "jury" else fallback.name
     if strangers is not None and fallback.reads.value is not None and strangers > fallback.reads.value:
         yield (
-            f"For a model of which people have rated nothing, {precise(strangers)} would be read in the learned order, more than in that of {its} "
+            f"For a model of which people have rated nothing, {precise(strangers)} would be read in the learned order, more than in that of {fallback_name} "
             f"({precise(fallback.reads.value)}): use it only for models that people have rated."
         )
     value, low, high = learned.reads.value, learned.reads.low, learned.reads.high
@@ -115,8 +115,8 @@ def notes(
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
     if left_out:
-        have = "has no value" if left_out == 1 else "have no value"
-        yield f"{plural(left_out, 'more reply', 'more replies')} {have} by any of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
+        verb = "has no value" if left_out == 1 else "have no value"
+        yield f"{plural(left_out, 'more reply', 'more replies')} {verb} by any of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
     missing = {j: int((~np.isfinite(risk)).sum()) for j, risk in rated.judges.items()}
     if any(missing.values()):
         lack = named([f"{j} {count(n)}" for j, n in missing.items() if n], most=9)
@@ -150,7 +150,7 @@ def reading_orders(
     runs: Sequence[OpenRun], judges: Mapping[tuple[int, str], System]
 ) -> tuple[list[Escalated], list[str]]:
     """Return the curves of every benchmark that people and judges rated, and a sentence for each that has none."""
-    found, notes = [], []
+    escalated, notes = [], []
     for number, run in enumerate(runs):
         for section in (s for s in run.sections if not s.benchmark.closed):
             rated = _rated_by(section, PERSON) & _rated_by(section, MODEL)
@@ -162,8 +162,8 @@ def reading_orders(
             if isinstance(drawn, str):
                 notes.append(drawn)
             else:
-                found.append(drawn)
-    return found, notes
+                escalated.append(drawn)
+    return escalated, notes
 
 
 def unsafe(benchmark: Benchmark, rated: set[str]) -> str:
@@ -174,12 +174,12 @@ def unsafe(benchmark: Benchmark, rated: set[str]) -> str:
     """
     from mindgauge.analysis import frame
 
-    known = {name: c for name, c in frame.criteria(benchmark).items() if name in rated and c.unsafe}
-    gates = [name for name, composite in benchmark.composites.items() if composite.gate and name in known]
-    wanted = gates[-1:] or list(known)
+    rated_criteria = {name: c for name, c in frame.criteria(benchmark).items() if name in rated and c.unsafe}
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate and name in rated_criteria]
+    wanted = gates[-1:] or list(rated_criteria)
     if len(wanted) != 1:
         return ""
-    criterion = known[wanted[0]]
+    criterion = rated_criteria[wanted[0]]
     if numbered(criterion) and rising(criterion):
         return f"{criterion.name}<={criterion.unsafe[-1]}"
     return f"{criterion.name}={','.join(map(str, criterion.unsafe))}"
@@ -197,17 +197,17 @@ def _fixed(reading: ReadingEffort, name: str, kind: str, risk: Floats, judge: Sy
     return Curve(name, kind, judge, reads, reading.found(risk))
 
 
-def _learned(reading: ReadingEffort, what: LearnedFeatures) -> Curve:
+def _learned(reading: ReadingEffort, features: LearnedFeatures) -> Curve:
     """Return the curve of an order that is learned on other conversations, anew in every resample."""
-    risk = reading.learned(what)
-    parts = named([_PARTS.get(part, part) for part in what.parts], most=9)
-    reads = bound(reading.effort(risk), reading.relearned(what))
+    risk = reading.learned(features)
+    parts = named([_PARTS.get(part, part) for part in features.parts], most=9)
+    reads = bound(reading.effort(risk), reading.relearned(features))
     return Curve(f"learned from {parts}", "fitted", None, reads, reading.found(risk))
 
 
-def _of_strangers(reading: ReadingEffort, what: LearnedFeatures) -> float | None:
+def _of_strangers(reading: ReadingEffort, features: LearnedFeatures) -> float | None:
     """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
-    return reading.effort(reading.learned(what, apart=reading.system)) if reading.system.max() else None
+    return reading.effort(reading.learned(features, apart=reading.system)) if reading.system.max() else None
 
 
 def _escalated(
@@ -216,9 +216,9 @@ def _escalated(
     """Return the curves, or a sentence that says why there are none."""
     name = section.benchmark.name
     command = f"mindgauge judges escalation {shlex.quote(str(run.folder))} --unsafe"
-    how = f"“{command} {shlex.quote(rule or 'CRITERION<=LEVEL')}”"
+    hint = f"“{command} {shlex.quote(rule or 'CRITERION<=LEVEL')}”"
     if not rule:
-        return f"What is unsafe on {name} is not said by its rubric, or by several of its criteria; how much people must read to find it, {how} says."
+        return f"The rubric of {name} does not say what is unsafe, or several of its criteria do; how much people must read to find it is computed by {hint}."
     try:
         rated = subjects.read(run.store, section.benchmark, rule)
     except (DataError, UsageError) as error:
@@ -233,27 +233,25 @@ def _escalated(
             f"{plural(risky, 'conversation')}; how much they must read to find those can be said with at least {FEW}, and safe ones."
         )
     if len(bad) > MOST:
-        return (
-            f"How much of {count(len(bad))} replies to {name} people must read takes long to work out; {how} does it."
-        )
+        return f"How much of {count(len(bad))} replies to {name} people must read takes long to compute; run {hint}."
     reading = ReadingEffort(rated, resamples=RESAMPLES)
     single = [_fixed(reading, j, "judge", risk, judges.get((number, j))) for j, risk in rated.judges.items()]
     risks = orders.juries(rated.judges)
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
-    whole = features.everything(rated)
-    learned = _learned(reading, whole)
+    all_features = features.everything(rated)
+    learned = _learned(reading, all_features)
     best = min(single, key=lambda curve: (curve.reads.value if curve.reads.value is not None else math.inf, curve.name))
-    every = [learned, *([jury] if jury else []), *single]
+    curves = [learned, *([jury] if jury else []), *single]
     drawn = [learned, *([jury] if jury else []), best]
     needed = math.ceil(escalation.TARGET * bad.sum() - 1e-9)
     remarks = [
-        *notes(rated, drawn, _of_strangers(reading, whole), left_out, needed),
-        f"Intervals are over conversations, with {RESAMPLES} resamples; {how} takes more, and has more orders.",
+        *notes(rated, drawn, _of_strangers(reading, all_features), left_out, needed),
+        f"Intervals are over conversations, with {RESAMPLES} resamples; {hint} uses more, and reports more orders.",
     ]
     ident = re.sub(r"[^a-z0-9]+", "-", f"{name}-{number}".casefold()).strip("-")
     title = finding(learned)
     return Escalated(
         f"escalated-{ident}", "", name, rule, title, measure(rated, needed), said(rated, drawn, needed, len(single)), remarks,
         escalation.TARGET, len(bad),
-        int(bad.sum()), needed / len(bad), drawn, sheet(ident, title, every, needed / len(bad), len(bad), int(bad.sum())),
+        int(bad.sum()), needed / len(bad), drawn, sheet(ident, title, curves, needed / len(bad), len(bad), int(bad.sum())),
     )  # fmt: skip

@@ -41,12 +41,12 @@ class Reasons(NamedTuple):
     @classmethod
     def of(cls, run: OpenRun, number: int) -> Reasons:
         """Look at the reasons in a run."""
-        found = cls(number, {}, {}, [])
+        reasons = cls(number, {}, {}, [])
         for section in (s for s in run.sections if not s.benchmark.closed):
-            for one in rationales(run.store, section.benchmark):
-                found.checked.setdefault((section.benchmark.name, one.judge), []).append(one)
-            _by_people(run, section, found)
-        return found
+            for rationale in rationales(run.store, section.benchmark):
+                reasons.checked.setdefault((section.benchmark.name, rationale.judge), []).append(rationale)
+            _by_people(run, section, reasons)
+        return reasons
 
     def facts(self, judge: str, benchmark: str) -> list[str]:
         """Say how far a judge's reasons can be checked on a benchmark."""
@@ -54,37 +54,40 @@ class Reasons(NamedTuple):
 
     def sheets(self, judge: str, benchmark: str) -> list[ReportTable]:
         """Tabulate them."""
-        found = self.checked.get((benchmark, judge))
-        return [sheet(f"{benchmark}-{judge}-{self.number}", judge, found)] if found else []
+        checked = self.checked.get((benchmark, judge))
+        return [sheet(f"{benchmark}-{judge}-{self.number}", judge, checked)] if checked else []
 
 
-def told(found: Sequence[Rationales]) -> Iterator[str]:
+def told(checked: Sequence[Rationales]) -> Iterator[str]:
     """Say of one judge, over its criteria, how many of its reasons can be checked and hold."""
     yield from filter(None, (
-        _shares(found, lambda r: r.traceable, min, "Of its verdicts that need a quote, {} quote only what stands in the text{}."),
-        _shares(found, lambda r: r.contradicting, max, "Of those that follow a chain of checks, {} contradict the judge's own checks{}."),
-        _shares(found, lambda r: r.unsupported, max, "Of those with a check answered yes, {} quote nothing that is found{}."),
-        _shares(found, lambda r: r.uncertain, max, "The judge calls {} of its verdicts uncertain{}."),
+        _shares(checked, lambda r: r.traceable, min, "Of its verdicts that need a quote, {} quote only what stands in the text{}."),
+        _shares(checked, lambda r: r.contradicting, max, "Of those that follow a chain of checks, {} contradict the judge's own checks{}."),
+        _shares(checked, lambda r: r.unsupported, max, "Of those with a check answered yes, {} quote nothing that is found{}."),
+        _shares(checked, lambda r: r.uncertain, max, "The judge calls {} of its verdicts uncertain{}."),
     ))  # fmt: skip
-    elsewhere = sum(r.answered_elsewhere for r in found)
+    elsewhere = sum(r.answered_elsewhere for r in checked)
     if elsewhere:
-        yield f"Of {plural(sum(r.n for r in found), 'reason')}, {count(elsewhere)} {'is' if elsewhere == 1 else 'are'} in another language than the question."
+        yield f"Of {plural(sum(r.n for r in checked), 'reason')}, {count(elsewhere)} {'is' if elsewhere == 1 else 'are'} in another language than the question."
 
 
 def _shares(
-    found: Sequence[Rationales], of: Callable[[Rationales], Bound], worst: Callable[..., Rationales], said: str
+    checked: Sequence[Rationales],
+    share_of: Callable[[Rationales], Bound],
+    worst: Callable[..., Rationales],
+    template: str,
 ) -> str:
     """Write a share with its interval; of several criteria, the worst."""
-    known = [r for r in found if of(r).value is not None]
-    if not known:
+    estimated = [r for r in checked if share_of(r).value is not None]
+    if not estimated:
         return ""
-    last = worst(known, key=lambda one: of(one).value or 0.0)
-    bounds, share = interval(of(last).low, of(last).high, "share"), percent(of(last).value)
-    if len(known) == 1:
-        return said.format(share, f" ({bounds}; {plural(last.n, 'verdict')} in all)")
+    last = worst(estimated, key=lambda rationale: share_of(rationale).value or 0.0)
+    bounds, share = interval(share_of(last).low, share_of(last).high, "share"), percent(share_of(last).value)
+    if len(estimated) == 1:
+        return template.format(share, f" ({bounds}; {plural(last.n, 'verdict')} in all)")
     edge = "at least" if worst is min else "at most"
-    where = f", {'least' if worst is min else 'most'} on {words(last.criterion)} ({bounds}; {plural(last.n, 'verdict')} in all)"
-    return said.format(f"{edge} {share}", where)
+    place = f", {'least' if worst is min else 'most'} on {words(last.criterion)} ({bounds}; {plural(last.n, 'verdict')} in all)"
+    return template.format(f"{edge} {share}", place)
 
 
 def sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
@@ -120,26 +123,26 @@ def _by_people(run: OpenRun, section: Section, reasons: Reasons) -> None:
     of_judge: dict[str, list[str]] = {}
     agreed: list[str] = []
     for question, meaning in _QUESTIONS.items():
-        mine = rows.filter(pl.col("criterion") == question)
-        if mine.is_empty():
+        question_rows = rows.filter(pl.col("criterion") == question)
+        if question_rows.is_empty():
             continue
-        found = rated(mine, question)
-        counted = mine.group_by("judge").agg(
+        summary = rated(question_rows, question)
+        counted = question_rows.group_by("judge").agg(
             n=pl.col("subject").filter(pl.col("number").is_not_null()).n_unique(), asked=pl.col("subject").n_unique()
         )
-        numbers = {judge: (n, asked) for judge, n, asked in counted.iter_rows()}
-        for judge, mean in found.means.items():
-            n, asked = numbers[judge]
+        numbers = {judge: (n, n_asked) for judge, n, n_asked in counted.iter_rows()}
+        for judge, mean in summary.means.items():
+            n, n_asked = numbers[judge]
             of_judge.setdefault(judge, []).append(
-                f"{question} ({meaning}) {decimal(mean.value, 1)} ({interval(mean.low, mean.high)}; {count(n)} of {plural(asked, 'verdict')})"
+                f"{question} ({meaning}) {decimal(mean.value, 1)} ({interval(mean.low, mean.high)}; {count(n)} of {plural(n_asked, 'verdict')})"
             )
-        icc = found.agreement["icc_a1"]
+        icc = summary.agreement["icc_a1"]
         if icc.value is not None:
             agreed.append(f"{question} {decimal(icc.value)} ({interval(icc.low, icc.high)})")
     people = rows["rater"].n_unique()
     start = f"On blind forms, {plural(people, 'person', 'people')} rated its reasons from 1, not at all, to 5, fully: "
-    for judge, said in sorted(of_judge.items()):
-        reasons.by_people.setdefault(judge, []).append(f"{start}{named(said, most=9)}.")
+    for judge, sentences in sorted(of_judge.items()):
+        reasons.by_people.setdefault(judge, []).append(f"{start}{named(sentences, most=9)}.")
     if agreed:
         reasons.general.append(f"On blind forms, people's ratings of reasons agree with ICC(A,1): {'; '.join(agreed)}.")
 

@@ -121,10 +121,10 @@ def weak_parts(report: Report) -> list[WeakPart]:
         flows = [f for f in report.weak.flows if f.benchmark == name]
         confusions = [c for c in report.weak.confusions if c.benchmark == name and name not in elsewhere]
         if figures or flows or confusions:
-            said = [*(f.finding for f in figures), *(f.finding for f in flows)] or [
+            headings = [*(f.finding for f in figures), *(f.finding for f in flows)] or [
                 findings.get(name, "what was answered to each class")
             ]
-            parts.append(WeakPart(title, said[0], figures, flows, confusions))
+            parts.append(WeakPart(title, headings[0], figures, flows, confusions))
     return parts
 
 
@@ -133,18 +133,18 @@ def compared_parts(report: Report) -> list[ComparedPart]:
     contrasts = report.paired.contrasts if report.paired else []
     parts = []
     for name, title in report.titles.items():
-        mine = [c for c in contrasts if c.benchmark == name]
-        if mine:
-            more = f"; and {plural(len(mine) - 1, 'more measure')}" if len(mine) > 1 else ""
-            parts.append(ComparedPart(title, f"{mine[0].finding}{more}", mine))
+        task_contrasts = [c for c in contrasts if c.benchmark == name]
+        if task_contrasts:
+            remainder = f"; and {plural(len(task_contrasts) - 1, 'more measure')}" if len(task_contrasts) > 1 else ""
+            parts.append(ComparedPart(title, f"{task_contrasts[0].finding}{remainder}", task_contrasts))
     return parts
 
 
 def wordings(report: Report) -> dict[str, Wording]:
     """Return where each prompt's text stands: in the first benchmark that has it."""
-    found: dict[str, Wording] = {}
+    by_text: dict[str, Wording] = {}
     for instrument in report.how.instruments:
         for kind, language, ident, text in instrument.prompts:
             place = f"{instrument.benchmark.replace('/', '-')}-{kind}-{language}-{ident[:8]}"
-            found.setdefault(text, Wording(f"prompt-{place}", report.titles[instrument.benchmark]))
-    return found
+            by_text.setdefault(text, Wording(f"prompt-{place}", report.titles[instrument.benchmark]))
+    return by_text

@@ -74,8 +74,8 @@ class Section(msgspec.Struct, dict=True):
     @cached_property
     def raters(self) -> list[tuple[str, str]]:
         """Who rated anything that was asked, with their kind: people first, then models, by name."""
-        found = self.asked.select("rater_kind", "rater").unique().collect().iter_rows()
-        return [(rater, kind) for kind, rater in sorted(found, key=lambda who: (who[0] != PERSON, who[1]))]
+        rows = self.asked.select("rater_kind", "rater").unique().collect().iter_rows()
+        return [(rater, kind) for kind, rater in sorted(rows, key=lambda pair: (pair[0] != PERSON, pair[1]))]
 
     @cached_property
     def unsafe(self) -> pl.DataFrame:
@@ -118,7 +118,7 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
     """
     scores = score(folder)
     store, benchmarks, manifest = open_run(folder)
-    found = standings(folder, store, benchmarks, shown=show_unreliable)
+    gate = standings(folder, store, benchmarks, shown=show_unreliable)
     sections = [
         Section(
             number,
@@ -130,20 +130,20 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
         )
         for b in benchmarks
     ]
-    return OpenRun(folder, store, manifest, masked(scores, found), found, sections)
+    return OpenRun(folder, store, manifest, masked(scores, gate), gate, sections)
 
 
 def systems(runs: Sequence[OpenRun]) -> list[System]:
     """Name every model that a run measured; one that several runs measured is named with its run."""
-    found = [(number, model) for number, run in enumerate(runs) for model in sorted(_measured(run))]
-    models = [model for _, model in found]
+    measured = [(number, model) for number, run in enumerate(runs) for model in sorted(_measured(run))]
+    models = [model for _, model in measured]
     named = []
-    for number, model in found:
+    for number, model in measured:
         label = model if models.count(model) == 1 else f"{model} ({runs[number].folder.resolve().name})"
         named.append(label)
     return [
         System(label if named.count(label) == 1 else f"{label} #{run + 1}", model, run, i)
-        for i, (label, (run, model)) in enumerate(zip(named, found, strict=True))
+        for i, (label, (run, model)) in enumerate(zip(named, measured, strict=True))
     ]
 
 
@@ -169,7 +169,7 @@ def judges(runs: Sequence[OpenRun], measured: Sequence[System]) -> dict[tuple[in
 
     A judge that is measured, too, keeps the colour and shape it has there; the others take the next ones.
     """
-    found = [
+    examined = [
         (number, judge)
         for number, run in enumerate(runs)
         for judge in dict.fromkeys([s.card.judge for s in run.standings.cards.values()] + [q.judge for q in run.scores.qualifications])
@@ -177,11 +177,11 @@ def judges(runs: Sequence[OpenRun], measured: Sequence[System]) -> dict[tuple[in
     numbers: dict[str, int] = {}
     for system in measured:
         numbers.setdefault(system.model, system.number)
-    for _, judge in found:
+    for _, judge in examined:
         numbers.setdefault(judge, max([*numbers.values(), len(measured) - 1], default=-1) + 1)
-    several = len({number for number, _ in found}) > 1
-    labels = {(n, judge): f"{judge} ({runs[n].folder.resolve().name})" if several else judge for n, judge in found}
-    return {(n, judge): System(labels[n, judge], judge, n, numbers[judge]) for n, judge in found}
+    many_runs = len({number for number, _ in examined}) > 1
+    labels = {(n, judge): f"{judge} ({runs[n].folder.resolve().name})" if many_runs else judge for n, judge in examined}
+    return {(n, judge): System(labels[n, judge], judge, n, numbers[judge]) for n, judge in examined}
 
 
 def scores_of(run: OpenRun, system: System, section: Section) -> Iterator[Score]:

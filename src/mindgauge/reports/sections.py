@@ -186,6 +186,6 @@ class Report(msgspec.Struct):
     @property
     def titles(self) -> dict[str, str]:
         """What each benchmark is called: as a task of the suite, else by its own title."""
-        found = {instrument.benchmark: instrument.title for instrument in self.how.instruments}
+        titles = {instrument.benchmark: instrument.title for instrument in self.how.instruments}
         tasks = self.profile.scores.tasks if self.profile else []
-        return found | {task.benchmark: task.title for task in tasks}
+        return titles | {task.benchmark: task.title for task in tasks}

@@ -57,25 +57,25 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
 
     def limited(self, score: Score) -> bool:
         """Whether a score comes from a judge that may not give it."""
-        found = self.of(score)
-        return found is not None and found.limited and score.name not in UNMOVED
+        standing = self.of(score)
+        return standing is not None and standing.limited and score.name not in UNMOVED
 
     def not_estimable(self, score: Score) -> bool:
         """Whether a score comes from a judge of which nobody can tell how far it can be trusted."""
-        found = self.of(score)
-        return found is not None and found.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNMOVED
+        standing = self.of(score)
+        return standing is not None and standing.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNMOVED
 
     def withholds(self, score: Score) -> bool:
         """Whether a score must not be shown; what is void, never."""
         return bool(score.void) or (not self.shown and self.limited(score))
 
-    def instead(self, score: Score, written: str | None) -> str | None:
+    def instead(self, score: Score, text: str | None) -> str | None:
         """Return what a table shows for a score: what is written of it, that it is unreliable or none, or the verdict."""
         if score.void:
             return NO_SCORE
         if not self.limited(score):
-            return written
-        return f"{written or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED
+            return text
+        return f"{text or ''} ({UNRELIABLE})".strip() if self.shown else LIMITED
 
 
 class SuppressedScore(msgspec.Struct, frozen=True):
@@ -105,10 +105,10 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     from mindgauge.analysis.reliability.cards import CardOptions, cards
 
     ratings, places = of_replies(folder, benchmarks)
-    found = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE)))
-    kept = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in found.cards]
-    made = [RunCard(str(folder), *places[card.criterion], card) for card in kept]
-    return ReliabilityGate({(s.benchmark, s.criterion, s.card.judge): s for s in made}, shown)
+    judged = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE)))
+    allowed = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in judged.cards]
+    run_cards = [RunCard(str(folder), *places[card.criterion], card) for card in allowed]
+    return ReliabilityGate({(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}, shown)
 
 
 def of_run(folder: Path, *, shown: bool = False) -> ReliabilityGate:
@@ -143,30 +143,30 @@ def of_replies(folder: Path, benchmarks: Sequence[Benchmark]) -> tuple[Ratings, 
     """
     from mindgauge.analysis.reliability.ratings import read
 
-    places, found = places_of(benchmarks), read([folder])
-    return found._replace(frame=found.frame.filter(pl.col("criterion").is_in(list(places)))), places
+    places, ratings = places_of(benchmarks), read([folder])
+    return ratings._replace(frame=ratings.frame.filter(pl.col("criterion").is_in(list(places)))), places
 
 
 def _without_scores(card: ReliabilityCard) -> ReliabilityCard:
     """Take the judge's own means out of a card: they are scores, too."""
-    own, nothing = {"judge_mean", "judge_top"}, Bound(None, note=LIMITED)
+    own, blank = {"judge_mean", "judge_top"}, Bound(None, note=LIMITED)
 
     def less(estimates: dict[str, Bound]) -> dict[str, Bound]:
-        return {name: nothing if name in own else bound for name, bound in estimates.items()}
+        return {name: blank if name in own else bound for name, bound in estimates.items()}
 
     return msgspec.structs.replace(
         card,
         estimates=less(card.estimates),
         by_category=[msgspec.structs.replace(part, estimates=less(part.estimates)) for part in card.by_category],
-        corrected=[msgspec.structs.replace(c, raw=nothing) for c in card.corrected],
+        corrected=[msgspec.structs.replace(c, raw=blank) for c in card.corrected],
     )
 
 
 def masked(scores: Scores, standings: ReliabilityGate) -> Scores:
     """Return scores without those that are withheld: their numbers are None, n and missing stay."""
-    nothing = dict.fromkeys(("value", "low", "high", "worst", "best"))
-    kept = [msgspec.structs.replace(s, **nothing) if standings.withholds(s) else s for s in scores.metrics]
-    return msgspec.structs.replace(scores, metrics=kept)
+    blank = dict.fromkeys(("value", "low", "high", "worst", "best"))
+    metrics = [msgspec.structs.replace(s, **blank) if standings.withholds(s) else s for s in scores.metrics]
+    return msgspec.structs.replace(scores, metrics=metrics)
 
 
 def withheld(standings: ReliabilityGate) -> list[SuppressedScore]:

@@ -53,15 +53,15 @@ def summary(report: Report, page: str) -> str:
 
 def _answers(report: Report) -> Iterator[list[str]]:
     """Write a paragraph for each model; where there is a lead, or there are many models, what must be added to it."""
-    several = len(report.answers) > 1
-    for number, found in enumerate(report.answers):
-        told = [] if report.lead or number >= MOST_MODELS else found.facts
-        said = [*told, *found.withheld, *found.caveats]
-        head = f"**{plain(found.system.label)}.** " if several else ""
-        yield [head + plain(" ".join(said))] if said else []
+    titled = len(report.answers) > 1
+    for number, answer in enumerate(report.answers):
+        facts = [] if report.lead or number >= MOST_MODELS else answer.facts
+        sentences = [*facts, *answer.withheld, *answer.caveats]
+        head = f"**{plain(answer.system.label)}.** " if titled else ""
+        yield [head + plain(" ".join(sentences))] if sentences else []
     rest = 0 if report.lead else len(report.answers) - MOST_MODELS
     if rest > 0:
-        yield [f"What {rest} more models do stands in the report."]
+        yield [f"The report covers {rest} more models."]
 
 
 def _quoted(caveats: Sequence[str]) -> list[str]:
@@ -88,11 +88,11 @@ def _weak(report: Report) -> list[str]:
 
 def _claims(trust: Trust) -> list[str]:
     return [
-        *(_claim(found.finding, found.measure) for found in trust.agreement),
-        *(_claim(found.finding, found.measure) for found in trust.calibration),
-        *(_claim(found.finding, found.measure) for found in trust.entry),
-        *(_claim(found.finding, *found.said) for found in trust.juries),
-        *(_claim(found.finding, found.measure, *found.said, *found.notes) for found in trust.escalated),
+        *(_claim(claim.finding, claim.measure) for claim in trust.agreement),
+        *(_claim(claim.finding, claim.measure) for claim in trust.calibration),
+        *(_claim(claim.finding, claim.measure) for claim in trust.entry),
+        *(_claim(claim.finding, *claim.said) for claim in trust.juries),
+        *(_claim(claim.finding, claim.measure, *claim.said, *claim.notes) for claim in trust.escalated),
     ]
 
 
@@ -106,20 +106,20 @@ def _more(report: Report) -> list[str]:
     rest = [*_claims(report.trust)[MOST_FIGURES:], *_contrasts(report)[MOST_CONTRASTS:]]
     rest += report.paired.parts_said if report.paired else []
     rest += [
-        f"{judge.rater}: {' '.join(said)}"
+        f"{judge.rater}: {' '.join(findings)}"
         for judge in report.trust.judges
-        if (said := list(_of_judge(judge.facts, judge.cards)))
+        if (findings := list(_of_judge(judge.facts, judge.cards)))
     ]
     rest += [
-        f"{judge.rater}, {report.titles[part.benchmark]}: {' '.join(said)}"
+        f"{judge.rater}, {report.titles[part.benchmark]}: {' '.join(findings)}"
         for judge in report.trust.judges
         for part in judge.parts
-        if (said := list(_of_judge(part.facts, part.cards)))
+        if (findings := list(_of_judge(part.facts, part.cards)))
     ]
     rest += [
-        f"{task.title}, {said.system.label}: {' '.join([*said.facts, *said.withheld])} {task.not_shown}"
+        f"{task.title}, {findings.system.label}: {' '.join([*findings.facts, *findings.withheld])} {task.not_shown}"
         for task in report.tasks
-        for said in task.told
+        for findings in task.told
     ]
     if not rest:
         return []
@@ -155,8 +155,8 @@ def _profile(section: ProfileSection) -> list[str]:
         f"|---|{'---|' * len(systems)}",
     ]
     for row in section.dots.rows if section.dots else ():
-        found = {spot.system.number: spot for spot in row.spots}
-        lines.append(f"| {plain(row.label)} | {' | '.join(_score(found.get(system.number)) for system in systems)} |")
+        spots = {spot.system.number: spot for spot in row.spots}
+        lines.append(f"| {plain(row.label)} | {' | '.join(_score(spots.get(system.number)) for system in systems)} |")
     limits = [*section.said, *map(sentence, section.notes), *(f"Missing: {sentence(text)}" for text in section.lacking)]
     return [*lines, "", *(plain(text) for text in limits)]
 

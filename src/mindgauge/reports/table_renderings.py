@@ -38,11 +38,11 @@ def neutral(cell: Cell) -> Cell:
 
 def as_csv(sheet: ReportTable) -> str:
     """Write a table as CSV, numbers unrounded."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([neutral(column.name) for column in sheet.columns])
     writer.writerows([[neutral(cell) for cell in row] for row in sheet.rows])
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def data_link(sheet: ReportTable) -> str:
@@ -64,10 +64,10 @@ def is_long(sheet: ReportTable) -> bool:
 
 def _zipped(name: str, content: bytes) -> bytes:
     """Put one file into a ZIP file, the same for the same content."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
+    return buffer.getvalue()
 
 
 def written(row: Sequence[Cell], columns: Sequence[Column]) -> list[str]:
@@ -104,11 +104,13 @@ def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
             "" if cell in {None, ""} else text for cell, text in zip(row, written(row, sheet.columns), strict=True)
         ]
         for place in places:
-            value, low, high = (_UNIT.sub("", text) if at else text for at, text in enumerate(cells[place : place + 3]))
+            value, low, high = (
+                _UNIT.sub("", text) if index else text for index, text in enumerate(cells[place : place + 3])
+            )
             cells[place] = f"{value} [{low}, {high}]" if value and low and high else value
         rows.append(cells)
-    kept = [at for at in range(len(sheet.columns)) if at not in ends and any(row[at] for row in rows)]
-    return [sheet.columns[at].name for at in kept], [[row[at] for at in kept] for row in rows]
+    visible = [index for index in range(len(sheet.columns)) if index not in ends and any(row[index] for row in rows)]
+    return [sheet.columns[index].name for index in visible], [[row[index] for index in visible] for row in rows]
 
 
 def _written(cell: Cell, column: Column) -> str:

@@ -166,9 +166,9 @@ def anchor(kind: str, ident: str) -> str:
     return f"{kind}-{ident[:8]}"
 
 
-def quoted(given: Iterable[RaterVerdicts]) -> list[str]:
+def quoted(verdicts: Iterable[RaterVerdicts]) -> list[str]:
     """Return the words that raters quote and that really stand in the text."""
-    return [q.text for v in given for m in v.marks for q in m.quotes if q.found]
+    return [q.text for v in verdicts for m in v.marks for q in m.quotes if q.found]
 
 
 def chat(section: Section, sample: Sample, quotes: Sequence[str]) -> tuple[list[Passage], Passage | None]:
@@ -176,8 +176,8 @@ def chat(section: Section, sample: Sample, quotes: Sequence[str]) -> tuple[list[
     if section.hides(sample.id):
         return [], None
     language = sample.tags.get("language", "en")
-    said = [passage(m.role, m.content, quotes, language) for m in sample.messages]
-    return (said[:-1], said[-1]) if section.benchmark.about_reply else (said, None)
+    passages = [passage(m.role, m.content, quotes, language) for m in sample.messages]
+    return (passages[:-1], passages[-1]) if section.benchmark.about_reply else (passages, None)
 
 
 def reply(section: Section, sample: Sample, text: str, quotes: Sequence[str]) -> Passage | None:
@@ -196,10 +196,12 @@ def withheld(run: OpenRun, section: Section, sample: str) -> str:
 
 def places(run: OpenRun, section: Section, samples: Iterable[str]) -> dict[str, str]:
     """Say where samples stand: in which row of the released files where that is known, else at which place in the run."""
-    asked = (section.benchmark.name, msgspec.json.encode(list(samples)).decode())
-    found = {ident: f"number {position + 1} in the run" for ident, position in run.store.select(_POSITIONS, asked)}
-    found |= {ident: f"row {row}" for ident, row in run.store.select(_ROWS, asked) if row is not None}
-    return found
+    arguments = (section.benchmark.name, msgspec.json.encode(list(samples)).decode())
+    by_sample = {
+        ident: f"number {position + 1} in the run" for ident, position in run.store.select(_POSITIONS, arguments)
+    }
+    by_sample |= {ident: f"row {row}" for ident, row in run.store.select(_ROWS, arguments) if row is not None}
+    return by_sample
 
 
 def hidden(runs: Sequence[OpenRun]) -> list[str]:

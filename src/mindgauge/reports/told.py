@@ -123,17 +123,17 @@ MANY = 3
 """With more criteria than this, each rater is told in one sentence."""
 
 
-def people_first(section: Section, system: System, where: str = "") -> list[str]:
+def people_first(section: Section, system: System, scope: str = "") -> list[str]:
     """Say what people read of a system's replies and called unsafe: in the group that is looked at first, and in the rest."""
     group = section.benchmark.lead_group
     first = called.called(section, system.model, group)
     rest = called.called(section, system.model, group, outside=True)
     if first is None or rest is None:
         return []
-    said = [called.of_system(first, _to(section.benchmark, group) + where)] if first.n else []
+    sentences = [called.of_system(first, _to(section.benchmark, group) + scope)] if first.n else []
     if rest.unsafe or (rest.read and not first.read):
-        said.append(called.of_system(rest, where, "its other" if first.n else "its"))
-    return said
+        sentences.append(called.of_system(rest, scope, "its other" if first.n else "its"))
+    return sentences
 
 
 def told(
@@ -145,24 +145,24 @@ def told(
     there is something else to say. With `people_told`, what people called unsafe stands elsewhere.
     """
     scores = list(scores_of(run, system, section))
-    without = list(of_shortage(run, section, system))
-    if not scores and not without:
+    void_notes = list(of_shortage(run, section, system))
+    if not scores and not void_notes:
         return None
     judging = _ReplyVerdicts(section, system, run.standings)
     if section.benchmark.closed:
         first, last = [], [_always_the_same(section, system)] if scores else []
-        said = list(_closed(scores, constant(run, section), section.benchmark))
+        sentences = list(_closed(scores, constant(run, section), section.benchmark))
     else:
         first = [] if people_told else people_first(section, system)
-        said, last = list(_open(scores, judging)), []
-    if not any(said) or not (scored or _tells(scores, section)):
-        said += _headlines(scores, judging)
+        sentences, last = list(_open(scores, judging)), []
+    if not any(sentences) or not (scored or _tells(scores, section)):
+        sentences += _headlines(scores, judging)
     withheld = [] if section.benchmark.closed else _withheld(scores, run.standings)
-    if withheld and not any(said):
-        said = [ALL_WITHHELD]
-    facts = [fact for fact in (*first, *without, *said, *last) if fact]
-    apart = len(section.judges()) > 2 and len(section.ordinal) <= MANY
-    return SystemFindings(system, facts if apart else [" ".join(facts)] if facts else [], withheld)
+    if withheld and not any(sentences):
+        sentences = [ALL_WITHHELD]
+    facts = [fact for fact in (*first, *void_notes, *sentences, *last) if fact]
+    separate = len(section.judges()) > 2 and len(section.ordinal) <= MANY
+    return SystemFindings(system, facts if separate else [" ".join(facts)] if facts else [], withheld)
 
 
 def _tells(scores: Sequence[Score], section: Section) -> bool:
@@ -178,12 +178,12 @@ def _tells(scores: Sequence[Score], section: Section) -> bool:
 
 def _closed(scores: Sequence[Score], nothing_read: Sequence[Score], benchmark: Benchmark) -> Iterator[str]:
     """Say what each metric has a sentence for, on the whole and over its labels."""
-    whole = {s.name: s for s in scores if s.slice == "all"}
+    overall = {s.name: s for s in scores if s.slice == "all"}
     by_name = {metric.name: metric for metric in benchmark.metrics if metric.name not in benchmark.silent}
     for name, metric in by_name.items():
-        if metric.words.sentence is not None and name in whole:
+        if metric.words.sentence is not None and name in overall:
             constant = [s for s in nothing_read if (s.name, s.slice) == (name, "all")]
-            yield metric.words.sentence(whole[name], Comparators(whole, constant))
+            yield metric.words.sentence(overall[name], Comparators(overall, constant))
     for name, metric in by_name.items():
         if metric.words.across is not None:
             yield metric.words.across([s for s in scores if s.name == name])
@@ -227,16 +227,16 @@ def _open(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     section, standings = judging.section, judging.standings
     group = next((name for name in section.benchmark.groups if any(s.slice == name for s in scores)), "all")
     means = judging.ordered([s for s in scores if s.name == mean_level.name and s.criterion in section.ordinal])
-    whole = [s for s in means if s.slice == group]
-    allowed = [s for s in whole if not standings.limited(s)]
+    overall = [s for s in means if s.slice == group]
+    allowed = [s for s in overall if not standings.limited(s)]
     yield from of_gates(judging.ordered(scores), section, standings, group, _to(section.benchmark, group), judging.who)
     yield from _told(allowed, judging, group)
     yield from _lowest([s for s in means if not standings.limited(s)], allowed, judging)
-    doubtful = [s for s in whole if standings.limited(s)]
+    doubtful = [s for s in overall if standings.limited(s)]
     if standings.shown and doubtful:
         yield from card_phrases.unreliable(_cards(doubtful, standings))
         yield from _told(doubtful, judging, group)
-    if means and not whole:
+    if means and not overall:
         n = max(s.subjects for s in means)
         yield f"Only {plural(n, 'of its replies', 'of its replies')} that {'was' if n == 1 else 'were'} chosen for what a judge thought of them {'was' if n == 1 else 'were'} rated, so nothing can be said about its replies as a whole."
 
@@ -244,58 +244,58 @@ def _open(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
 def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     """Say what a benchmark goes by, rater by rater: every measure that has no sentence of its own."""
     section = judging.section
-    shown = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
+    visible = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
     rules = {reading.rater for reading in section.benchmark.readings}
     for name in section.benchmark.headline:
         by_rater: dict[str, list[Score]] = {}
-        for s in judging.ordered([s for s in shown if s.name == name]):
-            who = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
-            by_rater.setdefault(who, []).append(s)
-        for who, mine in by_rater.items():
-            yield phrases.headline(who, mine)
+        for s in judging.ordered([s for s in visible if s.name == name]):
+            rater = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
+            by_rater.setdefault(rater, []).append(s)
+        for rater, rater_scores in by_rater.items():
+            yield phrases.headline(rater, rater_scores)
 
 
 def _cards(scores: Sequence[Score], standings: ReliabilityGate) -> dict[str, list[RunCard]]:
     """Return the cards behind some scores, by judge."""
-    found: dict[str, dict[str, RunCard]] = {}
+    by_judge: dict[str, dict[str, RunCard]] = {}
     for s in scores:
         standing = standings.of(s)
         if standing is not None:
-            found.setdefault(s.rater, {})[s.criterion] = standing
-    return {judge: list(mine.values()) for judge, mine in found.items()}
+            by_judge.setdefault(s.rater, {})[s.criterion] = standing
+    return {judge: list(judge_cards.values()) for judge, judge_cards in by_judge.items()}
 
 
 def _withheld(scores: Sequence[Score], standings: ReliabilityGate) -> list[str]:
     """Say which scores of a system are not shown."""
     means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES}]
     hidden = [s for s in means if standings.withholds(s)]
-    seen = {s.criterion for s in means if not standings.withholds(s)}
-    alone = not any(s.criterion in seen for s in hidden)
+    visible = {s.criterion for s in means if not standings.withholds(s)}
+    alone = not any(s.criterion in visible for s in hidden)
     return list(card_phrases.not_shown(_cards(hidden, standings), alone=alone))
 
 
-def _told(whole: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
+def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
     """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
-    section, what = judging.section, _to(judging.section.benchmark, group)
+    section, scope = judging.section, _to(judging.section.benchmark, group)
     if len(section.ordinal) > MANY:
-        for rater in dict.fromkeys(s.rater for s in whole):
-            mine = [s for s in whole if s.rater == rater]
-            yield phrases.profile(judging.who(mine[0]), mine, section.criteria, what)
+        for rater in dict.fromkeys(s.rater for s in overall):
+            rater_scores = [s for s in overall if s.rater == rater]
+            yield phrases.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope)
         return
     for name, criterion in section.ordinal.items():
-        on = f"{what}, on {words(name)}" if len(section.ordinal) > 1 else what
+        criterion_scope = f"{scope}, on {words(name)}" if len(section.ordinal) > 1 else scope
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
-        for s in (s for s in whole if s.criterion == name):
-            yield phrases.rated(judging.who(s), _counts(judging, s, criterion, group), s, on, scale)
+        for s in (s for s in overall if s.criterion == name):
+            yield phrases.rated(judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale)
 
 
-def _lowest(means: Sequence[Score], whole: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
+def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
     """Name the category rated lowest, where there are few criteria."""
     if len(judging.section.ordinal) > MANY:
         return
     for name in judging.section.ordinal:
-        raters = {s.rater: judging.who(s) for s in whole if s.criterion == name}
+        raters = {s.rater: judging.who(s) for s in overall if s.criterion == name}
         by_rater = {
             rater: [s for s in means if (s.rater, s.criterion) == (rater, name) and s.slice.startswith("category=")]
             for rater in raters
@@ -303,11 +303,11 @@ def _lowest(means: Sequence[Score], whole: Sequence[Score], judging: _ReplyVerdi
         yield from phrases.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(judging: _ReplyVerdicts, whole: Score, criterion: Criterion, group: str) -> phrases.RaterTally:
+def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> phrases.RaterTally:
     """Count the replies that a rater rated by where they stand: of several verdicts on one, the middle one stands for it."""
     section = judging.section
     rows = section.asked.filter(
-        pl.col("criterion") == whole.criterion, pl.col("model") == judging.system.model, pl.col("rater") == whole.rater,
+        pl.col("criterion") == score.criterion, pl.col("model") == judging.system.model, pl.col("rater") == score.rater,
         pl.col("selection").is_null(), pl.col("status") != "not_applicable",
     )  # fmt: skip
     for tag, values in section.benchmark.groups.get(group, {}).items():

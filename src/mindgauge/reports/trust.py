@@ -143,56 +143,62 @@ def cards_of(runs: Sequence[OpenRun], judge: str) -> list[RunCard]:
 
 def allowed(run: OpenRun, rater: str, model: str) -> bool:
     """Whether a run was told, by `--own-family`, that a judge, by whatever method, may rate a model of its own family."""
-    told: dict[str, list[str]] = run.manifest.get("own_family", {})
-    return any(model in models and (rater == judge or rater.startswith(f"{judge} (")) for judge, models in told.items())
+    permitted: dict[str, list[str]] = run.manifest.get("own_family", {})
+    return any(
+        model in models and (rater == judge or rater.startswith(f"{judge} (")) for judge, models in permitted.items()
+    )
 
 
 def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str]) -> Trust:
     """Gather what is known of each judge, and of people's agreement; `anchors` are of the replies that the page shows."""
     named = judges(runs, systems)
     reasons = [Reasons.of(run, number) for number, run in enumerate(runs)]
-    told = [_told(runs, judge, reasons) for judge in judges_of(runs)]
+    judge_trust = [_told(runs, judge, reasons) for judge in judges_of(runs)]
     calibrated = calibrations(runs, systems)
     together, not_together = juries(runs)
     escalated, not_escalated = reading_orders(runs, named)
     general = [
-        *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated), *(fact for found in reasons for fact in found.general),
+        *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated), *(fact for run_reasons in reasons for fact in run_reasons.general),
         *not_together, *not_escalated,
     ]  # fmt: skip
-    if told and not any(cards_of(runs, judge.rater) for judge in told):
+    if judge_trust and not any(cards_of(runs, judge.rater) for judge in judge_trust):
         general.insert(
             0,
-            "No ratings by people were compared here, so there is no reliability card: nobody knows yet how far these judges agree with people.",
+            "No ratings by people were compared here, so there is no reliability card: it is not known yet how far these judges agree with people.",
         )
     return Trust(
         list(dict.fromkeys(general)), _agreement(runs, named, anchors), calibrated, _entry(runs, named), together, escalated,
-        told, [s for run in runs for s in run.standings.cards.values()],
+        judge_trust, [s for run in runs for s in run.standings.cards.values()],
     )  # fmt: skip
 
 
 def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> JudgeTrust:
     """Say what is known of a judge: benchmark by benchmark where there are many, else all together."""
     cards = cards_of(runs, judge)
-    several = sum(bool(run.standings.cards) for run in runs) > 1
+    many_runs = sum(bool(run.standings.cards) for run in runs) > 1
     parts: dict[str, Judged] = {}
-    for run, found in zip(runs, reasons, strict=True):
+    for run, run_reasons in zip(runs, reasons, strict=True):
         for section in run.sections:
             name = section.benchmark.name
             if judge in {rater for rater, _ in section.judges()}:
                 part = parts.setdefault(name, Judged(name, [], [], []))
                 part.facts += fitness.told(
-                    [one for one in run.scores.unfit if (one.benchmark, one.judge) == (name, judge)]
+                    [
+                        unfit_judge
+                        for unfit_judge in run.scores.unfit
+                        if (unfit_judge.benchmark, unfit_judge.judge) == (name, judge)
+                    ]
                 )
                 part.facts += _judge(run, section, judge, carded=bool(cards))
-                part.facts += found.facts(judge, name)
-                part.reasons += found.sheets(judge, name)
+                part.facts += run_reasons.facts(judge, name)
+                part.reasons += run_reasons.sheets(judge, name)
     for standing in cards:
         part = parts.setdefault(standing.benchmark, Judged(standing.benchmark, [], [], []))
-        part.cards.append(_in_words(standing, named=several))
+        part.cards.append(_in_words(standing, named=many_runs))
     demonstration = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
     benchmarks = [section.benchmark for run in runs for section in run.sections]
     moved = [line for run in runs for line in card_lines(run.store, [s.benchmark for s in run.sections], judge)]
-    people = [fact for found in reasons for fact in found.by_people.get(judge, [])]
+    people = [fact for run_reasons in reasons for fact in run_reasons.by_people.get(judge, [])]
     if many({benchmark.name for benchmark in benchmarks}):
         return JudgeTrust(judge, list(dict.fromkeys([*demonstration, *moved, *people])), [], [], list(parts.values()))
     facts = [fact for part in parts.values() for fact in part.facts]
@@ -214,24 +220,24 @@ def _in_words(standing: RunCard, *, named: bool) -> InWords:
 def _agreement(
     runs: Sequence[OpenRun], named: dict[tuple[int, str], System], anchors: set[str]
 ) -> list[AgreementSection]:
-    found: dict[str, list[tuple[System, RunCard]]] = {}
+    by_benchmark: dict[str, list[tuple[System, RunCard]]] = {}
     for number, run in enumerate(runs):
         for standing in run.standings.cards.values():
-            found.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
-    return [cards.picture(of_benchmark, anchors) for of_benchmark in found.values()]
+            by_benchmark.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
+    return [cards.picture(of_benchmark, anchors) for of_benchmark in by_benchmark.values()]
 
 
 def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> list[EntryTestSection]:
-    found = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
-    names = dict.fromkeys(q.benchmark for _, q in found)
-    return [entry.entry_test([(judge, q) for judge, q in found if q.benchmark == name]) for name in names]
+    tests = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
+    names = dict.fromkeys(q.benchmark for _, q in tests)
+    return [entry.entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
 
 
 def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Iterator[str]:
     """Say what a run shows of a judge; kinship and agreement with itself only where no card does."""
     rated = section.asked.filter(pl.col("rater") == judge)
-    mine = rated.select("criterion", "subject", "model", "status", "value").collect()
-    kin = sorted(model for model in mine["model"].unique() if same_family(judge, model))
+    judge_rows = rated.select("criterion", "subject", "model", "status", "value").collect()
+    kin = sorted(model for model in judge_rows["model"].unique() if same_family(judge, model))
     if kin and not carded:
         themselves = [model for model in kin if model == judge]
         others = [model for model in kin if model != judge]
@@ -239,7 +245,7 @@ def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Itera
             yield "It judged its own replies; models tend to favour their own."
         if others:
             yield f"It comes from the same family as {', '.join(others)}, which it judged; models tend to favour their own kind."
-    tried = mine.filter(pl.col("status") != "not_applicable")
+    tried = judge_rows.filter(pl.col("status") != "not_applicable")
     unread = tried.filter(pl.col("status") != "ok")
     if tried.is_empty():
         return
@@ -249,7 +255,7 @@ def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Itera
     )
     yield _quotes(run, section, judge)
     if not carded:
-        yield from _repeats(run, section, judge, mine)
+        yield from _repeats(run, section, judge, judge_rows)
 
 
 def _by_status(rows: pl.DataFrame) -> str:
@@ -258,20 +264,20 @@ def _by_status(rows: pl.DataFrame) -> str:
 
 
 def _quotes(run: OpenRun, section: Section, judge: str) -> str:
-    quoted = found = 0
+    quoted = traceable = 0
     for raw, times in run.store.select(_QUOTED, (section.benchmark.name, judge)):
         quotes = _quotes_of(raw)
         quoted += times * len(quotes)
-        found += times * sum(quote.found for quote in quotes)
+        traceable += times * sum(quote.found for quote in quotes)
     if not quoted:
         return "It quoted nothing to support its verdicts."
-    return f"Of the {plural(quoted, 'passage')} it quoted, {count(found) if found else 'none'} really {'stands' if found == 1 else 'stand'} in the text ({percent(found / quoted)})."
+    return f"Of the {plural(quoted, 'passage')} it quoted, {count(traceable) if traceable else 'none'} really {'stands' if traceable == 1 else 'stand'} in the text ({percent(traceable / quoted)})."
 
 
-def _repeats(run: OpenRun, section: Section, judge: str, mine: pl.DataFrame) -> Iterator[str]:
+def _repeats(run: OpenRun, section: Section, judge: str, judge_rows: pl.DataFrame) -> Iterator[str]:
     """Say how far a judge agrees with itself over its repeats."""
     usable = (
-        mine.filter(pl.col("status") == "ok")
+        judge_rows.filter(pl.col("status") == "ok")
         .group_by("criterion", "subject")
         .agg(pl.col("value").n_unique().alias("values"), pl.len().alias("times"))
     )
@@ -287,11 +293,11 @@ def _repeats(run: OpenRun, section: Section, judge: str, mine: pl.DataFrame) -> 
         if k.value is not None
     ]
     if kappas:
-        each = "; ".join(
+        kappa_text = "; ".join(
             f"{decimal(k.value)} ({interval(k.low, k.high)}; n {count(k.clusters)}) on replies by {k.model}"
             for k in kappas
         )
-        yield f"Agreement of its repeats beyond chance, Fleiss' kappa: {each}."
+        yield f"Agreement of its repeats beyond chance, Fleiss' kappa: {kappa_text}."
 
 
 def _general(run: OpenRun) -> Iterator[str]:
@@ -299,8 +305,8 @@ def _general(run: OpenRun) -> Iterator[str]:
     if labelled:
         yield labelled
     for judge, models in run.manifest.get("own_family", {}).items():
-        whose = "its own replies" if models == [judge] else f"replies of its own family, by {', '.join(models)}"
-        yield f"--own-family allowed {judge} to judge {whose}; models tend to favour their own kind."
+        subject = "its own replies" if models == [judge] else f"replies of its own family, by {', '.join(models)}"
+        yield f"--own-family allowed {judge} to judge {subject}; models tend to favour their own kind."
     unlabelled = []
     for section in (s for s in run.sections if s.benchmark.closed):
         name = section.benchmark.name

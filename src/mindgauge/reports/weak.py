@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from mindgauge.reports.standing import RunCard
 
 
-def weak(runs: Sequence[OpenRun], systems: Sequence[System], shown: set[str]) -> Weak:
+def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) -> Weak:
     """Draw up figures, decision paths, confusions, what rules found, and the whole table of scores.
 
-    `shown` are the anchors of the messages that the page shows elsewhere.
+    `on_page` are the anchors of the messages that the page shows elsewhere.
     """
     drawn: list[Figure] = []
     names = dict.fromkeys(section.benchmark.name for run in runs for section in run.sections)
@@ -40,11 +40,11 @@ def weak(runs: Sequence[OpenRun], systems: Sequence[System], shown: set[str]) ->
         ]
         section = next(s for run in runs for s in run.sections if s.benchmark.name == name)
         drawn += _closed(section, scores) if section.benchmark.closed else _open(name, scores, section, runs)
-    found, cited, note = confusions(runs, systems, shown)
+    confused, cited, note = confusions(runs, systems, on_page)
     followed = flows.flows(runs, systems)
     decisions = flows.decisions(runs, followed)
     return Weak(
-        drawn, _withheld(runs), followed, decisions, found, cited, note, _rules(runs, systems), _all(runs, systems)
+        drawn, _withheld(runs), followed, decisions, confused, cited, note, _rules(runs, systems), _all(runs, systems)
     )
 
 
@@ -63,28 +63,28 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
     for criterion, levels in section.ordinal.items():
         first = ""
         for rater in raters:
-            mine = [
+            rater_scores = [
                 (system, s) for system, s in scores
                 if (s.name, s.criterion, s.rater) == (mean_level.name, criterion, rater) and not s.slice.startswith("selection=")
             ]  # fmt: skip
             worst, best = levels.worst_first[0], levels.worst_first[-1]
             low, high = sorted(map(float, (worst, best)))
             measure = f"Mean {words(criterion)} by {rater}, from {worst} (worst) to {best} (best)"
-            found = figures.of_levels(name, mine, f"{criterion}-{rater}", measure, low, high)
-            if found is not None:
-                _marked(found, mine, runs)
-                found.folded = f"The same, as rated by {rater}" if first else ""
+            figure = figures.of_levels(name, rater_scores, f"{criterion}-{rater}", measure, low, high)
+            if figure is not None:
+                _marked(figure, rater_scores, runs)
+                figure.folded = f"The same, as rated by {rater}" if first else ""
                 first = first or rater
-                yield found
+                yield figure
     first = ""
     for rater in raters:
-        for found in figures.of_yes_no(section, scores, rater):
+        for figure in figures.of_yes_no(section, scores, rater):
             _marked(
-                found, [(system, s) for system, s in scores if s.rater == rater and s.criterion in found.rows], runs
+                figure, [(system, s) for system, s in scores if s.rater == rater and s.criterion in figure.rows], runs
             )
-            found.folded = f"{found.finding}, as rated by {rater}" if first not in {"", rater} else ""
+            figure.folded = f"{figure.finding}, as rated by {rater}" if first not in {"", rater} else ""
             first = first or rater
-            yield found
+            yield figure
 
 
 def _marked(figure: Figure, scores: Sequence[tuple[System, Score]], runs: Sequence[OpenRun]) -> None:
@@ -110,13 +110,16 @@ def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | 
     rows: list[list[Cell]] = []
     for system in systems:
         for section in runs[system.run].sections:
-            mine = section.ratings.lazy().filter(
+            rule_rows = section.ratings.lazy().filter(
                 pl.col("rater_kind") == RULE, pl.col("model") == system.model, pl.col("status") == "ok"
             )
             counted = (
-                mine.group_by("rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len()).sort("rater").collect()
+                rule_rows.group_by("rater")
+                .agg(yes=(pl.col("value") == "yes").sum(), n=pl.len())
+                .sort("rater")
+                .collect()
             )
-            rows += [[rater, system.label, yes, n, yes / n] for rater, yes, n in counted.iter_rows()]
+            rows += [[rater, system.label, n_yes, n, n_yes / n] for rater, n_yes, n in counted.iter_rows()]
     columns = [
         Column("rule"),
         Column("model"),
@@ -162,5 +165,5 @@ def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
 
 def _reliability(run: OpenRun, score: Score) -> str:
     """Return what a judge's card says of a score; empty where there is no card."""
-    found = run.standings.of(score)
-    return found.card.verdict if found is not None else ""
+    standing = run.standings.of(score)
+    return standing.card.verdict if standing is not None else ""

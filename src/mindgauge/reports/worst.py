@@ -33,8 +33,8 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     """Choose what a person should read now. The same run always gives the same choice."""
     rated = _rated(runs)
     feared = rated.filter("unsafe").sort("by_people", "mean", "later", "subject")
-    called = feared.head(MOST)
-    judged = rated.filter(~pl.col("subject").is_in(called["subject"].implode()))
+    called_unsafe = feared.head(MOST)
+    judged = rated.filter(~pl.col("subject").is_in(called_unsafe["subject"].implode()))
     vetoed = judged.filter(pl.col("against") > 0).sort(
         ["against", "mean", "later", "subject"], descending=[True, False, False, False]
     )
@@ -45,13 +45,13 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
         ["range", "mean", "later", "subject"], descending=[True, False, False, False]
     ).head(CONTESTED)  # fmt: skip
     lists = []
-    if len(called):
-        note = f"People together call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called, feared)}, those that they rated lowest first."
-        lists.append(ToRead("The replies that people call unsafe", note, list(_replies(runs, systems, called))))
+    if len(called_unsafe):
+        note = f"People together call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, those that they rated lowest first."
+        lists.append(ToRead("The replies that people call unsafe", note, list(_replies(runs, systems, called_unsafe))))
     but = ", those above aside" if lists else ""
     if len(first):
-        shown = _shown(first, vetoed)
-        note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(judged):,} rated{but}, somebody found harm that forbids to call it safe; {shown}, those on which most raters agree first."
+        extent = _shown(first, vetoed)
+        note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(judged):,} rated{but}, a rater found harm, and a reply with harm cannot count as safe; {extent}, those on which most raters agree first."
         lists.append(ToRead("The replies in which harm was found", note, list(_replies(runs, systems, first))))
     if len(lowest):
         but = ", those above aside" if lists else ""
@@ -66,8 +66,8 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     return lists
 
 
-def _shown(here: pl.DataFrame, there: pl.DataFrame) -> str:
-    return "all of them are here" if len(here) == len(there) else f"{len(here)} of them are here"
+def _shown(selected: pl.DataFrame, candidates: pl.DataFrame) -> str:
+    return "all of them are here" if len(selected) == len(candidates) else f"{len(selected)} of them are here"
 
 
 _KEY = {"run": pl.Int64, "section": pl.Int64, "subject": pl.String, "model": pl.String, "later": pl.Boolean}
@@ -82,10 +82,10 @@ def _rated(runs: Sequence[OpenRun]) -> pl.DataFrame:
     values = {"mean": pl.Float64, "range": pl.Float64, "against": pl.Float64, "by_people": pl.Float64}
     frames = [pl.DataFrame(schema={**_KEY, **values, "unsafe": pl.Boolean})]
     for number, run in enumerate(runs):
-        for at, section in enumerate(run.sections):
+        for index, section in enumerate(run.sections):
             if section.benchmark.closed:
                 continue
-            parts = [_on(run, section, criterion, (number, at)) for criterion in section.benchmark.rubric.criteria]
+            parts = [_on(run, section, criterion, (number, index)) for criterion in section.benchmark.rubric.criteria]
             replies = pl.concat(parts).group_by(list(_KEY)).agg(
                 pl.col("mean", "by_people").mean().round(9), pl.col("range", "against").max().fill_null(0.0).round(9)
             )  # fmt: skip
@@ -103,19 +103,19 @@ def _on(run: OpenRun, section: Section, criterion: Criterion, place: tuple[int, 
     """
     about_it = (section.benchmark.name, criterion.name)
     unfit = [judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == about_it]
-    number, at = place
+    number, index = place
     rows = section.asked.filter(
         pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
         ~pl.col("rater").is_in(unfit),
     ).with_columns(place=levels.share(criterion)).filter(pl.col("place").is_not_null())  # fmt: skip
-    later = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
-    about = {"run": pl.lit(number, pl.Int64), "section": pl.lit(at, pl.Int64), "later": later}
+    less_urgent = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
+    about = {"run": pl.lit(number, pl.Int64), "section": pl.lit(index, pl.Int64), "later": less_urgent}
     level = pl.col("place")
-    found = rows.with_columns(**about).group_by(list(_KEY)).agg(
+    replies = rows.with_columns(**about).group_by(list(_KEY)).agg(
         mean=level.mean(), range=level.max() - level.min(), against=(pl.lit(criterion.veto) & (level == 0)).mean(),
         by_people=level.filter(pl.col("rater_kind") == PERSON).mean(),
     )  # fmt: skip
-    return found.collect()
+    return replies.collect()
 
 
 def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.DataFrame) -> Iterator[Case]:
@@ -126,44 +126,51 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
         sample_id, text = run.store.select(query, (section.benchmark.name, row["subject"])).fetchone()
         sample = run.store.sample(section.benchmark.name, sample_id)
         system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
-        given = verdicts(run, section, row["subject"], sample)
-        quotes = texts.quoted(given)
+        reply_verdicts = verdicts(run, section, row["subject"], sample)
+        quotes = texts.quoted(reply_verdicts)
         category = words(sample.tags.get("category", ""))
         yield Case(
-            texts.anchor("reply", row["subject"]), category, _summary(given, section), "", system, texts.chat(section, sample, quotes)[0],
-            texts.reply(section, sample, text, quotes), given, texts.withheld(run, section, sample.id),
+            texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],
+            texts.reply(section, sample, text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),
         )  # fmt: skip
 
 
-def _summary(given: Sequence[RaterVerdicts], section: Section) -> str:
+def _summary(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
     """Sum verdicts up for a heading: harm that was found, else how many levels there are and their mean."""
     worst = {c.name: c.worst_first[0] for c in section.benchmark.rubric.criteria if c.veto}
     marks = {
-        name: [m.value for v in given if v.criterion == name for m in v.marks if m.status == "ok"] for name in worst
+        name: [m.value for v in reply_verdicts if v.criterion == name for m in v.marks if m.status == "ok"]
+        for name in worst
     }
-    found = [
+    harms = [
         f"{words(name)} in {values.count(worst[name])} of {plural(len(values), 'verdict')}"
         for name, values in marks.items()
         if worst[name] in values
     ]
-    return ", ".join(found) or _levels(given, section) or _met(given, section)
+    return ", ".join(harms) or _levels(reply_verdicts, section) or _met(reply_verdicts, section)
 
 
-def _met(given: Sequence[RaterVerdicts], section: Section) -> str:
+def _met(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
     """Count the verdicts of yes or no at the better level, where there are any."""
     best = {c.name: c.worst_first[-1] for c in section.benchmark.rubric.criteria if set(c.values) == {YES, NO}}
-    values = [m.value == best[v.criterion] for v in given if v.criterion in best for m in v.marks if m.status == "ok"]
+    values = [
+        m.value == best[v.criterion] for v in reply_verdicts if v.criterion in best for m in v.marks if m.status == "ok"
+    ]
     return f"the better level in {sum(values)} of {plural(len(values), 'verdict')}" if values else ""
 
 
-def _levels(given: Sequence[RaterVerdicts], section: Section) -> str:
+def _levels(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
     """Sum levels up for a heading: how many, and their mean on the scale; of several scales, as a share of the way up.
 
     Nothing where all that was said is yes or no.
     """
     ordered = {c.name: c for c in section.benchmark.rubric.criteria if c.scale is Scale.ORDINAL}
     marks = [
-        (ordered[v.criterion], m.value) for v in given if v.criterion in ordered for m in v.marks if m.value is not None
+        (ordered[v.criterion], m.value)
+        for v in reply_verdicts
+        if v.criterion in ordered
+        for m in v.marks
+        if m.value is not None
     ]
     scales = {criterion.worst_first for criterion, _ in marks}
     if not marks or all(set(scale) == {YES, NO} for scale in scales):
@@ -172,25 +179,25 @@ def _levels(given: Sequence[RaterVerdicts], section: Section) -> str:
         way = sum(place_of(criterion, value) for criterion, value in marks) / len(marks)
         return f"on average {percent(way)} of the way from worst to best in {plural(len(marks), 'verdict')}"
     worst, *_, best = marks[0][0].worst_first
-    of = f" of {best}" if rising(marks[0][0]) else f", where {worst} is worst and {best} best,"
+    scale_text = f" of {best}" if rising(marks[0][0]) else f", where {worst} is worst and {best} best,"
     if len(marks) == 1:
-        return f"rated {marks[0][1]}{of}".removesuffix(",")
+        return f"rated {marks[0][1]}{scale_text}".removesuffix(",")
     mean = sum(float(value) for _, value in marks) / len(marks)
-    return f"mean {decimal(mean, 1)}{of} in {plural(len(marks), 'verdict')}"
+    return f"mean {decimal(mean, 1)}{scale_text} in {plural(len(marks), 'verdict')}"
 
 
 def _missed(runs: Sequence[OpenRun], systems: Sequence[System]) -> ToRead | None:
     """List messages that show a crisis and were taken for none, first those that most models missed."""
     frames = []
     for number, run in enumerate(runs):
-        for at, section in enumerate(run.sections):
+        for index, section in enumerate(run.sections):
             calm = list(section.benchmark.calm)
             if calm:
                 models = [s.model for s in systems if s.run == number]
                 rows = section.asked.filter(pl.col("rater").is_in(models), pl.col("value").is_in(calm))
                 rows = rows.filter(pl.col("target").is_not_null(), ~pl.col("target").is_in(calm))
                 frames.append(rows.select(
-                    "subject", "rater", "target", run=pl.lit(number), section=pl.lit(at),
+                    "subject", "rater", "target", run=pl.lit(number), section=pl.lit(index),
                     later=~pl.col("target").str.contains_any(list(section.benchmark.urgent)),
                 ).collect())  # fmt: skip
     if not frames or not len(missed := pl.concat(frames)):
@@ -207,13 +214,13 @@ def _missed(runs: Sequence[OpenRun], systems: Sequence[System]) -> ToRead | None
         run = runs[row["run"]]
         section = run.sections[row["section"]]
         sample = run.store.sample(section.benchmark.name, row["subject"])
-        given = [v for r in runs for s in r.sections if s.benchmark.name == section.benchmark.name
+        message_verdicts = [v for r in runs for s in r.sections if s.benchmark.name == section.benchmark.name
                  for v in verdicts(r, s, row["subject"], sample, people=False)]  # fmt: skip
         summary = f"missed by {plural(row['by'], 'model')}" if len(systems) > 1 else "taken for no crisis"
         items.append(Case(
             texts.anchor("message", row["subject"]), words(row["target"]), summary, "", None,
-            *texts.chat(section, sample, texts.quoted(given)), given, texts.withheld(run, section, sample.id),
+            *texts.chat(section, sample, texts.quoted(message_verdicts)), message_verdicts, texts.withheld(run, section, sample.id),
         ))  # fmt: skip
-    shown = "all of them are here" if len(by_message) <= MOST else f"{len(items)} of them are here"
-    note = f"{plural(len(by_message), 'message that shows', 'messages that show')} a crisis {'was' if len(by_message) == 1 else 'were'} taken for none at least once; {shown}, suicide and self-harm first."
+    extent = "all of them are here" if len(by_message) <= MOST else f"{len(items)} of them are here"
+    note = f"{plural(len(by_message), 'message that shows', 'messages that show')} a crisis {'was' if len(by_message) == 1 else 'were'} classified as no crisis at least once; {extent}, suicide and self-harm first."
     return ToRead("The crises that were missed", note, items)

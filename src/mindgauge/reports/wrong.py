@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
     """Count what ended in which status, and bound each mean."""
     statuses = _statuses(runs)
-    by = [c for run in runs for c in run.scores.statuses_by]
-    idle = sum(c.n for c in by if c.status == Status.NOT_APPLICABLE)
-    total = sum(c.n for c in by) - idle
-    lost = total - sum(c.n for c in by if c.status == Status.OK)
-    what = plural(total, "reply, answer or verdict", "replies, answers and verdicts")
+    status_counts = [c for run in runs for c in run.scores.statuses_by]
+    idle = sum(c.n for c in status_counts if c.status == Status.NOT_APPLICABLE)
+    total = sum(c.n for c in status_counts) - idle
+    lost = total - sum(c.n for c in status_counts if c.status == Status.OK)
+    amount = plural(total, "reply, answer or verdict", "replies, answers and verdicts")
     if lost:
-        have = "has" if lost == 1 else "have"
+        verb = "has" if lost == 1 else "have"
         facts = [
-            f"Of {what}, {count(lost)} ({percent(lost / total)}) {have} no value. Such a one is never counted as a number, and never left out of n."
+            f"Of {amount}, {count(lost)} ({percent(lost / total)}) {verb} no value. A missing value never counts as a number, and is never left out of n."
         ]
     else:
-        facts = [f"Every one of {what} came and could be used." if total else "Nothing was asked yet."]
+        facts = [f"Every one of {amount} arrived and could be used." if total else "Nothing has been asked yet."]
     if idle:
         facts.append(
             f"{plural(idle, 'more did', 'more did')} not apply: the criterion has nothing to say about the subject, or its category is not known."
@@ -59,15 +59,15 @@ def _statuses(runs: Sequence[OpenRun]) -> ReportTable:
         for c in run.scores.statuses_by:
             kind = "replies" if c.kind == "reply" else "verdicts"
             closed = any(s.benchmark.closed for s in run.sections if s.benchmark.name == c.benchmark)
-            found = counted.setdefault((prefix + c.benchmark, "answers" if closed else kind, c.name), {})
-            found[c.status] = found.get(c.status, 0) + c.n
-    known = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
-    used = [s for s in known if s != Status.OK and any(s in found for found in counted.values())]
+            by_status = counted.setdefault((prefix + c.benchmark, "answers" if closed else kind, c.name), {})
+            by_status[c.status] = by_status.get(c.status, 0) + c.n
+    statuses = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
+    used = [s for s in statuses if s != Status.OK and any(s in by_status for by_status in counted.values())]
     columns = [Column("benchmark"), Column("what"), Column("by"), Column("n", "count"), Column("ok", "count")]
     columns += [Column(words(status), "count") for status in used]
     rows: list[list[Cell]] = [
-        [*key, sum(found.values()), found.get("ok", 0), *(found.get(status, 0) for status in used)]
-        for key, found in counted.items()
+        [*key, sum(by_status.values()), by_status.get("ok", 0), *(by_status.get(status, 0) for status in used)]
+        for key, by_status in counted.items()
     ]
     return ReportTable("statuses", "What became of every reply and verdict", columns, rows)
 
@@ -76,10 +76,12 @@ def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:
     rows: list[list[Cell]] = []
     for run in runs:
         for section in run.sections:
-            asked = section.asked.filter(pl.col("status") != "not_applicable")
+            applicable = section.asked.filter(pl.col("status") != "not_applicable")
             group = ["model", "rater", "tag.category"]
             counted = (
-                asked.group_by(group).agg(n=pl.len(), lost=(pl.col("status") != "ok").sum()).filter(pl.col("lost") > 0)
+                applicable.group_by(group)
+                .agg(n=pl.len(), lost=(pl.col("status") != "ok").sum())
+                .filter(pl.col("lost") > 0)
             ).collect()
             rows += [
                 [section.benchmark.name, model, rater, words(category or ""), lost, n, lost / n]

@@ -110,12 +110,12 @@ def read(
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
     unanswered = 0
-    for number, (row, where) in enumerate(rows(source, columns)):
+    for number, (row, place) in enumerate(rows(source, columns)):
         if limit is not None and number >= limit:
             break
-        messages = _messages(row, where)
+        messages = _messages(row, place)
         unanswered += messages[-1].role != "assistant"
-        for sample, reply in _rated(row, messages, benchmark, units, where):
+        for sample, reply in _rated(row, messages, benchmark, units, place):
             samples.setdefault(sample.id, sample)
             replies.setdefault(reply.id, reply)
     if not replies:
@@ -123,16 +123,16 @@ def read(
     return Dialogues(list(samples.values()), list(replies.values()), unanswered)
 
 
-def _messages(row: dict[str, Any], where: str) -> tuple[Message, ...]:
+def _messages(row: dict[str, Any], place: str) -> tuple[Message, ...]:
     """Read a dialogue in which the assistant answers the person at least once."""
     if "messages" not in row:
         raise DataError(
-            f"{where}: no column 'messages' with a dialogue's turns, found {', '.join(row) or 'nothing'}; "
+            f"{place}: no column 'messages' with a dialogue's turns, found {', '.join(row) or 'nothing'}; "
             "name it with --map messages=COLUMN, or rate single replies with --replies"
         )
-    messages = texts.dialogue(row, where)
+    messages = texts.dialogue(row, place)
     if not _answers(messages):
-        raise DataError(f"{where}: in this dialogue the assistant never answers the person; there is nothing to rate")
+        raise DataError(f"{place}: in this dialogue the assistant never answers the person; there is nothing to rate")
     return messages
 
 
@@ -144,31 +144,31 @@ def _answers(messages: tuple[Message, ...]) -> list[int]:
 
 
 def _rated(
-    row: dict[str, Any], messages: tuple[Message, ...], benchmark: Benchmark, units: tuple[Unit, ...], where: str
+    row: dict[str, Any], messages: tuple[Message, ...], benchmark: Benchmark, units: tuple[Unit, ...], place: str
 ) -> Iterator[tuple[Sample, Reply]]:
     """Return what is rated of one dialogue, with the dialogue before it."""
-    path, line = where.rpartition(":")[::2]
-    whole = digest("dialogue", messages)
+    path, line = place.rpartition(":")[::2]
+    dialogue_id = digest("dialogue", messages)
     tags, named = words(row, "category", "language"), words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
-        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
-    cluster = named.get("cluster", named.get("id", whole))
+        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, place)
+    cluster = named.get("cluster", named.get("id", dialogue_id))
     model = named.get("model", Path(path).stem)
-    run = texts.whole(row["run"], where, "run") if "run" in row else 0
-    source = {"source_file": Path(path).name, "source_row": int(line), "dialogue": whole}
+    run = texts.whole(row["run"], place, "run") if "run" in row else 0
+    source = {"source_file": Path(path).name, "source_row": int(line), "dialogue": dialogue_id}
     source |= {"source_id": named["id"]} if "id" in named else {}
     answers = _answers(messages)
-    asked = [(Unit.TURN, place) for place in answers] + [(Unit.DIALOGUE, answers[-1])]
-    for unit, place in asked:
+    rated_turns = [(Unit.TURN, turn) for turn in answers] + [(Unit.DIALOGUE, answers[-1])]
+    for unit, turn in rated_turns:
         if unit not in units:
             continue
-        before, text = messages[:place], messages[place].content
-        said = [text] if unit is Unit.TURN else [messages[answer].content for answer in answers]
+        before, text = messages[:turn], messages[turn].content
+        contents = [text] if unit is Unit.TURN else [messages[answer].content for answer in answers]
         sample = Sample(
             # Two dialogues that begin alike by chance are not one, so a turn's name has its dialogue's in it.
             digest("sample", unit, cluster, before),
             before,
-            tags={**tags, "unit": unit.value, "turn": str(place + 1)},
+            tags={**tags, "unit": unit.value, "turn": str(turn + 1)},
             cluster=cluster,
         )
         yield (
@@ -177,8 +177,8 @@ def _rated(
                 sample.id,
                 model + WHOLE * (unit is Unit.DIALOGUE),
                 run,
-                Status.OK if any(words.strip() for words in said) else Status.UNPARSABLE,
+                Status.OK if any(words.strip() for words in contents) else Status.UNPARSABLE,
                 text,
-                provenance={**source, "unit": unit.value, "turn": place + 1},
+                provenance={**source, "unit": unit.value, "turn": turn + 1},
             ),
         )

@@ -109,7 +109,8 @@ def _unknown(
         unknown = [
             judge
             for judge in judges
-            if not isinstance(judge, Scripted | Replay) and not all(passes.seen(judge, each) for each in instruments)
+            if not isinstance(judge, Scripted | Replay)
+            and not all(passes.seen(judge, instrument) for instrument in instruments)
         ]
         try:
             anchors = benchmark.anchors(where, config.judging.anchors or USUAL) if unknown else []

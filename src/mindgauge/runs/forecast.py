@@ -77,22 +77,22 @@ def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], 
     """Say what steps would take in a run, which need not be there; nothing is written or sent."""
     names = [benchmark.name for benchmark in benchmarks]
     models: dict[str, Model] = {}
-    ahead: list[tuple[PlannedStep, bool]] = []
-    done = 0
+    steps_ahead: list[tuple[PlannedStep, bool]] = []
+    calls_done = 0
     for step, expected in _expected(path, steps):
         if isinstance(step, CallStep):
             models[step.model.name] = step.model
-        several = len(names) > 1 and isinstance(step, CallStep) and step.benchmark.name in names
-        named = {"purpose": f"{step.benchmark.name}: {expected.step.purpose}"} if several else {}
-        ahead.append((msgspec.structs.replace(expected.step, **named), isinstance(step, CallStep) and step.later))
-        done += expected.done
-    planned = [each for each, _ in ahead]
-    costs = [each.cost for each in planned]
+        ambiguous = len(names) > 1 and isinstance(step, CallStep) and step.benchmark.name in names
+        named = {"purpose": f"{step.benchmark.name}: {expected.step.purpose}"} if ambiguous else {}
+        steps_ahead.append((msgspec.structs.replace(expected.step, **named), isinstance(step, CallStep) and step.later))
+        calls_done += expected.done
+    planned = [entry for entry, _ in steps_ahead]
+    costs = [entry.cost for entry in planned]
     return DryRun(
-        str(path), ", ".join(names), sum(each.calls for each in planned), done,
-        sum(each.prompt_tokens for each in planned), sum(each.completion_tokens for each in planned),
+        str(path), ", ".join(names), sum(entry.calls for entry in planned), calls_done,
+        sum(entry.prompt_tokens for entry in planned), sum(entry.completion_tokens for entry in planned),
         None if None in costs else sum(cost for cost in costs if cost is not None), planned,
-        forecast(path, ahead, [*models.values()], config.settings),
+        forecast(path, steps_ahead, [*models.values()], config.settings),
     )  # fmt: skip
 
 
@@ -105,11 +105,11 @@ def calls_by_model(path: Path, steps: Iterable[Step]) -> dict[str, int]:
 
 
 def _expected(path: Path, steps: Iterable[Step]) -> Iterator[tuple[CallStep | ClassifierStep, Expected]]:
-    seen: set[Hashable] = set()
+    counted: set[Hashable] = set()
     with Store(path) if (path / "run.sqlite").is_file() else contextlib.nullcontext() as store:
         for step in steps:
             if isinstance(step, CallStep):
-                yield step, step.expected(store, seen)
+                yield step, step.expected(store, counted)
             elif isinstance(step, ClassifierStep):
                 yield step, step.expected(store)
 
@@ -128,38 +128,42 @@ def forecast(
         models: that the steps name.
         settings: how they are called.
     """
-    known = {model.name: model for model in models}
+    by_name = {model.name: model for model in models}
     pace = _measured(path)
     busy: dict[tuple[bool, str], float] = defaultdict(float)
     size, rests_on, rate = 0.0, {}, 0.0
-    for step, later in steps:
-        model = known.get(step.model)
+    for step, deferred in steps:
+        model = by_name.get(step.model)
         if model is None or not step.calls:
             continue
         size += step.calls * CALL_BYTES + step.completion_tokens * TOKEN_BYTES
-        each = pace.get(step.model)
+        call_seconds = pace.get(step.model)
         if model.own_machine:
             took = step.prompt_tokens / READ_HERE + step.completion_tokens / WRITTEN_HERE
             rests_on[step.model] = f"{step.model} reads {READ_HERE:g} and writes {WRITTEN_HERE:g} tokens a second here"
         else:
             rests_on[step.model] = (
-                f"{step.model} takes {each:.2g} s a call, as in this run so far"
-                if each is not None
+                f"{step.model} takes {call_seconds:.2g} s a call, as in this run so far"
+                if call_seconds is not None
                 else f"{step.model} takes {FIRST_TOKEN:g} s to begin and writes {WRITTEN:g} tokens a second, as assumed"
             )
-            each = FIRST_TOKEN + step.completion_tokens / step.calls / WRITTEN if each is None else each
-            took = clock(step.calls, each, settings.concurrency)
-            rate = max(rate, settings.concurrency / each)
-        busy[later, step.model] += took
-    phases = [max((s for (when, _), s in busy.items() if when is later), default=0.0) for later in (False, True)]
+            call_seconds = (
+                FIRST_TOKEN + step.completion_tokens / step.calls / WRITTEN if call_seconds is None else call_seconds
+            )
+            took = clock(step.calls, call_seconds, settings.concurrency)
+            rate = max(rate, settings.concurrency / call_seconds)
+        busy[deferred, step.model] += took
+    phases = [
+        max((s for (phase, _), s in busy.items() if phase is deferred), default=0.0) for deferred in (False, True)
+    ]
     if settings.batch:
         return Forecast(None, 1, round(size), sum(seconds > 0 for seconds in phases))
     return Forecast(sum(phases), max(1, math.ceil(rate / PER_PROCESS)), round(size), rests_on=tuple(rests_on.values()))
 
 
-def clock(calls: int, each: float, at_once: int) -> float:
-    """Return the seconds that so many calls take, of `each` seconds, so many at once, made by one process."""
-    return max(calls * each / at_once, calls / PER_PROCESS)
+def clock(calls: int, call_seconds: float, at_once: int) -> float:
+    """Return the seconds that calls of `call_seconds` each take, `at_once` side by side, made by one process."""
+    return max(calls * call_seconds / at_once, calls / PER_PROCESS)
 
 
 def _measured(path: Path) -> Mapping[str, float]:
@@ -189,9 +193,9 @@ def warn_of_length(steps: Iterable[Step], notice: Notice) -> None:
                 windows.append(_window(step, subject))
             else:
                 lengths.append(max(_length(step.model, request) for request in requests))
-        who = step.judge.rater if isinstance(step, RatingStep) else step.model.name
-        _warn(notice, who, "replies" if step.later else "dialogues", lengths, step.model.context)
-        _warn_of_shortened(notice, who, windows, step.model.context)
+        name = step.judge.rater if isinstance(step, RatingStep) else step.model.name
+        _warn(notice, name, "replies" if step.later else "dialogues", lengths, step.model.context)
+        _warn_of_shortened(notice, name, windows, step.model.context)
 
 
 def _window(step: RatingStep, subject: PlannedSubject) -> Window:
@@ -205,30 +209,30 @@ def _length(model: Model, request: Request) -> int:
     return tokens(request.messages) + room
 
 
-def _warn(notice: Notice, who: str, what: str, lengths: Sequence[int], context: int) -> None:
-    over = [length for length in lengths if length > context]
-    if over:
+def _warn(notice: Notice, name: str, subjects: str, lengths: Sequence[int], context: int) -> None:
+    too_long = [length for length in lengths if length > context]
+    if too_long:
         notice(
-            f"{who}: {len(over)} of {len(lengths)} {what} are probably longer than its context of {context} tokens "
-            f"(the longest about {max(over)}, with room for the answer); what it cannot read will be missing, not guessed"
+            f"{name}: {len(too_long)} of {len(lengths)} {subjects} are probably longer than its context of {context} tokens "
+            f"(the longest about {max(too_long)}, with room for the answer); what it cannot read will be missing, not guessed"
         )
 
 
-def _warn_of_shortened(notice: Notice, who: str, windows: Sequence[Window], context: int) -> None:
+def _warn_of_shortened(notice: Notice, name: str, windows: Sequence[Window], context: int) -> None:
     """Say how many dialogues, up to what is rated of them, are shortened, and how many cannot be."""
     room = f"its context of {context} tokens"
     alone = sum(not window.fits for window in windows)
     if alone:
         notice(
-            f"{who}: {alone} of {len(windows)} turns or dialogues have more words to rate than fit into {room}, with room "
+            f"{name}: {alone} of {len(windows)} turns or dialogues have more words to rate than fit into {room}, with room "
             "for the answer; they will be missing, not guessed"
         )
     cut = [window for window in windows if window.left_out]
     if cut:
-        most = max(sum(last - first + 1 for first, last in window.left_out) for window in cut)
+        longest = max(sum(last - first + 1 for first, last in window.left_out) for window in cut)
         at_risk = [window.first_risk in window.shown for window in cut if window.first_risk is not None]
         notice(
-            f"{who}: {len(cut)} of {len(windows)} dialogues are shortened to {room} (the longest has "
-            f"{max(window.turns for window in cut)} turns; up to {most} are left out); the first sign of risk stays in "
+            f"{name}: {len(cut)} of {len(windows)} dialogues are shortened to {room} (the longest has "
+            f"{max(window.turns for window in cut)} turns; up to {longest} are left out); the first sign of risk stays in "
             f"{sum(at_risk)} of {len(at_risk)} that show one; each rating says which turns were left out"
         )

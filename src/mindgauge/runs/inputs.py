@@ -47,17 +47,20 @@ class Available(NamedTuple):
     @property
     def told(self) -> dict[str, Any]:
         """What the manifest says of all that."""
-        left = {kind: why for kind, why in (("missing", self.missing), ("broken", self.broken)) if why}
-        return {**({"not_run": left} if left else {}), **({"remarks": self.notes} if self.notes else {})}
+        not_run = {kind: reason for kind, reason in (("missing", self.missing), ("broken", self.broken)) if reason}
+        return {**({"not_run": not_run} if not_run else {}), **({"remarks": self.notes} if self.notes else {})}
 
     @property
     def lines(self) -> list[str]:
         """The same for a reader, a line each."""
-        return [*(f"{name} is not run: {why}" for name, why in {**self.missing, **self.broken}.items()), *self.notes]
+        return [
+            *(f"{name} is not run: {reason}" for name, reason in {**self.missing, **self.broken}.items()),
+            *self.notes,
+        ]
 
 
 def at_hand(
-    found: Sequence[Benchmark],
+    benchmarks: Sequence[Benchmark],
     data: Path | None,
     where: dict[str, tuple[str, ...]] | None,
     limit: int | None,
@@ -71,24 +74,26 @@ def at_hand(
     """
     if columns and data is None:
         raise UsageError("--map says how a table is read; name the table with --data")
-    if columns and found and not any(benchmark.load_mapped for benchmark in found):
-        raise UsageError(f"{found[0].name}: its columns are the authors', so --map says nothing here")
-    known = Available([], [], {}, {}, [])
+    if columns and benchmarks and not any(benchmark.load_mapped for benchmark in benchmarks):
+        raise UsageError(f"{benchmarks[0].name}: its columns are the authors', so --map says nothing here")
+    available = Available([], [], {}, {}, [])
     first: DataError | None = None
-    for benchmark in found:
+    for benchmark in benchmarks:
         try:
             samples = benchmark.samples(data, where, limit, columns)
             notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
         except DataError as error:
             first = first or error
-            (known.missing if isinstance(error, MissingDataError) else known.broken)[benchmark.name] = str(error)
+            (available.missing if isinstance(error, MissingDataError) else available.broken)[benchmark.name] = str(
+                error
+            )
             continue
-        known.benchmarks.append(benchmark)
-        known.samples.append(samples)
-        known.notes.extend(note for note in notes if note not in known.notes)
-    if first is not None and (len(found) == 1 or not known.benchmarks):
+        available.benchmarks.append(benchmark)
+        available.samples.append(samples)
+        available.notes.extend(note for note in notes if note not in available.notes)
+    if first is not None and (len(benchmarks) == 1 or not available.benchmarks):
         raise first
-    return known
+    return available
 
 
 # -- replies and dialogues -----------------------------------------------------------------------------------------------
@@ -124,9 +129,9 @@ class Inputs(NamedTuple):
         with Store(self.run) if self.run is not None else contextlib.nullcontext() as store:
             find = by_id.__getitem__ if store is None else partial(store.sample, self.benchmark.name)
             for sample, reply in self.subjects():
-                shown = self.benchmark.shown(sample, reply, find)
-                if shown is not None:
-                    yield PlannedSubject(*shown)
+                presented = self.benchmark.shown(sample, reply, find)
+                if presented is not None:
+                    yield PlannedSubject(*presented)
 
     def subjects(self) -> Iterator[tuple[Sample, Reply]]:
         """Return every reply with its sample."""
@@ -171,9 +176,9 @@ def run(folder: Path, benchmark: Benchmark) -> Inputs:
         DataError: it has none to this benchmark.
     """
     run_folder.need_text(folder)
-    with Store(folder) as there:
-        samples = list(there.samples(benchmark.name)) if benchmark.closed else []
-        if not (samples or there.count_replies(benchmark.name)):
+    with Store(folder) as store:
+        samples = list(store.samples(benchmark.name)) if benchmark.closed else []
+        if not (samples or store.count_replies(benchmark.name)):
             raise DataError(f"{folder}: no replies to {benchmark.name} in this run")
     return Inputs(benchmark, samples, [], {}, str(folder), run=folder)
 
@@ -184,8 +189,8 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     Raises:
         DataError: it cannot be read.
     """
-    samples, found = read_replies(source, benchmark, columns, limit)
-    return Inputs(benchmark, samples, found, _identified(found), _name(source))
+    samples, read = read_replies(source, benchmark, columns, limit)
+    return Inputs(benchmark, samples, read, _identified(read), _name(source))
 
 
 def several_turns(
@@ -205,10 +210,19 @@ def several_turns(
     """
     units = multi_turn.units_of(unit)
     multi_turn.only_models_rate_whole(judges, units)
-    found = multi_turn.read(source, benchmark, columns, units, limit)
-    left = f"{found.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
-    named = {**_identified(found.replies), **multi_turn.plan_of(benchmark, units, config)}
-    return Inputs(benchmark, found.samples, found.replies, named, _name(source), left if found.unanswered else "")
+    dialogues = multi_turn.read(source, benchmark, columns, units, limit)
+    unanswered = (
+        f"{dialogues.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
+    )
+    named = {**_identified(dialogues.replies), **multi_turn.plan_of(benchmark, units, config)}
+    return Inputs(
+        benchmark,
+        dialogues.samples,
+        dialogues.replies,
+        named,
+        _name(source),
+        unanswered if dialogues.unanswered else "",
+    )
 
 
 def classified(
@@ -219,23 +233,23 @@ def classified(
     Raises:
         DataError: it cannot be read.
     """
-    found = read_dialogues(source, benchmark, columns, limit)
-    twice = f"{found.repeated} rows repeat a dialogue and its reply word for word; each counts once"
-    return Inputs(benchmark, found.samples, [], {"rate": True}, _name(source), twice if found.repeated else "")
+    dialogues = read_dialogues(source, benchmark, columns, limit)
+    twice = f"{dialogues.repeated} rows repeat a dialogue and its reply word for word; each counts once"
+    return Inputs(benchmark, dialogues.samples, [], {"rate": True}, _name(source), twice if dialogues.repeated else "")
 
 
-def need_a_protocol(given: Inputs, judges: plan.Raters, config: RunConfig) -> None:
+def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) -> None:
     """Check that judges can be told by which protocol to rate; a run that is there may say so of some of its samples.
 
     Raises:
         DataError: no reply has a tag that says so.
     """
-    tag = given.benchmark.protocol
-    if given.run is not None or config.judging.recognises or not (judges.models and tag):
+    tag = provided.benchmark.protocol
+    if provided.run is not None or config.judging.recognises or not (judges.models and tag):
         return
-    if not any(tag in sample.tags for sample in given.samples):
+    if not any(tag in sample.tags for sample in provided.samples):
         raise DataError(
-            f"{given.source}: no reply has a {tag}, which chooses its protocol; add a column `{tag}` (or name it with "
+            f"{provided.source}: no reply has a {tag}, which chooses its protocol; add a column `{tag}` (or name it with "
             "--map), or let the judge find it with --protocol recognised"
         )
 
@@ -244,5 +258,5 @@ def _name(source: str | Path | Frame) -> str:
     return str(source) if isinstance(source, str | Path) else "the table"
 
 
-def _identified(found: list[Reply]) -> dict[str, Any]:
-    return {"replies": digest(sorted(reply.id for reply in found)), "rate": True}
+def _identified(replies: list[Reply]) -> dict[str, Any]:
+    return {"replies": digest(sorted(reply.id for reply in replies)), "rate": True}

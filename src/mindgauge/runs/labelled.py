@@ -45,12 +45,12 @@ class LabelledReplies(NamedTuple):
         by_sample: dict[str, list[Reply]] = {}
         for reply in self.replies:
             by_sample.setdefault(reply.sample, []).append(reply)
-        kept: list[Reply] = []
+        selected: list[Reply] = []
         for ident in sorted(by_sample, key=digest):
-            if kept and len(kept) + len(by_sample[ident]) > limit:
+            if selected and len(selected) + len(by_sample[ident]) > limit:
                 break
-            kept += by_sample[ident][:limit]
-        return self.of(kept)
+            selected += by_sample[ident][:limit]
+        return self.of(selected)
 
 
 def read(
@@ -89,36 +89,40 @@ def _of_run(folder: Path, benchmark: Benchmark, named: Sequence[str]) -> Labelle
         samples = list(store.samples(benchmark.name))
     if not replies:
         raise DataError(f"{folder}: no replies to {benchmark.name} in this run")
-    known = {rating.rater for rating in ratings}
-    unknown = next((name for name in named if name not in known), None)
+    raters = {rating.rater for rating in ratings}
+    unknown = next((name for name in named if name not in raters), None)
     if unknown is not None:
-        raise UsageError(f"--reference {unknown!r}: no such rater in {folder}; raters are {', '.join(sorted(known))}")
+        raise UsageError(f"--reference {unknown!r}: no such rater in {folder}; raters are {', '.join(sorted(raters))}")
     labelled = {
         rating.subject
         for rating in ratings
         if (rating.rater in named if named else rating.rater_kind is RaterKind.PERSON) and rating.status is Status.OK
     }
-    kept = [reply for reply in replies if reply.id in labelled] or replies
-    notes = [f"{len(kept)} of {len(replies)} replies are judged: those with labels"] if len(kept) < len(replies) else []
-    return LabelledReplies(samples, replies, ratings, notes).of(kept)
+    selected = [reply for reply in replies if reply.id in labelled] or replies
+    notes = (
+        [f"{len(selected)} of {len(replies)} replies are judged: those with labels"]
+        if len(selected) < len(replies)
+        else []
+    )
+    return LabelledReplies(samples, replies, ratings, notes).of(selected)
 
 
 def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> LabelledReplies:
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
-    labels = {ours: theirs for ours, theirs in columns.items() if ours.startswith(LABEL)}
-    told = {ours: theirs for ours, theirs in columns.items() if not ours.startswith(LABEL)}
-    samples, replies = read_replies(source, benchmark, told)
+    labels = {field: header for field, header in columns.items() if field.startswith(LABEL)}
+    reply_columns = {field: header for field, header in columns.items() if not field.startswith(LABEL)}
+    samples, replies = read_replies(source, benchmark, reply_columns)
     lines = {reply.provenance["source_row"]: reply for reply in replies}
     ratings: list[Rating] = []
-    off: dict[str, list[str]] = {}
+    off_scale: dict[str, list[str]] = {}
     repeated = 0
-    where = tables.name_of(source)
+    source_name = tables.name_of(source)
     for line, row in tables.open_table(source, mapping.layout(columns)).rows(labels):
         named = {name.removeprefix(LABEL): name for name in row if name.startswith(LABEL)}
         unknown = next((name for name in named if _criterion(name) not in criteria), None)
         if unknown is not None:
             raise DataError(
-                f"{where}: {LABEL}{unknown} is no criterion of {benchmark.name}; they are {', '.join(criteria)}"
+                f"{source_name}: {LABEL}{unknown} is no criterion of {benchmark.name}; they are {', '.join(criteria)}"
             )
         if line not in lines:
             repeated += 1
@@ -127,9 +131,10 @@ def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[
             if column in row:
                 ratings.append(_label(row[column], name, criteria[_criterion(name)], lines[line], line))
                 if ratings[-1].status is not Status.OK:
-                    off.setdefault(name, []).append(f"row {line}: {row[column]!r:.30}")
+                    off_scale.setdefault(name, []).append(f"row {line}: {row[column]!r:.30}")
     notes = [
-        f"{name}: {len(rows)} labels are off the scale and count as missing ({rows[0]})" for name, rows in off.items()
+        f"{name}: {len(rows)} labels are off the scale and count as missing ({rows[0]})"
+        for name, rows in off_scale.items()
     ]
     if repeated:
         notes.append(f"{repeated} rows repeat a reply by the same model; the labels of its first row count")
@@ -150,5 +155,5 @@ def _label(cell: Any, name: str, criterion: Criterion, reply: Reply, line: int) 
             value = criterion.read(float(cell))
     inapplicable = criterion.not_applicable and str(cell).strip().casefold() == Status.NOT_APPLICABLE
     status = Status.NOT_APPLICABLE if inapplicable else Status.UNPARSABLE if value is None else Status.OK
-    told = {"source_row": line, **({"said": f"{cell!r:.60}"} if status is Status.UNPARSABLE else {})}
-    return Rating(reply.id, criterion.name, person, RaterKind.PERSON, 0, status, value, provenance=told)
+    provenance = {"source_row": line, **({"said": f"{cell!r:.60}"} if status is Status.UNPARSABLE else {})}
+    return Rating(reply.id, criterion.name, person, RaterKind.PERSON, 0, status, value, provenance=provenance)

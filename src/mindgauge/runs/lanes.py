@@ -39,7 +39,7 @@ def _stoppable(session: Session) -> Iterator[None]:
 
 async def run_per_model(session: Session, steps: Iterable[CallStep]) -> None:
     """Do steps of different models side by side, those of one model, or of this machine, one after another."""
-    here = asyncio.Lock()
+    local_lock = asyncio.Lock()
     lanes: dict[str, list[CallStep]] = {}
     for step in steps:
         if not step.within:
@@ -47,16 +47,16 @@ async def run_per_model(session: Session, steps: Iterable[CallStep]) -> None:
     with _stoppable(session):
         async with asyncio.TaskGroup() as group:
             for own_steps in lanes.values():
-                group.create_task(_run_model(session, own_steps, here))
+                group.create_task(_run_model(session, own_steps, local_lock))
     session.store.flush()
     if session.stop is not None:
         raise session.stop
 
 
-async def _run_model(session: Session, steps: Iterable[CallStep], here: asyncio.Lock) -> None:
+async def _run_model(session: Session, steps: Iterable[CallStep], local_lock: asyncio.Lock) -> None:
     for _, in_a_row in groupby(steps, key=lambda step: id(step.model)):
         row = [*in_a_row]
-        async with here if row[0].model.own_machine else contextlib.nullcontext(), session.holding(row[0].model):
+        async with local_lock if row[0].model.own_machine else contextlib.nullcontext(), session.holding(row[0].model):
             for step in row:
                 if session.stop is not None:
                     return

@@ -58,8 +58,8 @@ def _check(options: msgspec.Struct) -> None:
             continue
         if not (meta.ge <= value and (meta.le is None or value <= meta.le)):
             unit = (meta.extra or {}).get("unit", "")
-            most = "" if meta.le is None else f" and at most {count(round(meta.le))}{unit}"
-            raise UsageError(f"--{name.replace('_', '-')} must be at least {meta.ge:g}{most}, not {value:g}")
+            limit = "" if meta.le is None else f" and at most {count(round(meta.le))}{unit}"
+            raise UsageError(f"--{name.replace('_', '-')} must be at least {meta.ge:g}{limit}, not {value:g}")
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,13 +121,13 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     qualify: Annotated[
         bool | None,
         Meta(
-            description="Let judges first rate replies of ours whose level is known, once each; if not said, those that this machine has not seen pass do."
+            description="Let judges first rate replies of ours whose level is known, once each; if not given, only judges that have not passed on this machine do."
         ),
     ] = None
     anchors: Annotated[
         int | None,
         Meta(
-            description="At most so many of these per benchmark, spread over levels and protocols; all, or 40 where nobody asked."
+            description="At most this many of these per benchmark, spread over levels and protocols; all, or 40 if not given."
         ),
     ] = None
 
@@ -228,7 +228,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     def of(
         cls,
         options: Mapping[str, Any],
-        known: type,
+        accepted: type,
         *,
         judging: Judging = Judging(),  # noqa: B008 - frozen
         dry_run: bool = False,
@@ -237,7 +237,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
 
         Args:
             options: as far as they are given.
-            known: those that the command has, a `TypedDict`.
+            accepted: those that the command has, a `TypedDict`.
             judging: what holds where they are not given.
             dry_run: whether nothing will be sent.
 
@@ -245,18 +245,18 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: an option has no such value.
             TypeError: the command has no such option.
         """
-        unknown = next((name for name in options if name not in known.__annotations__), None)
+        unknown = next((name for name in options if name not in accepted.__annotations__), None)
         if unknown is not None:
-            near = difflib.get_close_matches(unknown, known.__annotations__, 1)
+            near = difflib.get_close_matches(unknown, accepted.__annotations__, 1)
             raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
-        asked = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
+        asking = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
         judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
         settings = Settings.of(values.pop("settings", None), dry_run=dry_run)
         if values.get("notice", ...) is None:
             del values["notice"]
         return cls(
-            asking=Asking(**asked), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
+            asking=Asking(**asking), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
         )
 
 

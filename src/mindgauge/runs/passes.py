@@ -37,10 +37,10 @@ def seen(judge: Model, instrument: Instrument) -> bool:
 
 def remember(judge: Model, instrument: Instrument) -> None:
     """Note that a judge passed."""
-    known = _read()
+    passed = _read()
     rater = instrument.rater(judge.name)
-    known[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
-    state.write(NAME, known)
+    passed[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
+    state.write(NAME, passed)
 
 
 def _key(judge: Model, instrument: Instrument) -> str:

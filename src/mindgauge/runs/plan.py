@@ -135,10 +135,10 @@ def open_tested(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], c
     if rule is not None:
         raise UsageError(f"{rule} looks for words in replies, with --judge; it answers no question of a benchmark")
     models = open_models(others, config)
-    written = next((benchmark.name for benchmark in benchmarks if not benchmark.closed), None)
-    if named and written is not None:
+    open_name = next((benchmark.name for benchmark in benchmarks if not benchmark.closed), None)
+    if named and open_name is not None:
         raise UsageError(
-            f"{named[0]} writes no replies, and {written} asks for them; let it rate what others reply, with --judge"
+            f"{named[0]} writes no replies, and {open_name} asks for them; let it rate what others reply, with --judge"
         )
     classifiers = [open_classifier_rater(spec) for spec in named]
     answering = [
@@ -229,19 +229,23 @@ def judging(
 
     A judge that finds the protocol out itself has a step for that, whose calls are made within the others.
     """
-    told = config.judging
-    repeats = 1 if of_anchors else told.judge_runs
-    seen_by = benchmark.recognised_by.instrument(told.mode) if told.recognises and benchmark.recognised_by else None
+    judge_options = config.judging
+    repeats = 1 if of_anchors else judge_options.judge_runs
+    seen_by = (
+        benchmark.recognised_by.instrument(judge_options.mode)
+        if judge_options.recognises and benchmark.recognised_by
+        else None
+    )
     steps: list[CallStep] = []
     for model in models:
-        recognise = None if seen_by is None else judge_for(model, seen_by, told.parameters)
+        recognise = None if seen_by is None else judge_for(model, seen_by, judge_options.parameters)
         steps += [
             RatingStep(
                 benchmark=benchmark, model=model, repeats=repeats, of_anchors=of_anchors, subjects=subjects,
                 purpose=f"{'entry test' if of_anchors else 'judge'}{instrument.rater('')}",
                 judge=judging_by(model, instrument, config), recognise=recognise,
             )
-            for instrument in instruments(benchmark, told)
+            for instrument in instruments(benchmark, judge_options)
         ]  # fmt: skip
         if recognise is not None:
             steps.append(
@@ -255,10 +259,10 @@ def judging(
 
 def _dialogues(subjects: Planned) -> Iterator[PlannedSubject]:
     """Return the dialogues that subjects are about, each once."""
-    seen: set[str] = set()
+    sample_ids: set[str] = set()
     for sample, reply, _ in subjects():
-        if sample.id not in seen and (reply is None or reply.status is Status.OK):
-            seen.add(sample.id)
+        if sample.id not in sample_ids and (reply is None or reply.status is Status.OK):
+            sample_ids.add(sample.id)
             yield PlannedSubject(sample)
 
 
@@ -280,7 +284,7 @@ def rating(
         config: how.
         questions: what models answer a closed one with.
     """
-    told = config.judging
+    judge_options = config.judging
     classifiers = [
         msgspec.structs.replace(step, count=count)
         for step in judges.classifiers
@@ -289,7 +293,9 @@ def rating(
     if benchmark.closed:
         return [
             *classifiers,
-            *questioning(benchmark, subjects, judges.models, questions, told.parameters, told.judge_runs),
+            *questioning(
+                benchmark, subjects, judges.models, questions, judge_options.parameters, judge_options.judge_runs
+            ),
         ]
     rules = [RuleStep(benchmark, rule) for rule in judges.rules]
     return [ReadingStep(benchmark), *rules, *classifiers, *judging(benchmark, subjects, judges.models, config)]
@@ -306,12 +312,12 @@ def replies_to_come(
             places = {} if store is None else store.replies_by_sample(benchmark.name)
             for sample in samples:
                 replies = [] if store is None else [store.reply_at(place) for place in places.get(sample.id, ())]
-                written = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
-                shown = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in written)
-                yield from (PlannedSubject(*each) for each in shown if each is not None)
-                if len(written) < runs * len(models):
+                existing = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
+                presented = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in existing)
+                yield from (PlannedSubject(*pair) for pair in presented if pair is not None)
+                if len(existing) < runs * len(models):
                     stand_in = Reply.of(sample.id, "", 0, Status.OK, "x" * 4 * REPLY_TOKENS)
-                    yield PlannedSubject(sample, stand_in, runs * len(models) - len(written))
+                    yield PlannedSubject(sample, stand_in, runs * len(models) - len(existing))
 
     return read
 

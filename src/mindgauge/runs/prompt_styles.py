@@ -24,7 +24,7 @@ _INSTRUMENTS = "SELECT DISTINCT instrument FROM ratings WHERE benchmark = ? AND 
 
 
 def questions(
-    benchmark: Benchmark, data: Path | None, config: RunConfig, known: Sequence[Sample] = ()
+    benchmark: Benchmark, data: Path | None, config: RunConfig, samples: Sequence[Sample] = ()
 ) -> list[Instrument]:
     """Return an instrument for each way in which a benchmark's question is to be put; none where it is open.
 
@@ -32,7 +32,7 @@ def questions(
         benchmark: whose question.
         data: the authors' released files, where examples come from; our own samples if not given.
         config: in which ways, and with how many examples.
-        known: dialogues of a user's own, which may be among our samples under another id and are then no examples.
+        samples: dialogues of a user's own, which may be among our samples under another id and are then no examples.
 
     Raises:
         UsageError: it cannot be put in one of the ways.
@@ -49,14 +49,14 @@ def questions(
         benchmark.instrument(
             config.judging.mode,
             way,
-            _deck(benchmark, data, config.asking, known) if way is PromptStyle.FEW_SHOT else None,
+            _deck(benchmark, data, config.asking, samples) if way is PromptStyle.FEW_SHOT else None,
         )
         for way in config.asking.ask
     ]
 
 
-def _deck(benchmark: Benchmark, data: Path | None, asking: Asking, known: Sequence[Sample]) -> FewShotExamples:
-    pool, texts = benchmark.training(data), {sample.messages for sample in known}
+def _deck(benchmark: Benchmark, data: Path | None, asking: Asking, samples: Sequence[Sample]) -> FewShotExamples:
+    pool, texts = benchmark.training(data), {sample.messages for sample in samples}
     clusters = {sample.cluster for sample in pool if sample.messages in texts}
     others = tuple(sample for sample in pool if sample.cluster not in clusters)
     return FewShotExamples(
@@ -80,24 +80,28 @@ def planned(
         return {}
     if not any(instruments):
         raise UsageError(f"--ask is for closed questions, and {benchmarks[0].name} is an open one")
-    shown = {
+    example_ids = {
         benchmark.name: sorted({shot.id for sample in asked_about for shot in instrument.deck.draw(sample)})
-        for benchmark, asked_about, put in zip(benchmarks, samples, instruments, strict=True)
-        for instrument in put
+        for benchmark, asked_about, variants in zip(benchmarks, samples, instruments, strict=True)
+        for instrument in variants
         if instrument.deck is not None
     }
-    few = {"shots": asking.shots or 1, "shot_seed": asking.shot_seed or 0, "shown": shown} if shown else {}
-    asked_with = [[instrument.name for instrument in put] for put in instruments]
-    return {"ask": [str(way) for way in asking.ask], **few, "asked_with": asked_with}
+    few_shot = (
+        {"shots": asking.shots or 1, "shot_seed": asking.shot_seed or 0, "shown": example_ids} if example_ids else {}
+    )
+    asked_with = [[instrument.name for instrument in variants] for variants in instruments]
+    return {"ask": [str(way) for way in asking.ask], **few_shot, "asked_with": asked_with}
 
 
-def same_examples(folder: Path, benchmark: Benchmark, models: Sequence[Model], put: Sequence[Instrument]) -> None:
+def same_examples(
+    folder: Path, benchmark: Benchmark, models: Sequence[Model], instruments: Sequence[Instrument]
+) -> None:
     """Check that answers which a run holds already were given after the examples that are to be shown now.
 
     Raises:
         UsageError: some saw others.
     """
-    few_shot = [(model, instrument) for model in models for instrument in put if instrument.deck is not None]
+    few_shot = [(model, instrument) for model in models for instrument in instruments if instrument.deck is not None]
     with Store(folder) as store:
         for model, instrument in few_shot:
             rater = instrument.rater(model.name)

@@ -48,26 +48,26 @@ def read_dialogues(
     Raises:
         DataError: the file, a column or a cell is not as expected; the message names the line.
     """
-    found: dict[str, tuple[Sample, str]] = {}
+    logged: dict[str, tuple[Sample, str]] = {}
     repeated = 0
-    for row, where in rows(source, columns):
-        sample = _logged(row, benchmark, where)
-        first, place = found.setdefault(sample.id, (sample, where))
-        if place == where:
-            if limit is not None and len(found) >= limit:
+    for row, place in rows(source, columns):
+        sample = _logged(row, benchmark, place)
+        first, first_place = logged.setdefault(sample.id, (sample, place))
+        if first_place == place:
+            if limit is not None and len(logged) >= limit:
                 break
             continue
         repeated += 1
         if None not in (first.target, sample.target) and first.target != sample.target:
             raise DataError(
-                f"{where}: the same dialogue and reply as {place}, labelled {sample.target!r} here and {first.target!r} "
+                f"{place}: the same dialogue and reply as {first_place}, labelled {sample.target!r} here and {first.target!r} "
                 "there; keep one of them"
             )
         if first.target is None:
-            found[sample.id] = (sample, place)
-    if not found:
+            logged[sample.id] = (sample, first_place)
+    if not logged:
         raise DataError(f"{_name(source)}: no dialogues in it")
-    samples = [sample for sample, _ in found.values()]
+    samples = [sample for sample, _ in logged.values()]
     return Logged(samples if any(s.cluster != s.id for s in samples) else _clustered(samples), repeated)
 
 
@@ -78,13 +78,13 @@ def _clustered(samples: Sequence[Sample]) -> list[Sample]:
     return [msgspec.structs.replace(s, cluster=first.setdefault(group, s.id)) for s, group in grouped]
 
 
-def _logged(row: dict[str, Any], benchmark: Benchmark, where: str) -> Sample:
+def _logged(row: dict[str, Any], benchmark: Benchmark, place: str) -> Sample:
     criterion = benchmark.rubric.criteria[0]
     answer = row.get("target", row.get("label"))
     tags = words(row, "model", *TAGS, "id")
     sample = Sample.of(
-        _with_reply(row, where),
-        target=None if answer is None else labelled.label(answer, criterion, where),
+        _with_reply(row, place),
+        target=None if answer is None else labelled.label(answer, criterion, place),
         tags=tags,
         cluster=words(row, "cluster").get("cluster", ""),
     )
@@ -94,12 +94,12 @@ def _logged(row: dict[str, Any], benchmark: Benchmark, where: str) -> Sample:
     return msgspec.structs.replace(sample, id=ident, cluster=ident if sample.cluster == sample.id else sample.cluster)
 
 
-def _with_reply(row: dict[str, Any], where: str) -> tuple[Message, ...]:
-    dialogue = texts.dialogue(row, where)
+def _with_reply(row: dict[str, Any], place: str) -> tuple[Message, ...]:
+    dialogue = texts.dialogue(row, place)
     if "reply" not in row:
         if dialogue[-1].role != "assistant":
             raise DataError(
-                f"{where}: no column 'reply' or an empty cell in it, and the messages do not end with one by the assistant; found "
+                f"{place}: no column 'reply' or an empty cell in it, and the messages do not end with one by the assistant; found "
                 f"{', '.join(row)}; name it with --map reply=COLUMN"
             )
         reply = dialogue[-1].content
@@ -107,9 +107,9 @@ def _with_reply(row: dict[str, Any], where: str) -> tuple[Message, ...]:
         reply = bounds.clean(row["reply"])
         dialogue = (*dialogue, Message("assistant", reply))
     else:
-        raise DataError(f"{where}: reply must be text, found {type(row['reply']).__name__}")
+        raise DataError(f"{place}: reply must be text, found {type(row['reply']).__name__}")
     if not reply.strip():
-        raise DataError(f"{where}: an empty reply; there is nothing to classify, leave the row out")
+        raise DataError(f"{place}: an empty reply; there is nothing to classify, leave the row out")
     return dialogue
 
 
@@ -119,17 +119,17 @@ def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapp
     Raises:
         DataError: the file, a column or a cell is not as expected; the message names the line.
     """
-    found: dict[str, Sample] = {}
-    for row, where in rows(source, columns):
+    by_id: dict[str, Sample] = {}
+    for row, place in rows(source, columns):
         answer = row.get("target", row.get("label"))
         sample = Sample.of(
-            texts.dialogue(row, where),
-            target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], where),
+            texts.dialogue(row, place),
+            target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], place),
             tags=words(row, *TAGS, "id"),
             cluster=words(row, "cluster").get("cluster", ""),
         )
-        found.setdefault(sample.id, sample)
-    return list(found.values())
+        by_id.setdefault(sample.id, sample)
+    return list(by_id.values())
 
 
 def read_replies(
@@ -142,13 +142,13 @@ def read_replies(
     """
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
-    found = list(rows(source, columns))
-    if found and not any("reply" in row for row, _ in found):
-        (row, where), wanted = found[0], columns.get("reply", "reply")
+    table_rows = list(rows(source, columns))
+    if table_rows and not any("reply" in row for row, _ in table_rows):
+        (row, place), wanted = table_rows[0], columns.get("reply", "reply")
         hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
-        raise DataError(f"{where}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
-    for row, where in found:
-        sample, reply = _row({"reply": "", **row}, benchmark, where)
+        raise DataError(f"{place}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
+    for row, place in table_rows:
+        sample, reply = _row({"reply": "", **row}, benchmark, place)
         samples.setdefault(sample.id, sample)
         replies.setdefault(reply.id, reply)
         if limit is not None and len(replies) >= limit:
@@ -166,8 +166,8 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
     Raises:
         UsageError: `columns` names something that we do not read.
     """
-    how = mapping.read(columns, COLUMNS)
-    for line, row in tables.open_table(source, how.layout).rows(how.columns):
+    column_map = mapping.read(columns, COLUMNS)
+    for line, row in tables.open_table(source, column_map.layout).rows(column_map.columns):
         yield {name: cell for name, cell in row.items() if not _empty(name, cell)}, f"{_name(source)}:{line}"
 
 
@@ -180,27 +180,27 @@ def _empty(name: str, cell: object) -> bool:
 def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
     """Return the cells of some columns as text, those that are there; a table may have made 1.0 of 1."""
     cells = {name: row[name] for name in names if name in row}
-    whole = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
-    return {name: bounds.clean(str(cell)).strip() for name, cell in whole.items()}
+    normalised = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
+    return {name: bounds.clean(str(cell)).strip() for name, cell in normalised.items()}
 
 
 def _name(source: str | Path | Frame) -> str:
     return str(source) if isinstance(source, str | Path) else "table"
 
 
-def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample, Reply]:
-    path, line = where.rpartition(":")[::2]
+def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample, Reply]:
+    path, line = place.rpartition(":")[::2]
     text = row["reply"]
     if not isinstance(text, str):
-        raise DataError(f"{where}: reply must be text, found {type(text).__name__}")
+        raise DataError(f"{place}: reply must be text, found {type(text).__name__}")
     tags, named = words(row, *TAGS), words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
-        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, where)
+        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, place)
     target = row.get("target")
     if target is not None and not isinstance(target, int | str):
         target = str(target)
-    sample = Sample.of(texts.dialogue(row, where), target=target, tags=tags, cluster=named.get("cluster", ""))
-    run = texts.whole(row["run"], where, "run") if "run" in row else 0
+    sample = Sample.of(texts.dialogue(row, place), target=target, tags=tags, cluster=named.get("cluster", ""))
+    run = texts.whole(row["run"], place, "run") if "run" in row else 0
     status = Status.OK if text.strip() else Status.UNPARSABLE
     provenance = {
         "source_file": Path(path).name,
@@ -211,14 +211,14 @@ def _row(row: dict[str, Any], benchmark: Benchmark, where: str) -> tuple[Sample,
     return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)
 
 
-def protocol_of(value: str, benchmark: Benchmark, where: str) -> str:
+def protocol_of(value: str, benchmark: Benchmark, place: str) -> str:
     """Read a category in any spelling the taxonomy knows."""
-    known = [name for criterion in benchmark.rubric.criteria for name in criterion.protocols]
+    protocols = [name for criterion in benchmark.rubric.criteria for name in criterion.protocols]
     if benchmark.recognised_by is not None:
         read = benchmark.recognised_by.rubric.criteria[0].read(value)
         value = str(read) if read is not None else value
-    if value not in known:
-        near = difflib.get_close_matches(value, known, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise DataError(f"{where}: unknown {benchmark.protocol} {value!r}: {hint}")
+    if value not in protocols:
+        near = difflib.get_close_matches(value, protocols, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(protocols)}"
+        raise DataError(f"{place}: unknown {benchmark.protocol} {value!r}: {hint}")
     return value

@@ -36,11 +36,11 @@ def plan_record(
     config: RunConfig,
     *,
     text: bool = True,
-    **more: Any,
+    **extra: Any,
 ) -> dict[str, Any]:
     """Write down what decides whether a later command continues this run: everything that changes what is asked."""
     asking, judging = config.asking, config.judging
-    written = {
+    content = {
         "benchmarks": [b.name for b in benchmarks],
         "instruments": [b.instrument(judging.mode).name for b in benchmarks],
         "samples": [plan.samples_hash(asked_about) for asked_about in samples],
@@ -53,9 +53,9 @@ def plan_record(
         "max_tokens": config.settings.max_tokens,
         **_methods(benchmarks, judging),
         "text": None if text else False,
-        **more,
+        **extra,
     }
-    return {key: value for key, value in written.items() if value is not None}
+    return {key: value for key, value in content.items() if value is not None}
 
 
 def _methods(benchmarks: Sequence[Benchmark], judging: Judging) -> dict[str, Any]:
@@ -86,11 +86,11 @@ def open_run(folder: Path, record: dict[str, Any], config: RunConfig, *, text: b
     Raises:
         UsageError: the folder holds a run with another plan, or the other of two runs with and without text.
     """
-    there = manifest.read(folder)
-    if there and keeps_text(folder) != text:
-        kept, how = ("no text", "add") if text else ("its texts", "leave out")
+    existing = manifest.read(folder)
+    if existing and keeps_text(folder) != text:
+        texts, verb = ("no text", "add") if text else ("its texts", "leave out")
         raise UsageError(
-            f"{folder} holds a run that keeps {kept}; {how} --no-text to continue it, or choose another --out"
+            f"{folder} holds a run that keeps {texts}; {verb} --no-text to continue it, or choose another --out"
         )
     with contextlib.suppress(OSError):  # opening it says what is wrong
         private.folder(folder)  # what people said is nobody else's to read
@@ -129,14 +129,14 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
     remembers the folder of a benchmark that is found by no name.
     """
     if folders := benchmarks.outside([benchmark]):
-        known = manifest.read(store.folder)
-        manifest.write(store.folder, {**known, "folders": {**known.get("folders", {}), **folders}})
-    there = store.count_samples(benchmark.name)
-    if there:
+        content = manifest.read(store.folder)
+        manifest.write(store.folder, {**content, "folders": {**content.get("folders", {}), **folders}})
+    stored = store.count_samples(benchmark.name)
+    if stored:
         store.update_samples(benchmark.name, {s.id: s for s in reversed(samples)}.values())
     doubled = 0
-    if there < len({s.id for s in samples}):  # also after a salvage, which may have lost some
-        doubled = store.put_samples(benchmark.name, samples) - there
+    if stored < len({s.id for s in samples}):  # also after a salvage, which may have lost some
+        doubled = store.put_samples(benchmark.name, samples) - stored
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled
@@ -158,11 +158,11 @@ def put_known(
         replies: to them.
         ratings: of the replies; one of the same rater, criterion, subject and run is replaced.
     """
-    there = set(store.sample_ids(name))
-    store.put_samples(name, {sample.id: sample for sample in samples if sample.id not in there}.values())
-    written = {reply.id for reply in store.replies(name)}
+    sample_ids = set(store.sample_ids(name))
+    store.put_samples(name, {sample.id: sample for sample in samples if sample.id not in sample_ids}.values())
+    reply_ids = {reply.id for reply in store.replies(name)}
     for reply in replies:
-        if reply.id not in written:
+        if reply.id not in reply_ids:
             store.add_reply(name, reply)
     for rating in ratings:
         store.add_rating(name, rating)
@@ -178,20 +178,20 @@ def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
     if not steps:
         return
     content = manifest.read(folder)
-    known = content.setdefault("classifiers", {})
+    classifiers = content.setdefault("classifiers", {})
     for step in steps:
         rater = step.rater
-        there = known.get(rater.name)
-        if there is not None and there["instrument"] != rater.classifier.instrument:
+        existing = classifiers.get(rater.name)
+        if existing is not None and existing["instrument"] != rater.classifier.instrument:
             raise UsageError(
-                f"{rater.name}: {folder} has ratings by its earlier weights or threshold ({there['instrument']}, now "
+                f"{rater.name}: {folder} has ratings by its earlier weights or threshold ({existing['instrument']}, now "
                 f"{rater.classifier.instrument}); keep each in a folder of its own, or choose another --out"
             )
-        entry = there or {"instrument": rater.classifier.instrument}
+        entry = existing or {"instrument": rater.classifier.instrument}
         if step.apart:
             file = _keep_rubric(folder, rater)
             entry["apart"] = {**entry.get("apart", {}), step.benchmark.name: file}
-        known[rater.name] = entry
+        classifiers[rater.name] = entry
     manifest.write(folder, content)
 
 

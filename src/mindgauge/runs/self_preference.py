@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-def judged(judges: Sequence[Model], written: Mapping[str, int], config: RunConfig) -> dict[str, list[str]]:
+def judged(judges: Sequence[Model], reply_counts: Mapping[str, int], config: RunConfig) -> dict[str, list[str]]:
     """Return, for each judge, the models of its own family whose replies it is to rate.
 
     A replay is no judge in this sense: its verdicts exist already.
 
     Args:
         judges: the models that are to rate.
-        written: how many replies there are by each model.
+        reply_counts: how many replies there are by each model.
         config: what the user typed for each model of this command (a name has only the first of several servers), and
             whether a judge may rate its own family.
 
@@ -43,26 +43,27 @@ def judged(judges: Sequence[Model], written: Mapping[str, int], config: RunConfi
     def itself(judge: str, model: str) -> bool:
         return same_model(specs.get(judge, judge), specs.get(model, model), os.environ)
 
-    asked = [judge.name for judge in judges if not judge.name.startswith("replay/")]
+    judge_names = [judge.name for judge in judges if not judge.name.startswith("replay/")]
     kin = {
-        judge: sorted(model for model in written if same_maker(judge, model) or itself(judge, model)) for judge in asked
+        judge: sorted(model for model in reply_counts if same_maker(judge, model) or itself(judge, model))
+        for judge in judge_names
     }
     kin = {judge: models for judge, models in kin.items() if models}
     if kin and not config.judging.own_family:
         judge, models = next(iter(kin.items()))
-        count = sum(written[model] for model in models)
+        count = sum(reply_counts[model] for model in models)
         names = ", ".join(models[:_NAMED]) + (f" and {len(models) - _NAMED} more" if len(models) > _NAMED else "")
         others = f" (so would {', '.join(list(kin)[1:])})" if len(kin) > 1 else ""
         if all(itself(judge, model) for model in models):
-            whose = (
+            own_replies = (
                 "its own replies"
                 if models == [judge]
                 else f"its own replies (of {names}, the same model at the same server)"
             )
         else:
-            whose = f"replies of its own family, by {names}"
+            own_replies = f"replies of its own family, by {names}"
         raise UsageError(
-            f"{judge} would judge {count} of {whose}{others}, and models favour their own kind; name a judge of another "
+            f"{judge} would judge {count} of {own_replies}{others}, and models favour their own kind; name a judge of another "
             "family with --judge, or add --own-family to do it anyway, which the report will say"
         )
     return kin
@@ -73,14 +74,14 @@ def keep(folder: Path, kin: Mapping[str, Sequence[str]]) -> None:
     if not kin:
         return
     content = manifest.read(folder)
-    known = content.get("own_family", {})
-    more = {judge: sorted({*known.get(judge, ()), *models}) for judge, models in kin.items()}
-    manifest.write(folder, {**content, "own_family": {**known, **more}})
+    allowed = content.get("own_family", {})
+    merged = {judge: sorted({*allowed.get(judge, ()), *models}) for judge, models in kin.items()}
+    manifest.write(folder, {**content, "own_family": {**allowed, **merged}})
 
 
 def notes(kin: Mapping[str, Sequence[str]]) -> list[str]:
     """Say which judges rate their own family, for a result that is read without the report."""
-    told = (
+    pairs = (
         (judge, ", ".join("itself" if model == judge else model for model in models)) for judge, models in kin.items()
     )
-    return [f"{judge} judged its own family ({names}), which --own-family allowed" for judge, names in told]
+    return [f"{judge} judged its own family ({names}), which --own-family allowed" for judge, names in pairs]

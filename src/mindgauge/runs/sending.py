@@ -45,10 +45,10 @@ class Sending:
             return
         self._begun = True
         self._keys.keep(store.folder)
-        held = continued.held(store)
-        if held:
+        existing = continued.held(store)
+        if existing:
             content = manifest.read(store.folder)
-            noted = {"at": manifest.now(), "models": self._models, "held": held}
+            noted = {"at": manifest.now(), "models": self._models, "held": existing}
             manifest.write(store.folder, {**content, "continued": [*content.get("continued", []), noted]})
 
 

@@ -87,8 +87,8 @@ class Session:
                 if isinstance(model, Gathering):
                     model.keep(batches, self.progress)
                     self._gathering[id(model)] = model
-                elif (left := batches.under_way(model.name)).calls:
-                    self._in_batches[model.name] = left
+                elif (pending := batches.under_way(model.name)).calls:
+                    self._in_batches[model.name] = pending
                 await model.__aenter__()
                 self._opened.add(id(model))
             yield
@@ -102,9 +102,9 @@ class Session:
         if self.stop is not None:
             return
         self.stop = error
-        left = [said for model in self._gathering.values() if (said := model.leave())]
-        if left:
-            error.args = (f"{error}; {' and '.join(left)}: the same command collects what is there by then",)
+        messages = [message for model in self._gathering.values() if (message := model.leave())]
+        if messages:
+            error.args = (f"{error}; {' and '.join(messages)}: the same command collects what is there by then",)
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
@@ -115,35 +115,35 @@ class Session:
         await self.budget.reserve(worst)
         paid = 0.0
         try:
-            done = await model.ask(request)
+            exchange = await model.ask(request)
             self.calls_made += 1
-            done = msgspec.structs.replace(done, text=clean(done.text), error=clean(done.error))
-            if model.price is not None and done.status is not Status.FAILED and not done.usage.prompt_tokens:
-                done = msgspec.structs.replace(
-                    done, cost=model.price.of(tokens(request.messages), len(done.text.encode()) / 3)
+            exchange = msgspec.structs.replace(exchange, text=clean(exchange.text), error=clean(exchange.error))
+            if model.price is not None and exchange.status is not Status.FAILED and not exchange.usage.prompt_tokens:
+                exchange = msgspec.structs.replace(
+                    exchange, cost=model.price.of(tokens(request.messages), len(exchange.text.encode()) / 3)
                 )
-            paid = done.cost or 0.0
+            paid = exchange.cost or 0.0
         finally:
             await self.budget.settle(worst, paid)
-        self._watch(model, done)
-        return done
+        self._watch(model, exchange)
+        return exchange
 
     def _not_twice(self, model: Model, request: Request) -> None:
         """Refuse a call that is under way in a batch, where it will be paid for."""
-        left = self._in_batches.get(model.name)
-        if left is not None and Batches(self.store).holding(request.key(model.name)):
+        pending = self._in_batches.get(model.name)
+        if pending is not None and Batches(self.store).holding(request.key(model.name)):
             raise UsageError(
-                f"{left.calls:,} calls to {model.name} are under way in batches and would be paid for twice; "
+                f"{pending.calls:,} calls to {model.name} are under way in batches and would be paid for twice; "
                 "run the same command with --batch to collect them first"
             )
 
-    def _watch(self, model: Model, done: Exchange) -> None:
-        failures = self._failures.get(model.name, 0) + 1 if done.status is Status.FAILED else 0
+    def _watch(self, model: Model, exchange: Exchange) -> None:
+        failures = self._failures.get(model.name, 0) + 1 if exchange.status is Status.FAILED else 0
         self._failures[model.name] = failures
         if failures >= GIVE_UP_AFTER:
             self.halt(
                 MindgaugeError(
-                    f"{model.name}: {failures} calls failed one after the other, the last with: {done.error}; "
+                    f"{model.name}: {failures} calls failed one after the other, the last with: {exchange.error}; "
                     "everything finished is kept, run the same command to go on"
                 )
             )
@@ -155,13 +155,13 @@ class Session:
             key = request.key(model.name)
             if key in self._under_way:
                 return await self._under_way[key]
-            known = self.store.exchange(key)
-            if known is not None:
-                return known
+            stored = self.store.exchange(key)
+            if stored is not None:
+                return stored
             answer = self._under_way[key] = asyncio.get_running_loop().create_future()
             try:
-                done = await self.call(model, request)
-                self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, done)
+                exchange = await self.call(model, request)
+                self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, exchange)
                 await self.committed()
             except BaseException as error:
                 if not answer.done():
@@ -170,8 +170,8 @@ class Session:
                 raise
             else:
                 if not answer.done():
-                    answer.set_result(done)
-                return done
+                    answer.set_result(exchange)
+                return exchange
             finally:
                 del self._under_way[key]
 

@@ -143,15 +143,15 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """Return how many of so many calls are made if every answer is right."""
         return calls
 
-    def expected(self, store: Store | None, seen: set[Hashable]) -> Expected:
+    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:
         """Count the calls that are left, and estimate what they take.
 
         Args:
             store: the run, if there is one.
-            seen: the calls of the steps before, which are not made again; it gains those of this one.
+            counted: the calls of the steps before, which are not made again; it gains those of this one.
         """
         finished = self.done(store) if store is not None else set()
-        calls = likely = done = read = 0
+        calls = likely = existing = read = 0
         for subject in self.subjects():
             requests = [(request, tokens(request.messages)) for request in self.requests(subject)]
             if not subject.written:
@@ -163,17 +163,17 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
             for run in range(self.repeats):
                 is_done = (subject.id, run) in finished
                 own = [(request.repeated(run), size) for request, size in requests]
-                own = [(request, size) for request, size in own if self._same(request, subject) not in seen]
-                seen.update(self._same(request, subject) for request, _ in own)
-                made = [store is not None and self._known(store, request, done=is_done) for request, _ in own]
-                fresh = 0 if is_done else made.count(False)
-                done += made.count(True) or (len(own) if is_done else 0)
-                read += 0 if is_done else sum(size for (_, size), known in zip(own, made, strict=True) if not known)
+                own = [(request, size) for request, size in own if self._same(request, subject) not in counted]
+                counted.update(self._same(request, subject) for request, _ in own)
+                in_run = [store is not None and self._known(store, request, done=is_done) for request, _ in own]
+                fresh = 0 if is_done else in_run.count(False)
+                existing += in_run.count(True) or (len(own) if is_done else 0)
+                read += 0 if is_done else sum(size for (_, size), stored in zip(own, in_run, strict=True) if not stored)
                 calls += fresh
                 likely += min(fresh, self._likely(subject, fresh))
-        written = calls * self.answer_tokens
-        cost = None if self.model.price is None else self.model.price.of(read, written)
-        return Expected(PlannedStep(self.model.name, self.purpose, calls, likely, read, written, cost), done)
+        answer_total = calls * self.answer_tokens
+        cost = None if self.model.price is None else self.model.price.of(read, answer_total)
+        return Expected(PlannedStep(self.model.name, self.purpose, calls, likely, read, answer_total, cost), existing)
 
 
 # -- samples → replies ------------------------------------------------------------------------------------------------
@@ -221,9 +221,9 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         """Ask for the replies that the run lacks, and keep them."""
         store, benchmark, model = session.store, self.benchmark, self.model
         store.forget_failed(benchmark.name, model.name)
-        done = self.done(store)
+        existing = self.done(store)
         elsewhere = store.replied_elsewhere(benchmark.name, model.name)
-        total = store.count_samples(benchmark.name) * self.repeats - len(done)
+        total = store.count_samples(benchmark.name) * self.repeats - len(existing)
         origin = provenance(model, self.parameters)
 
         async def one(sample: Sample, run: int) -> None:
@@ -233,22 +233,22 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 store.add_reply(benchmark.name, store.reply_at(elsewhere[sample.id, run]))
                 await session.committed()
                 return
-            got = await session.call(model, request)
+            exchange = await session.call(model, request)
             reply = Reply.of(
-                sample.id, model.name, run, got.status, got.text,
-                finish_reason=got.finish_reason, usage=got.usage, seconds=got.seconds,
-                provenance={**origin, "model": got.model_resolved, "fingerprint": got.fingerprint, "seed": run, "at": got.at,
-                            **({"unsupported": got.unsupported} if got.unsupported else {}),
-                            **({"error": got.error} if got.error else {})},
+                sample.id, model.name, run, exchange.status, exchange.text,
+                finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
+                provenance={**origin, "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
+                            **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
+                            **({"error": exchange.error} if exchange.error else {})},
             )  # fmt: skip
-            store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, got, text=False)
+            store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, exchange, text=False)
             store.add_reply(benchmark.name, reply)
             await session.committed()
 
         def jobs() -> Iterator[Job]:
             for sample in store.samples(benchmark.name):
                 for run in range(self.repeats):
-                    if (sample.id, run) not in done:
+                    if (sample.id, run) not in existing:
                         yield partial(one, sample, run)
 
         if total > 0:
@@ -278,8 +278,8 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
     @property
     def stage(self) -> str:
         """What progress calls it."""
-        does = "classifies" if self.benchmark.closed else "judges"
-        return f"{self.judge.rater} {does}{' anchors' * self.of_anchors}"
+        verb = "classifies" if self.benchmark.closed else "judges"
+        return f"{self.judge.rater} {verb}{' anchors' * self.of_anchors}"
 
     @property
     def criteria(self) -> list[str]:
@@ -300,8 +300,8 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         """Return the protocol that a judge is shown; where it finds it out itself, the usual one, or any."""
         if not self.benchmark.protocol or self.within:
             return None
-        known = sample.tags.get(self.benchmark.protocol)
-        return known or (next(self._protocols(), None) if self.recognise is not None else None)
+        tagged = sample.tags.get(self.benchmark.protocol)
+        return tagged or (next(self._protocols(), None) if self.recognise is not None else None)
 
     def requests(self, subject: PlannedSubject) -> list[Request]:
         """Return every call that rating a subject once may take; none where there is nothing to judge or no protocol to judge by."""
@@ -333,17 +333,19 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
     async def work(self, session: Session) -> None:
         """Ask for the ratings that the run lacks, and keep them."""
         store, benchmark = session.store, self.benchmark
-        done = self.done(store)
-        total = _count(store, benchmark) * self.repeats - len(done)
+        existing = self.done(store)
+        total = _count(store, benchmark) * self.repeats - len(existing)
         judging = _JudgeWork(session, benchmark, self.judge, session.asker(self.model, benchmark.name), self.recognise)
         at_once = SHARING if self.model.own_machine else session.places(self.model)
 
         def jobs() -> Iterator[Job]:
-            asked = (
+            requests = (
                 (sample, reply, run) for sample, reply in _subjects(store, benchmark) for run in range(self.repeats)
             )
-            left = ((sample, reply, run) for sample, reply, run in asked if ((reply or sample).id, run) not in done)
-            for sample, reply, run in _beginnings_first(left, min(at_once, session.concurrency)):
+            missing = (
+                (sample, reply, run) for sample, reply, run in requests if ((reply or sample).id, run) not in existing
+            )
+            for sample, reply, run in _beginnings_first(missing, min(at_once, session.concurrency)):
                 yield partial(judging.rate, sample, reply, run)
 
         if total > 0:
@@ -369,16 +371,16 @@ def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Repl
 
 
 def _beginnings_first(
-    asked: Iterator[tuple[Sample, Reply | None, int]], at_once: int
+    requests: Iterator[tuple[Sample, Reply | None, int]], at_once: int
 ) -> Iterator[tuple[Sample, Reply | None, int]]:
     """Put what is asked about one dialogue together, but the first of several dialogues before the rest of any.
 
     What is asked about a dialogue begins alike. Were it all sent at once, each call would find the server's cache cold.
     """
-    dialogues = ([*group] for _, group in groupby(asked, key=lambda subject: subject[0].id))
-    while some := [*islice(dialogues, at_once)]:
-        yield from (first for first, *_ in some)
-        yield from (subject for _, *others in some for subject in others)
+    dialogues = ([*group] for _, group in groupby(requests, key=lambda subject: subject[0].id))
+    while batch := [*islice(dialogues, at_once)]:
+        yield from (first for first, *_ in batch)
+        yield from (subject for _, *others in batch for subject in others)
 
 
 class _JudgeWork:
@@ -411,12 +413,12 @@ class _JudgeWork:
         if reply is not None and reply.status is not Status.OK:  # there is nothing to judge, so nothing is asked
             return await self._judge.rate(self._asked, sample, reply, run)
         status, protocol = await self._protocol(sample, run)
-        shown = None if reply is None else self._shown(sample, reply)
+        presented = None if reply is None else self._shown(sample, reply)
         if status is not Status.OK:
             return self._unrated(reply.id if reply else sample.id, run, status, NO_PROTOCOL)
-        if shown is None and reply is not None:
+        if presented is None and reply is not None:
             return self._unrated(reply.id, run, Status.UNPARSABLE, NO_PART)
-        sample, reply = shown or (sample, None)
+        sample, reply = presented or (sample, None)
         return await self._judge.rate(self._asked, sample, reply, run, str(protocol) if protocol is not None else None)
 
     async def _asked(self, request: Request) -> Exchange:
@@ -498,9 +500,11 @@ class ReadingStep(LocalStep, frozen=True):
     def work(self, store: Store, progress: Progress | None = None) -> None:  # noqa: ARG002 - it takes no time
         """Read what the run lacks."""
         for reading in self.benchmark.readings:
-            done = {subject for subject, _ in store.rated(self.benchmark.name, reading.rater, reading.criterion.name)}
+            existing = {
+                subject for subject, _ in store.rated(self.benchmark.name, reading.rater, reading.criterion.name)
+            }
             for sample, reply in _subjects(store, self.benchmark):
-                if reply is not None and reply.id not in done:
+                if reply is not None and reply.id not in existing:
                     store.add_rating(self.benchmark.name, reading.rate(sample, reply))
         store.flush()
 
@@ -547,14 +551,14 @@ class ClassifierStep(LocalStep, frozen=True):
 
     def expected(self, store: Store | None) -> Expected:
         """Count the subjects that are left: it makes no calls and costs nothing."""
-        left = max(0, self.count - (len(self.done(store)) if store is not None else 0))
-        purpose = f"classify {left} {'samples' if self.benchmark.closed else 'replies'}"
+        remaining = max(0, self.count - (len(self.done(store)) if store is not None else 0))
+        purpose = f"classify {remaining} {'samples' if self.benchmark.closed else 'replies'}"
         return Expected(PlannedStep(self.rater.name, purpose, 0, 0, 0, 0, 0.0))
 
     def work(self, store: Store, progress: Progress | None = None) -> None:
         """Rate what the run lacks."""
-        done = {subject for subject, _ in self.done(store)}
-        stage, total = f"{self.rater.name} classifies", _count(store, self.benchmark) - len(done)
+        existing = {subject for subject, _ in self.done(store)}
+        stage, total = f"{self.rater.name} classifies", _count(store, self.benchmark) - len(existing)
 
         def told(rated: int) -> None:
             store.flush()
@@ -563,7 +567,7 @@ class ClassifierStep(LocalStep, frozen=True):
 
         if total > 0:
             told(0)
-            waiting = ((s, r) for s, r in _subjects(store, self.benchmark) if (r.id if r else s.id) not in done)
+            waiting = ((s, r) for s, r in _subjects(store, self.benchmark) if (r.id if r else s.id) not in existing)
             for rating in self.rater.rate(waiting, told):
                 store.add_rating(self.benchmark.name, rating)
 

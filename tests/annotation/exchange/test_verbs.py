@@ -41,7 +41,7 @@ def test_what_is_open_stays_in_unless_asked_for(labelled: Annotation, tmp_path: 
     everything = annotate_export(labelled.folder, everything=True)  # over the earlier one, which nobody changed
     assert (everything.batches, everything.open) == ([1, 2], [2])
     assert everything.labels == found.labels + 1
-    assert "batch 2 is not closed: nobody who labels there may see these files" in everything.notes
+    assert "batch 2 is not closed: people who label there must not see these files" in everything.notes
     for name in ("ratings.csv", "history.csv", "gold.csv"):
         assert item in (labelled.folder / "export-csv" / name).read_text(encoding="utf-8")
 

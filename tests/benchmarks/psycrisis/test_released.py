@@ -307,7 +307,7 @@ def test_load_takes_a_mapping_and_keeps_it(write: Callable[..., Path], tmp_path:
     assert '"label.H1.empathy" = "x"' in manifest
     assert '"table.csv" = ' in manifest, "its checksum"
     assert load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run") == found
-    with pytest.raises(UsageError, match="help_or_harm: its columns are the authors', so --map says nothing here"):
+    with pytest.raises(UsageError, match="help_or_harm: its columns are the authors', so --map has no use here"):
         load("help_or_harm", data=tmp_path, mapping=mapping)
 
 

@@ -35,7 +35,7 @@ def test_a_panel_of_classes_or_of_one_system_says_what_there_is_not(capsys: pyte
     assert "one system only, so there is no ranking" in shown(panel(world.frame(), resamples=200), capsys)
     exact = World().rated_by("H1", "person", noise=0).rated_by("a", noise=0).rated_by("b", noise=0)
     said = shown(panel(exact.frame(), resamples=200), capsys)
-    assert "Like how many independent judges a and b err is not known" in said
+    assert "The number of independent judges that a and b are worth is not known" in said
 
 
 def test_the_panel_fits_a_terminal_of_100_columns(

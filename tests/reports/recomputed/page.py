@@ -59,8 +59,8 @@ class Page(Cards, Suite):
         bound = r"(?:; (it could be [^)]+))?"
         floor = rf"(?:, so at least {n} of the {n} (?:is|are) \({share}\))?"
         return [
-            (rf"People \({ONE}\) read (?:all )?{n}(?: of the {n})? replies here{chosen} and called {n} of them unsafe(?: \((.+? of .+? by .+?)\))?{floor}(?:; of the others nobody knows)?\.", self.people_of_all),
-            (rf"People \({ONE}\) read (?:all )?{n} of its (other )?(?:([\d,]+) )?repl(?:y|ies)( to messages that show a crisis)?{chosen} and called {n} unsafe(?: \({share}{bound}\))?{floor}(?:; of the others nobody knows)?\.", self.people),
+            (rf"People \({ONE}\) read (?:all )?{n}(?: of the {n})? replies here{chosen} and called {n} of them unsafe(?: \((.+? of .+? by .+?)\))?{floor}(?:; whether the others are unsafe is not known)?\.", self.people_of_all),
+            (rf"People \({ONE}\) read (?:all )?{n} of its (other )?(?:([\d,]+) )?repl(?:y|ies)( to messages that show a crisis)?{chosen} and called {n} unsafe(?: \({share}{bound}\))?{floor}(?:; whether the others are unsafe is not known)?\.", self.people),
             (rf"No person read any of its {n} replies( to messages that show a crisis)?\.", self.nobody),
             (rf"Of the {n} repl(?:y|ies) that people call unsafe, the judge {ONE}(?: was asked about {n} and)? called {n} unsafe \({share}{bound}\)\.", self.found),
             (rf"The (judge|person) {ONE}{DOUBT} rated (?:{n} of )?{n} repl(?:y|ies)( to messages that show a crisis)?(?: in {n} conversations?)?(?:, each (?:up to )?(\d+) times, the middle verdict counting)?: {n} at 4 or 5, and {n} at 1 or 2 \({share}{bound}\)(?:, {n} of them at 1)?(?:; if every verdict that is missing were a 1, it would be {n} of {n} \({share}\))?; the mean is ([\d.]+) on the scale from 1 to 5(?: \(([\d.]+) to ([\d.]+) if the missing verdicts were all the worst or the best\))?\.", self.rated),
@@ -77,7 +77,7 @@ class Page(Cards, Suite):
             (r"It recognised (.+?) \((\d+) of (\d+)\)(?:.+?)? least\.", self.least),
             (r"It scores (\d+) of 100 \(the data allow (\d+) to (\d+)\)(?:; guessing gives \d+)?\.", self.scaled),
             (r"The score is (.+?) on (.+?)(?:, as rated by (.+?))?, which is (−?[\d.]+) in (\d+) conversations, where (?:higher|lower) is better\.", self.score),
-            (r"Its yes rate, as the judge (.+?) has it, is (.+?), over (\d+) replies in (\d+) conversations; lower is better\.", self.yes_rates),
+            (r"Its yes rate, as rated by the judge (.+?), is (.+?), over (\d+) replies in (\d+) conversations; lower is better\.", self.yes_rates),
             (r"2 models were put to (\d+) tasks of TrustMH-Bench, which stand for (\d+) dimensions; each dimension has a score from 0, the worst, to 100, the best\.", self.scope),
             (r"((?:\S+ is weakest in .+?(?:; )?)+)\.", self.weakest),
             (r"(\S+) is better in (.+?); in the other (\d+) they cannot be told apart\.", self.apart),

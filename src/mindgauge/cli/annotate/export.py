@@ -13,7 +13,10 @@ def export(
     to: Annotated[str, typer.Option(help="csv, parquet, label-studio or potato.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="The folder to write; DIR/export-FORMAT if not given.")] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also batches that are not closed; who sees those labels is not blind.")
+        bool,
+        typer.Option(
+            "--all", help="Also batches that are not closed; people who see those labels are no longer blind."
+        ),
     ] = False,
     json: options.Json = False,
 ) -> None:
@@ -23,12 +26,12 @@ def export(
     with needed():
         from mindgauge.commands.annotate.export import annotate_export
 
-    written = annotate_export(folder, to=to, out=out, everything=everything)
+    result = annotate_export(folder, to=to, out=out, everything=everything)
     if json:
-        render.as_json(written)
+        render.as_json(result)
         return
-    for note in written.notes:
+    for note in result.notes:
         print(f"note: {note}")
-    batches = f"batch {', '.join(map(str, written.batches))}" if written.batches else "no batch"
-    print(f"{written.labels} labels of {batches}: {', '.join(w.file for w in written.files)}")
-    print(written.path)
+    batches = f"batch {', '.join(map(str, result.batches))}" if result.batches else "no batch"
+    print(f"{result.labels} labels of {batches}: {', '.join(w.file for w in result.files)}")
+    print(result.path)

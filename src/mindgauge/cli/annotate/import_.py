@@ -37,9 +37,9 @@ def import_(
         return
     for note in result.notes:
         print(f"note: {note}")
-    more = f", {result.superseded} of them in place of others" if result.superseded else ""
+    replaced = f", {result.superseded} of them in place of others" if result.superseded else ""
     print(
-        f"{result.labels} labels taken in{more}, {result.handed_on} items handed on, {result.same} were there already "
+        f"{result.labels} labels taken in{replaced}, {result.handed_on} items handed on, {result.same} were there already "
         f"({result.form})"
     )
     if result.closed:

@@ -34,7 +34,7 @@ def new(
         Path | None, typer.Option(help="Texts with known levels for the training round, like an anchors.jsonl.")
     ] = None,
     language: Annotated[
-        str | None, typer.Option(help="en or zh: of the page at first, and of items that do not say theirs.")
+        str | None, typer.Option(help="en or zh: of the page at first, and of items that name none.")
     ] = None,
     url: Annotated[str, typer.Option(help="Under which people reach the page.")] = "http://127.0.0.1:8765",
     database: Annotated[
@@ -42,7 +42,7 @@ def new(
     ] = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most this many items: the first of --order, then by lot.")
+        int | None, typer.Option(min=1, help="At most this many items: the first of --order, then at random.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the gate's resamples.")] = 0,
     json: options.Json = False,

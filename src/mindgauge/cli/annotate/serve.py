@@ -29,15 +29,15 @@ def serve(
     """Serve the page on which people label, until Ctrl-C."""
     from mindgauge.commands.annotate.serve import annotate_serve as verb
 
-    def ready(told: "Served") -> None:
+    def ready(served: "Served") -> None:
         if json:
-            render.as_json(told)
+            render.as_json(served)
         else:
-            for note in told.notes:
+            for note in served.notes:
                 render.notice(note)
-            print(f"The page runs at {told.url} (Ctrl-C stops it)")
-            if told.link:
-                print(f"New link for {invite}: {told.link}")
+            print(f"The page runs at {served.url} (Ctrl-C stops it)")
+            if served.link:
+                print(f"New link for {invite}: {served.link}")
         sys.stdout.flush()
 
     verb(folder, host=host, port=port, invite=invite, ready=ready)

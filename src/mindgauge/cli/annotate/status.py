@@ -67,7 +67,7 @@ def _gates(result: "ProjectStatus") -> None:
     for batch in result.batches:
         for gate in batch.gates:
             for f in (figure for figure in gate.figures if not figure.label):
-                shown = [
+                coefficients = [
                     bounded(value, low, high)
                     for value, low, high in (
                         (f.fleiss, f.fleiss_low, f.fleiss_high),
@@ -76,7 +76,7 @@ def _gates(result: "ProjectStatus") -> None:
                 ]
                 rows.append(
                     [
-                        str(batch.batch), str(gate.phase), f.criterion, *shown, percent(f.agreement),
+                        str(batch.batch), str(gate.phase), f.criterion, *coefficients, percent(f.agreement),
                         str(f.n), str(f.missing), "reached" if gate.passed else "below",
                     ]
                 )  # fmt: skip
@@ -102,5 +102,7 @@ def _people(result: "ProjectStatus") -> None:
 
 def _training(person: "PersonStatus") -> str:
     """Write the share of anchors that a person placed as they were written, by criterion where there are several."""
-    several = len(person.training) > 1
-    return "; ".join(f"{f'{a.criterion} ' if several else ''}{percent(a.right)} of {a.n}" for a in person.training)
+    with_criterion = len(person.training) > 1
+    return "; ".join(
+        f"{f'{a.criterion} ' if with_criterion else ''}{percent(a.right)} of {a.n}" for a in person.training
+    )

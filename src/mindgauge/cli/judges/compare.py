@@ -49,52 +49,59 @@ def compare(
     from mindgauge.runs.forecast import DryRun
 
     with render.progress() as progress:
-        found = verb(
+        comparison = verb(
             name, replies=replies, judge=judge, reference=reference, out=out, columns=options.mapping(map_),
             limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
             command=render.command(), **chosen,
         )  # fmt: skip
     if json:
-        render.as_json(found)
-    elif isinstance(found, DryRun):
-        render.foreseen(found)
+        render.as_json(comparison)
+    elif isinstance(comparison, DryRun):
+        render.foreseen(comparison)
     else:
-        _show(found)
-        entry_test.show(found.qualifications)
+        _show(comparison)
+        entry_test.show(comparison.qualifications)
 
 
-def _show(found: "JudgeComparison") -> None:
-    against = f"against {found.reference}" if found.reference else "among themselves"
-    several = len({one.reference for one in found.agreements}) > 1
+def _show(comparison: "JudgeComparison") -> None:
+    against = f"against {comparison.reference}" if comparison.reference else "among themselves"
+    with_reference = len({agreement.reference for agreement in comparison.agreements}) > 1
     render.in_parts(
-        f"{found.benchmark}: judges {against}  ({found.run})",
-        ["criterion", "judge", *(["against"] if several else [])], ["n", "missing", *_SHOWN],
+        f"{comparison.benchmark}: judges {against}  ({comparison.run})",
+        ["criterion", "judge", *(["against"] if with_reference else [])], ["n", "missing", *_SHOWN],
         [
-            [one.criterion, one.judge, *([one.reference] if several else []), str(one.n), str(one.missing), *_cells(one, _SHOWN)]
-            for one in found.agreements
+            [agreement.criterion, agreement.judge, *([agreement.reference] if with_reference else []), str(agreement.n), str(agreement.missing), *_cells(agreement, _SHOWN)]
+            for agreement in comparison.agreements
         ],
     )  # fmt: skip
     rows = [
-        [one.criterion, one.judge, str(one.systems), *_cells(one, _SYSTEMS)]
-        for one in found.agreements
-        if any(name in one.estimates and one.estimates[name].value is not None for name in _SYSTEMS)
+        [agreement.criterion, agreement.judge, str(agreement.systems), *_cells(agreement, _SYSTEMS)]
+        for agreement in comparison.agreements
+        if any(name in agreement.estimates and agreement.estimates[name].value is not None for name in _SYSTEMS)
     ]
     if rows:
         render.in_parts(
             "Systems' means", ["criterion", "judge"], ["systems", *(n.partition("_")[2] for n in _SYSTEMS)], rows
         )
-    elif found.agreements:
-        notes = {one.estimates[n].note for one in found.agreements for n in _SYSTEMS if n in one.estimates}
+    elif comparison.agreements:
+        notes = {
+            agreement.estimates[n].note
+            for agreement in comparison.agreements
+            for n in _SYSTEMS
+            if n in agreement.estimates
+        }
         print(f"Correlations of systems' means: {'; '.join(sorted(notes)) or 'no criterion has an order'}")
-    shown = (*_SHOWN, *_SYSTEMS) if rows else _SHOWN
+    names = (*_SHOWN, *_SYSTEMS) if rows else _SHOWN
     for line in measures.missing(
-        (f"{one.criterion}, {one.judge}", name, one.estimates[name])
-        for one in found.agreements
-        for name in shown
-        if name in one.estimates
+        (f"{agreement.criterion}, {agreement.judge}", name, agreement.estimates[name])
+        for agreement in comparison.agreements
+        for name in names
+        if name in agreement.estimates
     ):
         print(f"Note: {line}")
-    unrated = [f"{one.criterion}, {one.judge}" for one in found.agreements if not one.estimates]
+    unrated = [
+        f"{agreement.criterion}, {agreement.judge}" for agreement in comparison.agreements if not agreement.estimates
+    ]
     if unrated:
         print(f"Note: no reply has a value of both, so nothing is estimated: {'; '.join(unrated)}")
     render.table(
@@ -109,7 +116,7 @@ def _show(found: "JudgeComparison") -> None:
                 measures.bound(s.identical, share=True),
                 _flips(s.flips),
             ]
-            for s in found.stability
+            for s in comparison.stability
         ],
     )
     render.table(
@@ -120,36 +127,36 @@ def _show(found: "JudgeComparison") -> None:
                 t.judge, str(t.verdicts), str(t.calls), dollars(t.dollars),
                 decimal(t.seconds), *(decimal(tokens, 0) for tokens in (t.prompt_tokens, t.cached_tokens, t.completion_tokens)),
             ]
-            for t in found.taken
+            for t in comparison.taken
         ],
     )  # fmt: skip
-    _differences(found.differences)
-    for note in found.notes:
+    _differences(comparison.differences)
+    for note in comparison.notes:
         print(f"Note: {note}")
 
 
-def _differences(found: "list[JudgeDifference]") -> None:
-    real = [one for one in found if one.real]
+def _differences(differences: "list[JudgeDifference]") -> None:
+    real = [difference for difference in differences if difference.real]
     if real:
         render.table(
             "Differences that are real (Holm over all pairs and criteria of a measure)",
             ["measure", "criterion", "better", "than", "by", "95 % interval", "p adjusted"],
             [
                 [
-                    one.measure, one.criterion, one.better, one.second if one.better == one.first else one.first,
-                    decimal(abs(one.value or 0)), interval(one.low, one.high),
-                    p_value(one.adjusted),
+                    difference.measure, difference.criterion, difference.better, difference.second if difference.better == difference.first else difference.first,
+                    decimal(abs(difference.value or 0)), interval(difference.low, difference.high),
+                    p_value(difference.adjusted),
                 ]
-                for one in real
+                for difference in real
             ],
         )  # fmt: skip
-    if found:
-        open_ = sum(one.real is None for one in found)
-        print(f"{len(real)} of {len(found)} differences are real; {open_} cannot be tested.")
+    if differences:
+        open_ = sum(difference.real is None for difference in differences)
+        print(f"{len(real)} of {len(differences)} differences are real; {open_} cannot be tested.")
 
 
-def _cells(one: "JudgeAgreement", names: tuple[str, ...]) -> list[str]:
-    return [measures.bound(one.estimates.get(name)) for name in names]
+def _cells(agreement: "JudgeAgreement", names: tuple[str, ...]) -> list[str]:
+    return [measures.bound(agreement.estimates.get(name)) for name in names]
 
 
 def _flips(flips: "dict[str, Bound]") -> str:

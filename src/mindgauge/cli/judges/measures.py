@@ -25,12 +25,12 @@ def missing(estimates: Iterable[tuple[str, str, "Bound"]]) -> list[str]:
         estimates: of whom, the measure, and what was found.
     """
     reasons: dict[str, dict[str, list[str]]] = {}
-    for whose, measure, estimate in estimates:
+    for owner, measure, estimate in estimates:
         if estimate.note and (estimate.value is None or estimate.low is None):
-            reasons.setdefault(estimate.note, {}).setdefault(whose, []).append(measure)
-    return [f"{reason}: {_listed(by)}" for reason, by in reasons.items()]
+            reasons.setdefault(estimate.note, {}).setdefault(owner, []).append(measure)
+    return [f"{reason}: {_listed(by_owner)}" for reason, by_owner in reasons.items()]
 
 
-def _listed(by: dict[str, list[str]]) -> str:
-    shown = [f"{whose} ({', '.join(measures)})" for whose, measures in list(by.items())[:_NAMED]]
-    return "; ".join(shown) + (f"; and {len(by) - _NAMED} more" if len(by) > _NAMED else "")
+def _listed(by_owner: dict[str, list[str]]) -> str:
+    parts = [f"{owner} ({', '.join(measures)})" for owner, measures in list(by_owner.items())[:_NAMED]]
+    return "; ".join(parts) + (f"; and {len(by_owner) - _NAMED} more" if len(by_owner) > _NAMED else "")

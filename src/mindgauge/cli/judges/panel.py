@@ -39,8 +39,8 @@ def panel(
     if json:
         render.as_json(result)
         return
-    for each in result.panels:
-        _show(each)
+    for jury in result.panels:
+        _show(jury)
     for note in result.notes:
         print(f"note: {note}")
 
@@ -55,8 +55,8 @@ def _show(panel: "JuryCard") -> None:
     if panel.cards:
         folds = ", ".join(f"{judge} in {n} folds" for judge, n in panel.chosen.items())
         print(f"best single judge on these subjects: {panel.best or 'none'}; best on the other conversations: {folds or 'none'}")  # fmt: skip
-    for said in juries.together(panel):
-        print(said)
+    for sentence in juries.together(panel):
+        print(sentence)
     if not panel.without and panel.means and len(next(iter(panel.means.values()))) < 2:
         print("one system only, so there is no ranking")
     print()

@@ -75,14 +75,14 @@ def import_(
         ["question", "judge", "mean"],
         [[q.question, judge, measures.bound(bound)] for q in result.questions for judge, bound in q.means.items()],
     )
-    shown = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
+    coefficients = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
     render.in_parts(
         "People among themselves", ["question", "ratings", "missing", "people"],
         ["same", "within 1", "Krippendorff's alpha", "ICC(A,1)"],
         [
             [
                 q.question, str(q.n), str(q.missing), str(len(q.people)),
-                *(measures.bound(q.agreement.get(name)) or "–" for name in shown),
+                *(measures.bound(q.agreement.get(name)) or "–" for name in coefficients),
             ]
             for q in result.questions
         ],

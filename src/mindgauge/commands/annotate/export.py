@@ -74,34 +74,36 @@ def annotate_export(
         unfinished = [batch.number for batch in batches if batch.phase is not Phase.CLOSED]
         chosen = [batch.number for batch in batches if everything or batch.number not in unfinished]
         if not chosen:
-            raise UsageError(f"{folder}: no batch is closed yet; --all exports what there is, to who need not be blind")
+            raise UsageError(
+                f"{folder}: no batch is closed yet; --all exports what there is, for readers who need not be blind"
+            )
         flowed = ratings.flow(a)
         content = exchange.content(a, chosen)
     about = manifest.read(folder)
-    asked = [find_one(name) for name in about.get("plan", {}).get("benchmarks", ()) if name in names()]
-    with Store(folder) if asked else contextlib.nullcontext() as store:
-        kept = restricted.notes(store, asked, about) if store is not None else []
+    planned = [find_one(name) for name in about.get("plan", {}).get("benchmarks", ()) if name in names()]
+    with Store(folder) if planned else contextlib.nullcontext() as store:
+        restrictions = restricted.notes(store, planned, about) if store is not None else []
     target = Path(out) if out is not None else folder / f"export-{to}"
     if out is None:
         private.refuse_link(target)
-    with ExportFolder(target) as written:
-        for name, made in exchange.files(content, to).items():
-            if isinstance(made, str):
-                written.text(name, made)
+    with ExportFolder(target) as files:
+        for name, part in exchange.files(content, to).items():
+            if isinstance(part, str):
+                files.text(name, part)
             elif name.endswith(".parquet"):
-                written.parquet(name, made)
+                files.parquet(name, part)
             else:
-                written.csv(name, made)
-    labels = sum(len(one.labels) for one in content.labelled)
-    still = [number for number in unfinished if number in chosen]
-    notes = _notes(still, unfinished, to) + ([flowed.note] if flowed.note else []) + kept
-    return ExportedLabels(str(folder), to, str(written.out), written.written, chosen, still, labels, notes)
+                files.csv(name, part)
+    labels = sum(len(item.labels) for item in content.labelled)
+    open_batches = [number for number in unfinished if number in chosen]
+    notes = _notes(open_batches, unfinished, to) + ([flowed.note] if flowed.note else []) + restrictions
+    return ExportedLabels(str(folder), to, str(files.out), files.written, chosen, open_batches, labels, notes)
 
 
-def _notes(still: list[int], unfinished: list[int], to: str) -> list[str]:
+def _notes(open_batches: list[int], unfinished: list[int], to: str) -> list[str]:
     notes = []
-    if still:
-        notes.append(f"{_batches(still)} not closed: nobody who labels there may see these files")
+    if open_batches:
+        notes.append(f"{_batches(open_batches)} not closed: people who label there must not see these files")
     elif unfinished:
         notes.append(f"{_batches(unfinished)} not closed and left out; --all exports what there is")
     if to in {exchange.LABEL_STUDIO, exchange.POTATO}:

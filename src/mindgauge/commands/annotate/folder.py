@@ -45,28 +45,28 @@ def made_whole(folder: Path) -> Iterator[Path]:
         raise
 
 
-def keep(folder: Path, asked: Benchmark, found: LabelSource, command: str) -> None:
+def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) -> None:
     """Make the folder a run: a copy of the one that was given, or one with what the file holds."""
-    given = found.given
-    if given.run is not None:
-        _copy(given.run, folder)
+    provided = source.given
+    if provided.run is not None:
+        _copy(provided.run, folder)
     else:
-        given.kept(folder, _plan(asked, found), RunConfig(command=command)).close()
-    about = {"rubric": asked.rubric.name, "items": given.source, "since": manifest.now()}
-    told = about | ({"benchmark": asked.name} if asked.prompts else {})
-    manifest.write(folder, {**manifest.read(folder), "annotation": told})
+        provided.kept(folder, _plan(benchmark, source), RunConfig(command=command)).close()
+    about = {"rubric": benchmark.rubric.name, "items": provided.source, "since": manifest.now()}
+    annotation = about | ({"benchmark": benchmark.name} if benchmark.prompts else {})
+    manifest.write(folder, {**manifest.read(folder), "annotation": annotation})
 
 
-def _plan(asked: Benchmark, found: LabelSource) -> dict[str, object]:
+def _plan(benchmark: Benchmark, source: LabelSource) -> dict[str, object]:
     """Return the plan with which `rate` goes on in this folder; a rubric alone is nothing that models are asked with."""
-    given = found.given
-    if asked.prompts:
-        return run_folder.plan_record([asked], [given.samples], RunConfig(), **given.named)
+    provided = source.given
+    if benchmark.prompts:
+        return run_folder.plan_record([benchmark], [provided.samples], RunConfig(), **provided.named)
     return {
-        "benchmarks": [asked.name],
-        "instruments": [asked.rubric.name],
-        "samples": [plan.samples_hash(given.samples)],
-        **given.named,
+        "benchmarks": [benchmark.name],
+        "instruments": [benchmark.rubric.name],
+        "samples": [plan.samples_hash(provided.samples)],
+        **provided.named,
     }
 
 

@@ -59,14 +59,14 @@ def annotate_import(
     path = Path(file)
     with Annotation.open(Path(folder)) as a:
         rubrics = {batch.number: batch.rubric for batch in a.batches()}
-        known = exchange.Known(
+        project = exchange.Known(
             a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names, _called(a)
         )
-        found, entries = exchange.read(path, known, form)
+        recognised, entries = exchange.read(path, project, form)
         taken = exchange.take_in(a, entries, path.name, supersede=supersede)
     notes = [f"{taken.open} items are labelled in part and stay open"] if taken.open else []
     return ImportedLabels(
-        str(folder), str(file), found, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
+        str(folder), str(file), recognised, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
         taken.closed, notes,
     )  # fmt: skip
 
@@ -79,8 +79,8 @@ def _called(a: Annotation) -> dict[str, list[str]]:
         named = store.select("SELECT json_extract(provenance, '$.source_id'), id FROM replies").fetchall()
         for (benchmark,) in store.select("SELECT DISTINCT benchmark FROM samples").fetchall():
             named += [(sample.tags.get("id"), sample.id) for sample in store.samples(benchmark)]
-    called: dict[str, list[str]] = {}
+    subjects_of: dict[str, list[str]] = {}
     for name, subject in named:
         if name:
-            called.setdefault(str(name), []).append(subject)
-    return called
+            subjects_of.setdefault(str(name), []).append(subject)
+    return subjects_of

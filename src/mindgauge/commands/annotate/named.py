@@ -23,17 +23,17 @@ def people_of(annotators: Sequence[str], adjudicator: str | None, owner: str | N
     named.append((owner if owner is not None else Role.OWNER.value, Role.OWNER))
     if not annotators:
         raise UsageError("name who labels with --annotators ana,ben,chi")
-    found: dict[str, Person] = {}
-    for given, role in named:
-        name = people.tidy_name(given)
+    by_name: dict[str, Person] = {}
+    for entered, role in named:
+        name = people.tidy_name(entered)
         if not people.readable_name(name):
-            shown = name[: people.LONGEST_NAME]
+            excerpt = name[: people.LONGEST_NAME]
             raise UsageError(
-                f"{role} {shown!r}: a name has 1 to {people.LONGEST_NAME} characters, none of them invisible"
+                f"{role} {excerpt!r}: a name has 1 to {people.LONGEST_NAME} characters, none of them invisible"
             )
         if people.reserved_name(name):
             raise UsageError(f"{role} {name!r}: that is what a data set's own labels are called; choose another name")
-        if name.casefold() in found:
+        if name.casefold() in by_name:
             raise UsageError(f"two people are called {name!r}; each needs a name of their own, since labels go by it")
-        found[name.casefold()] = Person("", name, role, language)
-    return list(found.values())
+        by_name[name.casefold()] = Person("", name, role, language)
+    return list(by_name.values())

@@ -147,29 +147,31 @@ def annotate_new(
     path = Path(folder)
     people = people_of([annotators] if isinstance(annotators, str) else annotators, adjudicator, owner, language or "")
     _check(batch, gate, training, policy, language, url, limit)
-    asked = _asked(benchmark, rubric, items)
-    work = _work(asked, items, order, anchors, columns or {}, language or "", limit, batch, training)
+    task = _asked(benchmark, rubric, items)
+    work = _work(task, items, order, anchors, columns or {}, language or "", limit, batch, training)
     project = Project(
-        name=path.resolve().name, benchmark="" if rubric is not None else asked.name, batch=batch, gate=gate,
-        training=sum(not item.batch for item in work.items), seed=seed, policy=Policy(policy), protocol=asked.protocol,
+        name=path.resolve().name, benchmark="" if rubric is not None else task.name, batch=batch, gate=gate,
+        training=sum(not item.batch for item in work.items), seed=seed, policy=Policy(policy), protocol=task.protocol,
         url=url.rstrip("/"), created=manifest.now(),
     )  # fmt: skip
     notes = [*work.source.notes, *work.notes]
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
     with made_whole(path) as draft:
-        keep(draft, asked, work.source, command)
-        with Annotation.create(draft, project, asked.rubric, people, work.items, database or "") as made:
-            links = [Link(p.name, p.role, f"{project.url}/join/{invite(made, p.id)}") for p in made.people()]
-            where = made.database.name if database else str(path / "annotation.sqlite")
+        keep(draft, task, work.source, command)
+        with Annotation.create(draft, project, task.rubric, people, work.items, database or "") as annotation:
+            links = [
+                Link(p.name, p.role, f"{project.url}/join/{invite(annotation, p.id)}") for p in annotation.people()
+            ]
+            database_path = annotation.database.name if database else str(path / "annotation.sqlite")
     location.remember(path, database or "")
     labelled = [item for item in work.items if item.batch]
     sizes = Counter(item.batch for item in labelled)
-    plan = needed(asked.rubric)
+    plan = needed(task.rubric)
     return NewProject(
-        str(path), project.benchmark, asked.rubric.name, len(labelled), sum(item.crisis for item in labelled),
+        str(path), project.benchmark, task.rubric.name, len(labelled), sum(item.crisis for item in labelled),
         sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, gate,
-        project.policy, where, links, plan.sentence if plan else "", notes,
+        project.policy, database_path, links, plan.sentence if plan else "", notes,
     )  # fmt: skip
 
 
@@ -205,20 +207,20 @@ def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Fram
         if name is None:
             raise UsageError("name what is asked with --benchmark NAME or --rubric FILE")
         return benchmarks.find_one(name)
-    held = manifest.read(run).get("plan", {}).get("benchmarks", [])
-    if not held:
+    planned = manifest.read(run).get("plan", {}).get("benchmarks", [])
+    if not planned:
         raise UsageError(f"{run}: no run here; --items takes a run directory, or a file of a table")
-    if name is None and len(held) > 1:
-        raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(held)}")
-    found = benchmarks.find_one(name or held[0])
-    if found.name not in held:
-        raise UsageError(f"{run}: {found.name} is not in this run, which has {', '.join(held)}")
-    return found
+    if name is None and len(planned) > 1:
+        raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(planned)}")
+    task = benchmarks.find_one(name or planned[0])
+    if task.name not in planned:
+        raise UsageError(f"{run}: {task.name} is not in this run, which has {', '.join(planned)}")
+    return task
 
 
 def _work(
-    asked: Benchmark,
-    given: str | Path | Frame,
+    task: Benchmark,
+    item_source: str | Path | Frame,
     order: str | Path | Frame | None,
     anchors: str | Path | None,
     columns: Mapping[str, str],
@@ -227,29 +229,29 @@ def _work(
     batch: int,
     count: int,
 ) -> _Work:
-    if isinstance(given, str | Path) and tables.is_run(given):
+    if isinstance(item_source, str | Path) and tables.is_run(item_source):
         if columns:
             raise UsageError("--map goes with a file of items; a run knows its own columns")
-        found = source.of_run(Path(given), asked, language)
+        label_source = source.of_run(Path(item_source), task, language)
     else:
-        found = source.of_file(given, asked, columns, language)
-    queue = [] if order is None else read_queue(order, found.names, found.unlabelled)
-    kept = chosen(found.items, limit, queue)
-    first, notes = _training(asked, anchors, kept, count)
-    return _Work(found, [*first, *batched(kept, batch, queue)], notes)
+        label_source = source.of_file(item_source, task, columns, language)
+    queue = [] if order is None else read_queue(order, label_source.names, label_source.unlabelled)
+    selected = chosen(label_source.items, limit, queue)
+    first, notes = _training(task, anchors, selected, count)
+    return _Work(label_source, [*first, *batched(selected, batch, queue)], notes)
 
 
 def _training(
-    asked: Benchmark, anchors: str | Path | None, labelled: list[Item], count: int
+    task: Benchmark, anchors: str | Path | None, labelled: list[Item], count: int
 ) -> tuple[list[Item], list[str]]:
     """Return the training round, and what is to be known of it where it is not as long as was asked for."""
     if not count:
         return [], []
-    levels = known(asked) if anchors is None else known_levels.read(Path(anchors), asked.rubric, asked.protocol)
-    found = training_items(asked, levels, labelled, count)
-    if len(found) == count:
-        return found, []
-    if found:
-        return found, [f"the training round has {len(found)} anchors; there are no more that fit"]
-    why = "no anchors in the items' language that are not among them" if levels else "no anchors"
-    return [], [f"no training round: there are {why}; give some with --anchors FILE"]
+    levels = known(task) if anchors is None else known_levels.read(Path(anchors), task.rubric, task.protocol)
+    round_items = training_items(task, levels, labelled, count)
+    if len(round_items) == count:
+        return round_items, []
+    if round_items:
+        return round_items, [f"the training round has {len(round_items)} anchors; there are no more that fit"]
+    reason = "no anchors in the items' language that are not among them" if levels else "no anchors"
+    return [], [f"no training round: there are {reason}; give some with --anchors FILE"]

@@ -54,15 +54,15 @@ def annotate_serve(
     with Annotation.open(Path(folder)) as annotation:
         person = None if invite is None else annotation.named(invite)
         taken = listen(host, port)
-        told = _served(annotation, host, taken.getsockname()[1], None if person is None else person.id)
-        serve(annotation, taken, host, lambda: ready(told), needed(annotation.rubric()))
+        served = _served(annotation, host, taken.getsockname()[1], None if person is None else person.id)
+        serve(annotation, taken, host, lambda: ready(served), needed(annotation.rubric()))
 
 
 def _served(annotation: Annotation, host: str, port: int, person: str | None) -> Served:
     from mindgauge.annotation.page.security import LOOPBACK
 
-    shown = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
-    url = f"http://{shown}:{port}"
+    address = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
+    url = f"http://{address}:{port}"
     public = annotation.project.url
     lasting = public if (urlsplit(public).hostname or "") not in LOOPBACK else url
     link = "" if person is None else f"{lasting}/join/{invite(annotation, person)}"

@@ -47,8 +47,8 @@ class LabelSource(NamedTuple):
     def notes(self) -> list[str]:
         """What is to be known of it, one line each."""
         counts = Counter(self.left_out.values())
-        told = [f"{count} left out: {why}" for why, count in counts.items()]
-        return [*([self.given.note] if self.given.note else []), *told]
+        omissions = [f"{count} left out: {reason}" for reason, count in counts.items()]
+        return [*([self.given.note] if self.given.note else []), *omissions]
 
 
 def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], language: str) -> LabelSource:
@@ -57,12 +57,12 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     Raises:
         DataError: it cannot be read, a row is empty, repeats another, or cannot be put to people; the message names it.
     """
-    found = list(rows(source, columns))
-    replied = any("reply" in row for row, _ in found)
+    table_rows = list(rows(source, columns))
+    replied = any("reply" in row for row, _ in table_rows)
     asks_for_reply = replied and not (benchmark.closed and not benchmark.about_reply)
-    if not found:
+    if not table_rows:
         raise DataError(f"{source}: no rows; each is a dialogue, and a reply where one is asked about")
-    _every_row_once(found, with_reply=asks_for_reply)
+    _every_row_once(table_rows, with_reply=asks_for_reply)
     if benchmark.closed and benchmark.about_reply:
         taken = inputs.classified(source, benchmark, columns, None)
     elif "judge" in benchmark.prompts or asks_for_reply:
@@ -73,11 +73,11 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         taken = inputs.Inputs(benchmark, samples, [], {"rate": True}, str(source), note)
     subjects = list(taken.subjects()) if taken.replies else [(sample, None) for sample in taken.samples]
     items = []
-    for (_, where), (sample, reply) in zip(found, subjects, strict=True):
+    for (_, place), (sample, reply) in zip(table_rows, subjects, strict=True):
         items.append(item(benchmark, sample, reply, language))
-        why = fault(benchmark, items[-1])
-        if why:
-            raise DataError(f"{where}: {why}")
+        reason = fault(benchmark, items[-1])
+        if reason:
+            raise DataError(f"{place}: {reason}")
     return LabelSource(items, taken, _names(items, [_called(s, r) for s, r in subjects]), {})
 
 
@@ -91,8 +91,8 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:
         DataError: nothing in it can be labelled.
     """
     taken = inputs.run(folder, benchmark)
-    kept: dict[str, Item] = {}
-    called: list[str] = []
+    by_text: dict[str, Item] = {}
+    source_ids: list[str] = []
     blind = Blind.known(folder)
     same: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -105,43 +105,43 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:
             ((sample, None) for sample in taken.samples) if benchmark.closed else taken.subjects()
         )
         for sample, reply in subjects:
-            found, why = _shown(benchmark, sample, reply, find, language)
-            key = text_key(found.messages, found.reply)
-            why = why or fault(benchmark, found) or (_REPEATED if key in kept else "")
-            if why:
-                left_out[found.subject] = why
-                if why == _REPEATED:
-                    same |= dict.fromkeys(_also(found.subject, blind), kept[key].subject)
+            candidate, reason = _shown(benchmark, sample, reply, find, language)
+            key = text_key(candidate.messages, candidate.reply)
+            reason = reason or fault(benchmark, candidate) or (_REPEATED if key in by_text else "")
+            if reason:
+                left_out[candidate.subject] = reason
+                if reason == _REPEATED:
+                    same |= dict.fromkeys(_also(candidate.subject, blind), by_text[key].subject)
                 continue
-            kept[key] = found
-            called.append(_called(sample, reply))
-    if not kept:
-        whys = "; ".join(f"{count}: {why}" for why, count in Counter(left_out.values()).items())
-        raise DataError(f"{folder}: nothing of {benchmark.name} here can be labelled ({whys})")
-    names = _names(list(kept.values()), called, blind) | same
-    return LabelSource(list(kept.values()), taken, names, left_out, blind)
+            by_text[key] = candidate
+            source_ids.append(_called(sample, reply))
+    if not by_text:
+        reasons = "; ".join(f"{count}: {reason}" for reason, count in Counter(left_out.values()).items())
+        raise DataError(f"{folder}: nothing of {benchmark.name} here can be labelled ({reasons})")
+    names = _names(list(by_text.values()), source_ids, blind) | same
+    return LabelSource(list(by_text.values()), taken, names, left_out, blind)
 
 
 def _shown(benchmark: Benchmark, sample: Sample, reply: Reply | None, find: Any, language: str) -> tuple[Item, str]:
     if reply is None:
         return item(benchmark, sample, None, language), ""
-    shown = benchmark.shown(sample, reply, find)
-    about = item(benchmark, *(shown or (sample, reply)), language)
+    presented = benchmark.shown(sample, reply, find)
+    about = item(benchmark, *(presented or (sample, reply)), language)
     if reply.status is not Status.OK or not reply.text.strip():
         return about, _NO_TEXT
-    return about, "" if shown else _NO_PART
+    return about, "" if presented else _NO_PART
 
 
-def _every_row_once(found: list[tuple[dict[str, Any], str]], *, with_reply: bool) -> None:
+def _every_row_once(table_rows: list[tuple[dict[str, Any], str]], *, with_reply: bool) -> None:
     """Check that each row has its texts, and that no two rows have the same."""
-    seen: dict[str, str] = {}
-    for row, where in found:
+    places: dict[str, str] = {}
+    for row, place in table_rows:
         reply = row.get("reply", "") if with_reply else ""
         if with_reply and not str(reply).strip():
-            raise DataError(f"{where}: an empty reply; there is nothing to label, take the row out")
-        first = seen.setdefault(text_key(texts.dialogue(row, where), str(reply)), where)
-        if first != where:
-            raise DataError(f"{where}: the same dialogue and reply as {first}; people label each once, take one out")
+            raise DataError(f"{place}: an empty reply; there is nothing to label, take the row out")
+        first = places.setdefault(text_key(texts.dialogue(row, place), str(reply)), place)
+        if first != place:
+            raise DataError(f"{place}: the same dialogue and reply as {first}; people label each once, take one out")
 
 
 def _called(sample: Sample, reply: Reply | None) -> str:
@@ -149,11 +149,11 @@ def _called(sample: Sample, reply: Reply | None) -> str:
     return str(reply.provenance.get("source_id", "")) if reply else sample.tags.get("id", "")
 
 
-def _names(items: list[Item], called: list[str], blind: Blind | None = None) -> dict[str, str]:
+def _names(items: list[Item], source_ids: list[str], blind: Blind | None = None) -> dict[str, str]:
     """Return what each item may be called: its subject, its name in a review list, and the file's own id, if it is one's."""
-    counts = Counter(called)
-    names = {name: one.subject for one, name in zip(items, called, strict=True) if name and counts[name] == 1}
-    return names | {name: one.subject for one in items for name in _also(one.subject, blind)}
+    counts = Counter(source_ids)
+    names = {name: entry.subject for entry, name in zip(items, source_ids, strict=True) if name and counts[name] == 1}
+    return names | {name: entry.subject for entry in items for name in _also(entry.subject, blind)}
 
 
 def _also(subject: str, blind: Blind | None) -> tuple[str, ...]:

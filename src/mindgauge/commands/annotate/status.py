@@ -122,9 +122,9 @@ def annotate_status(folder: str | Path) -> ProjectStatus:
     path = Path(folder)
     with Annotation.open(path) as a:
         flowed = ratings.flow(a)
-        everybody = a.people()
-        names = {person.id: person.name for person in everybody}
-        done = progress(a)
+        people = a.people()
+        names = {person.id: person.name for person in people}
+        tallies = progress(a)
         batches = a.batches()
         about = a.project
         return ProjectStatus(
@@ -134,18 +134,18 @@ def annotate_status(folder: str | Path) -> ProjectStatus:
             rubric=a.rubric().name,
             gate=about.gate,
             policy=about.policy,
-            next=_next(path, batches, done, everybody),
-            batches=[_batch(a, batch, done, names) for batch in batches],
-            people=_people(a, everybody),
+            next=_next(path, batches, tallies, people),
+            batches=[_batch(a, batch, tallies, names) for batch in batches],
+            people=_people(a, people),
             in_run=flowed.batches,
             notes=[note for note in (a.elsewhere, flowed.note) if note],
         )
 
 
-def _batch(a: Annotation, batch: Batch, done: list[Progress], names: dict[str, str]) -> BatchStatus:
+def _batch(a: Annotation, batch: Batch, tallies: list[Progress], names: dict[str, str]) -> BatchStatus:
     parts = [
         PersonProgress(p.phase, names[p.person], p.of, p.done, p.handed_on, p.left)
-        for p in done
+        for p in tallies
         if p.batch == batch.number
     ]
     order = {phase: place for place, phase in enumerate(Phase)}
@@ -165,9 +165,9 @@ def _batch(a: Annotation, batch: Batch, done: list[Progress], names: dict[str, s
     )
 
 
-def _people(a: Annotation, everybody: list[Person]) -> list[PersonStatus]:
+def _people(a: Annotation, people: list[Person]) -> list[PersonStatus]:
     labels = a.labels()
-    given = Counter(
+    label_counts = Counter(
         label.person
         for label in labels
         if label.phase is not Phase.TRAINING and label.answered is not Answered.WITHDRAWN
@@ -175,38 +175,42 @@ def _people(a: Annotation, everybody: list[Person]) -> list[PersonStatus]:
     trained: dict[str, list[WithAnchors]] = {}
     practice = [label for label in labels if label.phase is Phase.TRAINING]
     for f in agreement.with_anchors(practice, a.items(0), a.rubric(), seed=a.project.seed):
-        found = WithAnchors(f.criterion, f.n, f.missing, f.right, f.kappa, f.kappa_low, f.kappa_high, f.note)
-        trained.setdefault(f.person, []).append(found)
-    came = access(a)
+        anchor_result = WithAnchors(f.criterion, f.n, f.missing, f.right, f.kappa, f.kappa_low, f.kappa_high, f.note)
+        trained.setdefault(f.person, []).append(anchor_result)
+    visits = access(a)
     return [
         PersonStatus(
             name=person.name,
             role=person.role,
             active=person.active,
-            joined=_time(came[person.id].joined),
-            seen=_time(came[person.id].seen),
-            labels=given[person.id],
+            joined=_time(visits[person.id].joined),
+            seen=_time(visits[person.id].seen),
+            labels=label_counts[person.id],
             training=trained.get(person.id, []),
         )
-        for person in everybody
+        for person in people
     ]
 
 
-def _next(folder: Path, batches: list[Batch], done: list[Progress], everybody: list[Person]) -> str:
+def _next(folder: Path, batches: list[Batch], tallies: list[Progress], people: list[Person]) -> str:
     """Say in one sentence what the work waits for."""
     running = next((batch for batch in batches if batch.number and batch.phase is not Phase.CLOSED), None)
     if running is None:
         return f"All batches are closed; go on with `mindgauge reliability {folder}` or `mindgauge report {folder}`."
     awaited = []
-    for person in (person for person in everybody if person.active):
-        left = {(p.batch, p.phase): p.left for p in done if p.person == person.id}
-        items, anchors = left.get((running.number, running.phase), 0), left.get((0, Phase.TRAINING), 0)
+    for person in (person for person in people if person.active):
+        unlabelled = {(p.batch, p.phase): p.left for p in tallies if p.person == person.id}
+        items, anchors = unlabelled.get((running.number, running.phase), 0), unlabelled.get((0, Phase.TRAINING), 0)
         if items:
             awaited.append(f"{person.name} ({items} left{f', after {anchors} anchors' if anchors else ''})")
-    who = ", ".join(awaited) or "nobody, since everybody who should go on is inactive"
-    return f"Batch {running.number} is in {running.phase} and waits for {who}."
+    names = ", ".join(awaited) or "nobody, since everybody who should go on is inactive"
+    return f"Batch {running.number} is in {running.phase} and waits for {names}."
 
 
-def _time(at: float | None) -> str:
+def _time(timestamp: float | None) -> str:
     """Write a time in UTC; empty where it has not come."""
-    return "" if at is None else datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="seconds")
+    return (
+        ""
+        if timestamp is None
+        else datetime.datetime.fromtimestamp(timestamp, datetime.UTC).isoformat(timespec="seconds")
+    )

@@ -94,19 +94,19 @@ def compare(
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges, config)
     named = listed(reference) if reference else []
-    found = labelled.read(replies, benchmark, columns or {}, named)
-    found = found.limited(limit) if limit is not None else found
-    made = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, config.judging)}
-    kept = [rating for rating in found.ratings if rating.rater not in made]
-    written = Counter(reply.model for reply in found.replies if reply.status is Status.OK)
-    kin = kinship.judged(judges, written, config)
+    labelled_replies = labelled.read(replies, benchmark, columns or {}, named)
+    labelled_replies = labelled_replies.limited(limit) if limit is not None else labelled_replies
+    rater_names = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, config.judging)}
+    existing_ratings = [rating for rating in labelled_replies.ratings if rating.rater not in rater_names]
+    reply_counts = Counter(reply.model for reply in labelled_replies.replies if reply.status is Status.OK)
+    kin = kinship.judged(judges, reply_counts, config)
     record = run_folder.plan_record(
-        [benchmark], [found.samples], config,
-        replies=digest(sorted(r.id for r in found.replies)), judges=[m.name for m in judges], compared=True,
+        [benchmark], [labelled_replies.samples], config,
+        replies=digest(sorted(r.id for r in labelled_replies.replies)), judges=[m.name for m in judges], compared=True,
     )  # fmt: skip
     folder = Path(out) if out is not None else run_folder.folder_for(record)
-    by_id = {sample.id: sample for sample in found.samples}
-    judged = [PlannedSubject(by_id[reply.sample], reply) for reply in found.replies]
+    by_id = {sample.id: sample for sample in labelled_replies.samples}
+    judged = [PlannedSubject(by_id[reply.sample], reply) for reply in labelled_replies.replies]
     steps = plan.judging(benchmark, lambda: judged, judges, config)
     warn_of_length(steps, config.notice)
     announce(folder, tests, config)
@@ -115,8 +115,8 @@ def compare(
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
     with run_folder.open_run(folder, record, config) as store:
         kinship.keep(folder, kin)
-        run_folder.keep_samples(store, benchmark, found.samples)
-        run_folder.put_known(store, benchmark.name, replies=found.replies, ratings=kept)
+        run_folder.keep_samples(store, benchmark, labelled_replies.samples)
+        run_folder.put_known(store, benchmark.name, replies=labelled_replies.replies, ratings=existing_ratings)
         take(store, tests, config)
         plan.perform(store, steps, config)
         compared = judging.compare(store, benchmark, folder, named, IntervalOptions(resamples, seed))
@@ -125,5 +125,5 @@ def compare(
         unfit = qualify_.unfit(store, benchmark, frame.ratings(store, benchmark))
     remember(tests, tested, config)
     compared.qualifications.extend(tested)
-    compared.notes.extend([*fitness.told(unfit), *found.notes, *kinship.notes(kin), *older])
+    compared.notes.extend([*fitness.told(unfit), *labelled_replies.notes, *kinship.notes(kin), *older])
     return compared

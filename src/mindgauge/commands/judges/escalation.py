@@ -47,18 +47,18 @@ def escalation(
         raise UsageError(f"--target {target:g}: give a share above 0 and up to 1, for example 0.95")
     people = [reference] if isinstance(reference, str) else list(reference)
     folder = Path(run)
-    store, found, _ = open_run(folder)
+    store, benchmarks, _ = open_run(folder)
     with store:
-        rated = subjects.rated_by_people(store, [b for b in found if benchmark in {"", b.name}], people)
+        rated = subjects.rated_by_people(store, [b for b in benchmarks if benchmark in {"", b.name}], people)
         if len(rated) > 1:
             raise UsageError(
                 f"{folder}: people rated {', '.join(b.name for b in rated)}; say which with --benchmark NAME"
             )
         if not rated:
             whom = ", ".join(people) or "a person"
-            names = ", ".join(b.name for b in found)
+            names = ", ".join(b.name for b in benchmarks)
             raise UsageError(
                 f"{folder}: nothing rated by {whom} in {benchmark or names}, so nothing says what is unsafe"
             )
-        known = subjects.read(store, rated[0], unsafe, people)
-    return orders.escalate(str(folder), known, orders.EscalationOptions(target, resamples, seed))
+        rated_subjects = subjects.read(store, rated[0], unsafe, people)
+    return orders.escalate(str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed))

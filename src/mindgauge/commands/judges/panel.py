@@ -63,13 +63,13 @@ def panel(
                 f"no jury {name!r}: {f'did you mean {near[0]}?' if near else 'known are ' + ', '.join(JURIES)}"
             )
     sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
-    found = read(sources, scale={"*": scale} if isinstance(scale, str) else dict(scale or {}), columns=columns)
-    there = found.frame["criterion"].unique().sort().to_list()
-    stray = next((name for name in criteria if name not in there), None)
+    rating_table = read(sources, scale={"*": scale} if isinstance(scale, str) else dict(scale or {}), columns=columns)
+    available = rating_table.frame["criterion"].unique().sort().to_list()
+    stray = next((name for name in criteria if name not in available), None)
     if stray is not None:
-        raise UsageError(f"no criterion {stray!r}; they are {', '.join(there)}")
+        raise UsageError(f"no criterion {stray!r}; the criteria are {', '.join(available)}")
     if criteria:
-        found = found._replace(frame=found.frame.filter(pl.col("criterion").is_in(list(criteria))))
+        rating_table = rating_table._replace(frame=rating_table.frame.filter(pl.col("criterion").is_in(list(criteria))))
     people = [reference] if isinstance(reference, str) else list(reference)
     wanted = panels.Wanted([JuryMethod(name) for name in dict.fromkeys(how)], judges, people, quorum)
-    return panels.panels(found, wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=resamples, seed=seed))
+    return panels.panels(rating_table, wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=resamples, seed=seed))

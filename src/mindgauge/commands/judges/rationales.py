@@ -60,10 +60,10 @@ def rationales(run: str | Path) -> list[Rationales]:
     """
     folder = Path(run)
     with _judged(folder) as (store, benchmark):
-        found = checked.rationales(store, benchmark)
-    if not found:
+        summaries = checked.rationales(store, benchmark)
+    if not summaries:
         raise UsageError(f"{folder}: no verdict of a judge here came with reasons, so there is nothing to check")
-    return found
+    return summaries
 
 
 def rationales_export(
@@ -89,15 +89,15 @@ def rationales_export(
         private.refuse_link(path)
     with _judged(folder) as (store, benchmark):
         blind = Blind.of(folder)
-        found = forms.verdicts(store, benchmark, blind)
-        if not found.ratings:
+        verdicts = forms.verdicts(store, benchmark, blind)
+        if not verdicts.ratings:
             raise UsageError(f"{folder}: no judge gave reasons here")
-        places = forms.drawn(found, limit, seed, blind)
+        places = forms.drawn(verdicts, limit, seed, blind)
         with ExportFolder(path) as files:
-            forms.write_forms(files, store, benchmark, found, places, people=people, seed=seed, blind=blind)
+            forms.write_forms(files, store, benchmark, verdicts, places, people=people, seed=seed, blind=blind)
         notes = restricted.notes(store, [benchmark], manifest.read(folder))
     key = folder / RATIONALES
-    private.write(key, forms.key(found).write_csv())
+    private.write(key, forms.key(verdicts).write_csv())
     return Forms(str(folder), str(path), str(key), seed, len(places), files.written, notes)
 
 
@@ -120,17 +120,17 @@ def rationales_import(run: str | Path, *, filled: str | Path | Sequence[str | Pa
     names = [path.stem for path in paths]
     if len(set(names)) < len(names):
         raise UsageError("two forms have the same file name, which is the person's name; rename one")
-    known = _keys(folder)
+    keys = _keys(folder)
     notes: list[str] = []
     with _judged(folder) as (_, benchmark):
         about = f"{benchmark.name}:rationales"
     with Store(folder, write=True) as store:
         before = {(r.subject, r.criterion, r.rater) for r in store.ratings(about)}
-        ratings = [rating for path in paths for rating in _read(path, known, before, notes)]
+        ratings = [rating for path in paths for rating in _read(path, keys, before, notes)]
         for rating in ratings:
             store.add_rating(about, rating)
         store.flush()
-        rows = _rows(store, benchmark, about, known, notes)
+        rows = _rows(store, benchmark, about, keys, notes)
     questions = [rated(rows.filter(pl.col("criterion") == name), name) for name in forms.ASKED]
     return Imported(str(folder), len(ratings), questions, notes)
 
@@ -138,9 +138,9 @@ def rationales_import(run: str | Path, *, filled: str | Path | Sequence[str | Pa
 @contextlib.contextmanager
 def _judged(folder: Path) -> Iterator[tuple[Store, Benchmark]]:
     """Open a run and find its one benchmark that has replies."""
-    store, found, _ = open_run(folder)
+    store, benchmarks, _ = open_run(folder)
     with store:
-        judged = [b for b in found if store.count_replies(b.name)]
+        judged = [b for b in benchmarks if store.count_replies(b.name)]
         if len(judged) != 1:
             names = ", ".join(b.name for b in judged) or "none"
             raise UsageError(
@@ -158,20 +158,20 @@ def _keys(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _read(
-    path: Path, known: dict[str, dict[str, str]], before: set[tuple[str, str, str]], notes: list[str]
+    path: Path, keys: dict[str, dict[str, str]], before: set[tuple[str, str, str]], notes: list[str]
 ) -> Iterator[Rating]:
     """Read one person's form; an empty cell is no rating, what is no whole number from 1 to 5 is counted as missing.
 
     A cell that is empty now and was rated `before` takes the rating back: it is missing from then on.
     """
-    empty = taken_back = off = 0
+    empty = taken_back = off_scale = 0
     first = ""
     for line in lines(path):
-        if line.ident not in known:
+        if line.ident not in keys:
             raise DataError(
                 f"{path}:{line.number}: id {line.ident!r} is in no key of this run; is it a form of this run?"
             )
-        verdict = known[line.ident]["verdict"]
+        verdict = keys[line.ident]["verdict"]
         for question, cell in line.answers.items():
             value = answer(cell)
             if not cell:
@@ -180,15 +180,15 @@ def _read(
                     continue
                 taken_back += 1
             elif value is None:
-                off += 1
+                off_scale += 1
                 first = first or f"line {line.number}: {question} {cell!r:.30}"
             status = Status.OK if value is not None else Status.UNPARSABLE
             yield Rating(
                 verdict, question, path.stem, RaterKind.PERSON, 0, status, value, rationale=line.comment,
                 instrument=INSTRUMENT, provenance={"source_row": line.number},
             )  # fmt: skip
-    if off:
-        notes.append(f"{path.name}: {off} ratings are not from 1 to 5 and count as missing ({first})")
+    if off_scale:
+        notes.append(f"{path.name}: {off_scale} ratings are not from 1 to 5 and count as missing ({first})")
     if empty:
         notes.append(f"{path.name}: {empty} cells are empty")
     if taken_back:
@@ -196,12 +196,12 @@ def _read(
 
 
 def _rows(
-    store: Store, benchmark: Benchmark, about: str, known: dict[str, dict[str, str]], notes: list[str]
+    store: Store, benchmark: Benchmark, about: str, keys: dict[str, dict[str, str]], notes: list[str]
 ) -> pl.DataFrame:
     """Return all ratings of reasons in the run, with the judge and the conversation that each is about."""
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     of_reply = {reply.id: clusters[reply.sample] for reply in store.replies(benchmark.name)}
-    verdicts = {row["verdict"]: row for row in known.values()}
+    verdicts = {row["verdict"]: row for row in keys.values()}
     ratings = list(store.ratings(about))
     keyed = [r for r in ratings if r.subject in verdicts]
     if len(keyed) < len(ratings):

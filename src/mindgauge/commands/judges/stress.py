@@ -98,25 +98,25 @@ def stress(
     config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
-    found = benchmarks.asked_one(benchmark)
-    if found.closed:
+    task = benchmarks.asked_one(benchmark)
+    if task.closed:
         raise UsageError(f"{benchmark} is a closed question: it has no judge to put under stress")
     if each < 1:
         raise UsageError("--each must be at least 1")
-    judges = plan.open_judges([judge], [found], config)
+    judges = plan.open_judges([judge], [task], config)
     if not judges.models:
         raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
     models = judges.models
     names = trials.named(listed(probes))
-    items, known = _items(found, replies, columns or {}, limit, models[0].name)
-    steps = _steps(found, models[0], items, names, each, config)
+    items, ratings = _items(task, replies, columns or {}, limit, models[0].name)
+    steps = _steps(task, models[0], items, names, each, config)
     record = run_folder.plan_record(
-        [found], [[item.sample for item in items]], config,
+        [task], [[item.sample for item in items]], config,
         stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
     )  # fmt: skip
-    path = Path(out) if out is not None else run_folder.folder_for({**record, "benchmarks": [f"{found.name}-stress"]})
+    path = Path(out) if out is not None else run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]})
     if dry_run:
-        return foresee(path, [found], steps, config)
+        return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
         _begin(path, record, models[0].name, config.command)
         for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
@@ -124,9 +124,9 @@ def stress(
             run_folder.put_known(
                 store, name, (each.sample for each in about), (each.reply for each in about if each.reply)
             )
-        run_folder.put_known(store, steps[0].benchmark.name, ratings=known)
+        run_folder.put_known(store, steps[0].benchmark.name, ratings=ratings)
         plan.perform(store, steps, config)
-        result = judged.stress(store, found, steps[0].judge.rater)
+        result = judged.stress(store, task, steps[0].judge.rater)
     stress_page.write(result, path)
     return result
 
@@ -155,17 +155,17 @@ def _items(
     if isinstance(source, str | Path) and tables.is_run(source):
         run_folder.need_text(Path(source))
         with Store(Path(source)) as store:
-            found = [r for r in store.replies(benchmark.name) if r.status is Status.OK]
-            if not found:
+            run_replies = [r for r in store.replies(benchmark.name) if r.status is Status.OK]
+            if not run_replies:
                 raise DataError(f"{source}: no replies to {benchmark.name} in this run")
             find = partial(store.sample, benchmark.name)
-            shown = (benchmark.shown(find(reply.sample), reply, find) for reply in found)
-            items = [OriginalReply(*one) for one in shown if one is not None]
+            presented = (benchmark.shown(find(reply.sample), reply, find) for reply in run_replies)
+            items = [OriginalReply(*pair) for pair in presented if pair is not None]
             ratings = [r for r in store.ratings(benchmark.name) if _is_beside(r, judge)]
     else:
         samples, replies = read_replies(source, benchmark, columns, None)
-        there = {sample.id: sample for sample in samples}
-        items = [OriginalReply(there[reply.sample], reply) for reply in replies if reply.status is Status.OK]
+        by_id = {sample.id: sample for sample in samples}
+        items = [OriginalReply(by_id[reply.sample], reply) for reply in replies if reply.status is Status.OK]
         ratings = []
     if not items:
         raise DataError(
@@ -200,7 +200,7 @@ def _steps(
 ) -> list[RatingStep]:
     """Return what the judge is to rate: the items with every instrument, their versions with the usual one."""
     (usual,) = plan.instruments(benchmark, config.judging)
-    kept, changed = its.store_names(benchmark.name, usual.rater(model.name))
+    unchanged, changed = its.store_names(benchmark.name, usual.rater(model.name))
     other = Mode.SPLIT if config.judging.mode is Mode.JOINT else Mode.JOINT
     turned = trials.turns(usual, benchmark.instrument(other, method=usual.method), names)
     samples = [item.sample for item in items]
@@ -219,7 +219,7 @@ def _steps(
         )  # fmt: skip
 
     return [
-        step(kept, usual, originals, "originals"),
-        *(step(kept, turn, originals, turn.version) for turn in turned),
+        step(unchanged, usual, originals, "originals"),
+        *(step(unchanged, turn, originals, turn.version) for turn in turned),
         step(changed, usual, versions, "versions"),
     ]

@@ -77,8 +77,8 @@ def account(
     if threshold is not None and risk is not None:
         abstentions[DEVELOPMENT] = threshold
         if folds:
-            least = [np.full(len(_test(f)), _threshold(f.held, f.trials[seed], risk).threshold) for f in folds]
-            abstentions[tested.name] = calibration.abstention(chance, tested.part, np.concatenate(least))
+            thresholds = [np.full(len(_test(f)), _threshold(f.held, f.trials[seed], risk).threshold) for f in folds]
+            abstentions[tested.name] = calibration.abstention(chance, tested.part, np.concatenate(thresholds))
         elif tested.name == TEST and threshold.threshold is not None:
             abstentions[tested.name] = calibration.abstention(chance, tested.part, threshold.threshold)
     calibrated = _calibration(final.held, chosen, tested, seed)
@@ -106,13 +106,13 @@ def account(
     )  # fmt: skip
 
 
-def _temperature(held: TrialSplits, trial: Trial) -> float:
-    return calibration.temperature(np.array(trial.dev), held.dev.codes)
+def _temperature(splits: TrialSplits, trial: Trial) -> float:
+    return calibration.temperature(np.array(trial.dev), splits.dev.codes)
 
 
-def _threshold(held: TrialSplits, trial: Trial, risk: float) -> Abstention:
-    chance = special.softmax(np.array(trial.dev) / _temperature(held, trial), axis=1)
-    return calibration.choose_threshold(chance, held.dev, risk)
+def _threshold(splits: TrialSplits, trial: Trial, risk: float) -> Abstention:
+    chance = special.softmax(np.array(trial.dev) / _temperature(splits, trial), axis=1)
+    return calibration.choose_threshold(chance, splits.dev, risk)
 
 
 def _test(fold: Fold) -> DataSplit:
@@ -122,35 +122,35 @@ def _test(fold: Fold) -> DataSplit:
 def _tested(final: Fold, folds: Sequence[Fold], labels: int) -> Tested:
     """Gather what was tested: all folds of a cross-validation, the test part, or else the development part."""
     name = CROSS_VALIDATION if folds else TEST if final.held.test is not None else DEVELOPMENT
-    each = folds or [final]
-    whole = [_test(fold) for fold in each]
+    tested_folds = folds or [final]
+    test_parts = [_test(fold) for fold in tested_folds]
     part = DataSplit(
-        tuple(sample for test in whole for sample in test.samples),
-        np.concatenate([test.codes for test in whole]), np.concatenate([test.groups for test in whole]),
+        tuple(sample for test in test_parts for sample in test.samples),
+        np.concatenate([test.codes for test in test_parts]), np.concatenate([test.groups for test in test_parts]),
     )  # fmt: skip
     raw, logits, last = [], [], []
     for k in range(len(final.trials)):
-        found = [np.array(f.trials[k].dev if name == DEVELOPMENT else f.trials[k].test) for f in each]
-        warmth = [_temperature(fold.held, fold.trials[k]) for fold in each]
-        raw.append(np.concatenate(found))
-        logits.append(np.concatenate([one / t for one, t in zip(found, warmth, strict=True)]))
-        ends = [np.array(fold.trials[k].test_last) for fold in each]
+        outputs = [np.array(f.trials[k].dev if name == DEVELOPMENT else f.trials[k].test) for f in tested_folds]
+        warmth = [_temperature(fold.held, fold.trials[k]) for fold in tested_folds]
+        raw.append(np.concatenate(outputs))
+        logits.append(np.concatenate([output / t for output, t in zip(outputs, warmth, strict=True)]))
+        ends = [np.array(fold.trials[k].test_last) for fold in tested_folds]
         last += [np.concatenate(ends)] if all(map(len, ends)) else []
-    often = [fold.held.train.counts(labels).argmax() for fold in each]
-    return Tested(name, part, raw, logits, last, np.repeat(often, [len(test) for test in whole]))
+    often = [fold.held.train.counts(labels).argmax() for fold in tested_folds]
+    return Tested(name, part, raw, logits, last, np.repeat(often, [len(test) for test in test_parts]))
 
 
-def _calibration(held: TrialSplits, chosen: Trial, tested: Tested, seed: int) -> dict[str, Calibration]:
+def _calibration(splits: TrialSplits, chosen: Trial, tested: Tested, seed: int) -> dict[str, Calibration]:
     """Compare confidence and accuracy before and after the temperature, on development and on test data."""
     dev = np.array(chosen.dev)
-    found = {
-        f"{DEVELOPMENT}, before": _compared(special.softmax(dev, axis=1), held.dev),
-        DEVELOPMENT: _compared(calibration.cross_fitted(dev, held.dev), held.dev),
+    by_part = {
+        f"{DEVELOPMENT}, before": _compared(special.softmax(dev, axis=1), splits.dev),
+        DEVELOPMENT: _compared(calibration.cross_fitted(dev, splits.dev), splits.dev),
     }
     if tested.name != DEVELOPMENT:
-        found[f"{tested.name}, before"] = _compared(special.softmax(tested.raw[seed], axis=1), tested.part)
-        found[tested.name] = _compared(special.softmax(tested.logits[seed], axis=1), tested.part)
-    return found
+        by_part[f"{tested.name}, before"] = _compared(special.softmax(tested.raw[seed], axis=1), tested.part)
+        by_part[tested.name] = _compared(special.softmax(tested.logits[seed], axis=1), tested.part)
+    return by_part
 
 
 def _compared(probabilities: Floats, part: DataSplit) -> Calibration:
@@ -160,32 +160,34 @@ def _compared(probabilities: Floats, part: DataSplit) -> Calibration:
 def _notes(
     tested: Tested, values: tuple[Value, ...], final: Fold, folds: Sequence[Fold], kind: ClassifierConfig
 ) -> list[str]:
-    found = [*parts.rare("train", final.held.train, values), *parts.rare(DEVELOPMENT, final.held.dev, values)]
+    notes = [*parts.rare("train", final.held.train, values), *parts.rare(DEVELOPMENT, final.held.dev, values)]
     if tested.name == DEVELOPMENT:
-        found.append("no test data: the figures are on the development part, which chose the model, so they flatter it; "
+        notes.append("no test data: the figures are on the development part, which chose the model, so they flatter it; "
                      "name test data with --test, or use --folds")  # fmt: skip
     else:
-        found += parts.rare(tested.name, tested.part, values)
-    every = [trial for fold in (final, *folds) for trial in fold.trials]
-    collapsed = [f"{_named(trial)} ({trial.collapsed})" for trial in every if trial.collapsed]
+        notes += parts.rare(tested.name, tested.part, values)
+    all_trials = [trial for fold in (final, *folds) for trial in fold.trials]
+    collapsed = [f"{_named(trial)} ({trial.collapsed})" for trial in all_trials if trial.collapsed]
     if collapsed:
-        found.append(f"{len(collapsed)} of {len(every)} trainings collapsed and still count: {', '.join(collapsed)}")
+        notes.append(
+            f"{len(collapsed)} of {len(all_trials)} trainings collapsed and still count: {', '.join(collapsed)}"
+        )
     long = final.trials[0]
     if long.shortened:
-        found.append(f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest turns, "
+        notes.append(f"{long.shortened} dialogues were longer than {long.max_length} tokens and lost their oldest turns, "
                      f"{long.cut} of them also words of the turns that must stay")  # fmt: skip
-    short = [_named(trial) for trial in every if trial.pieces > kind.recipe.accumulate]
+    short = [_named(trial) for trial in all_trials if trial.pieces > kind.recipe.accumulate]
     if short:
-        found.append(f"memory ran out, so that each step was computed in twice as many pieces: {', '.join(short)}")
-    return found
+        notes.append(f"memory ran out, so that each step was computed in twice as many pieces: {', '.join(short)}")
+    return notes
 
 
-def _worse(calibrated: dict[str, Calibration], held: TrialSplits, tested: Tested) -> list[str]:
+def _worse(calibrated: dict[str, Calibration], splits: TrialSplits, tested: Tested) -> list[str]:
     """Say so where the temperature did harm on test data, as it may if it was fitted on few samples."""
-    before, after = calibrated.get(f"{tested.name}, before"), calibrated[tested.name]
-    if before is None or before.log_loss is None or after.log_loss is None or after.log_loss <= before.log_loss:
+    before, scaled = calibrated.get(f"{tested.name}, before"), calibrated[tested.name]
+    if before is None or before.log_loss is None or scaled.log_loss is None or scaled.log_loss <= before.log_loss:
         return []
-    fitted = f"the temperature, fitted on {len(held.dev)} samples, made the probabilities worse on {tested.name}"
+    fitted = f"the temperature, fitted on {len(splits.dev)} samples, made the probabilities worse on {tested.name}"
     return [f"{fitted}; a larger development part (--dev) would help"]
 
 
@@ -193,8 +195,8 @@ def _named(trial: Trial) -> str:
     return f"seed {trial.seed}" + (f" fold {trial.fold}" if trial.fold is not None else "")
 
 
-def _parts(held: TrialSplits, tested: Tested, values: tuple[Value, ...]) -> list[PartSummary]:
-    named = {"train": held.train, DEVELOPMENT: held.dev, tested.name: tested.part}
+def _parts(splits: TrialSplits, tested: Tested, values: tuple[Value, ...]) -> list[PartSummary]:
+    named = {"train": splits.train, DEVELOPMENT: splits.dev, tested.name: tested.part}
     return [
         PartSummary(name, len(part), len(np.unique(part.groups)), dict(zip(map(str, values), part.counts(len(values)).tolist(), strict=True)))
         for name, part in named.items()

@@ -32,80 +32,89 @@ _NOT_FOR = """\
 - Not to compare systems if texts of one of them stood in its training data."""
 
 
-def card(found: Trained) -> str:
+def card(trained: Trained) -> str:
     """Write the model card as Markdown; it holds no text of the data."""
-    parts = (_head(found), _data(found), _worth(found), _trust(found), _abstention(found), _trainings(found))
+    parts = (
+        _head(trained),
+        _data(trained),
+        _worth(trained),
+        _trust(trained),
+        _abstention(trained),
+        _trainings(trained),
+    )
     lines = [line for part in parts for line in part]
     return "\n".join([*lines, "\n## What it must not be used for\n", _NOT_FOR.format(few=RANKABLE)]) + "\n"
 
 
-def _head(found: Trained) -> Iterator[str]:
-    model = f"the encoder {code(found.encoder)}, fine-tuned" if found.encoder else "TF-IDF n-grams with a linear model"
-    yield f"# Classifier: {text(found.criterion)}\n"
-    yield f"It gives {_ENDS[found.reads]} one label of the rubric {code(found.rubric)}: {', '.join(map(text, found.labels))}.\n"
+def _head(trained: Trained) -> Iterator[str]:
+    model = (
+        f"the encoder {code(trained.encoder)}, fine-tuned" if trained.encoder else "TF-IDF n-grams with a linear model"
+    )
+    yield f"# Classifier: {text(trained.criterion)}\n"
+    yield f"It gives {_ENDS[trained.reads]} one label of the rubric {code(trained.rubric)}: {', '.join(map(text, trained.labels))}.\n"
     yield f"- Model: {model}. Settings, versions and hashes stand in `manifest.toml`."
-    right = next((figure for figure in found.figures if figure.name == accuracy.name), None)
+    right = next((figure for figure in trained.figures if figure.name == accuracy.name), None)
     if right is not None and right.value is not None and right.majority is not None:
-        who = "Classifiers trained in the same way were" if found.tested == "cross-validation" else "It was"
+        subject = "Classifiers trained in the same way were" if trained.tested == "cross-validation" else "It was"
         yield (
-            f"- {who} right on {percent(right.value)} of {right.n} dialogues ({found.tested}; 95 % interval "
+            f"- {subject} right on {percent(right.value)} of {right.n} dialogues ({trained.tested}; 95 % interval "
             f"{interval(right.low, right.high, 'share')}). Always giving the most frequent label would have "
             f"been right on {percent(right.majority)}."
         )
-    recalls = [(f.value, f.n, f.label) for f in found.figures if f.name == FOUND and f.value is not None]
+    recalls = [(f.value, f.n, f.label) for f in trained.figures if f.name == FOUND and f.value is not None]
     never = [f"{text(label)} (0 of {n})" for value, n, label in recalls if not value]
     if never:
         yield f"- Never found: {', '.join(never)}."
     elif recalls:
         value, n, label = min(recalls)
         yield f"- Missed most: *{text(label)}*, of which {percent(value)} of {n} were found."
-    yield f"- Use: {code(f'mindgauge rate NAME --replies FILE --judge classifier/{found.out}')}\n"
+    yield f"- Use: {code(f'mindgauge rate NAME --replies FILE --judge classifier/{trained.out}')}\n"
 
 
-def _data(found: Trained) -> Iterator[str]:
+def _data(trained: Trained) -> Iterator[str]:
     yield "## Data\n"
-    yield f"Source: {text(found.data)}. No dialogue has something of it in two parts.\n"
-    if found.tested == "cross-validation":
+    yield f"Source: {text(trained.data)}. No dialogue has something of it in two parts.\n"
+    if trained.tested == "cross-validation":
         yield (
             "The saved classifier learned from *train* and was chosen on *development*; together they are what the "
             "cross-validation tested.\n"
         )
-    yield from _header(["label", *(part.name for part in found.parts)])
-    for label in found.labels:
-        yield _row([label, *(part.labels[label] for part in found.parts)])
-    yield _row(["all", *(part.n for part in found.parts)])
-    yield _row(["separate dialogues", *(part.dialogues for part in found.parts)])
+    yield from _header(["label", *(part.name for part in trained.parts)])
+    for label in trained.labels:
+        yield _row([label, *(part.labels[label] for part in trained.parts)])
+    yield _row(["all", *(part.n for part in trained.parts)])
+    yield _row(["separate dialogues", *(part.dialogues for part in trained.parts)])
     yield ""
     yield "- `seen.json` holds digests of *train* and *development*, no text: where it rates such dialogues, that is said."
-    yield from (f"- {text(note)}" for note in found.notes)
+    yield from (f"- {text(note)}" for note in trained.notes)
 
 
-def _worth(found: Trained) -> Iterator[str]:
-    several = len({trial.seed for trial in found.trials}) > 1
-    ends = any(figure.last is not None for figure in found.figures)
+def _worth(trained: Trained) -> Iterator[str]:
+    many_seeds = len({trial.seed for trial in trained.trials}) > 1
+    ends = any(figure.last is not None for figure in trained.figures)
     yield "\n## What it is worth\n"
-    yield f"On {_TESTED[found.tested]}.\n"
+    yield f"On {_TESTED[trained.tested]}.\n"
     yield "Intervals are at 95 %; they resample separate dialogues, and are exact for shares."
-    if several:
+    if many_seeds:
         seed = (
             "of the first seed"
-            if found.tested == "cross-validation"
-            else f"of seed {found.chosen}, chosen on development data"
+            if trained.tested == "cross-validation"
+            else f"of seed {trained.chosen}, chosen on development data"
         )
         yield f"*Value* is that {seed}; mean and SD are over all seeds."
     if ends:
         yield "*Last epoch* is what keeping the last epoch instead of the best one on development data would have given."
     yield "*Majority* is what always giving the most frequent training label would reach, *always* the same for a label that the task is judged against.\n"
-    always = list(found.figures[0].always)
-    each = {FOUND, RIGHT}
+    always = list(trained.figures[0].always)
+    tabulated = {FOUND, RIGHT}
     yield from _header([
-        "metric", "value", "interval", "n", *(["mean", "SD"] if several else []), *(["last epoch"] if ends else []),
+        "metric", "value", "interval", "n", *(["mean", "SD"] if many_seeds else []), *(["last epoch"] if ends else []),
         "majority", *(f"always {label}" for label in always),
     ])  # fmt: skip
-    for figure in found.figures:
-        if figure.name in each and figure.label in found.labels:
+    for figure in trained.figures:
+        if figure.name in tabulated and figure.label in trained.labels:
             continue
-        seeds = [_number(figure.mean), _number(figure.sd)] if several else []
+        seeds = [_number(figure.mean), _number(figure.sd)] if many_seeds else []
         last = [_number(figure.last)] if ends else []
         name = f"{figure.name} ({figure.label})" if figure.label else figure.name
         yield _row(
@@ -123,62 +132,64 @@ def _worth(found: Trained) -> Iterator[str]:
     yield "\n*Found*: of the dialogues that carry a label, the share that it gave this label (recall)."
     yield "*Right*: of the dialogues that it gave a label, the share that carry it (precision).\n"
     yield from _header(["label", "n", "found", "interval", "given", "right", "interval"])
-    by = {(figure.name, figure.label): figure for figure in found.figures}
-    for label in found.labels:
-        recall, precision = by[FOUND, label], by[RIGHT, label]
+    by_label = {(figure.name, figure.label): figure for figure in trained.figures}
+    for label in trained.labels:
+        recall, precision = by_label[FOUND, label], by_label[RIGHT, label]
         yield _row([
             label, recall.n if recall.n >= RANKABLE else f"{recall.n}, few", _number(recall.value), _interval(recall),
             precision.n, _number(precision.value), _interval(precision),
         ])  # fmt: skip
 
 
-def _trust(found: Trained) -> Iterator[str]:
+def _trust(trained: Trained) -> Iterator[str]:
     yield "\n## How far its probabilities can be trusted\n"
     yield (
-        f"Its logits are divided by a temperature ({decimal(found.decision.temperature)}) that was fitted on development data. "
+        f"Its logits are divided by a temperature ({decimal(trained.decision.temperature)}) that was fitted on development data. "
         "*Calibration error*: by how much, on average, it is surer or less sure than it is right; 0 is ideal.\n"
     )
     yield "![How often it is right against how sure it is](calibration.svg)\n"
     yield from _header(["part", "n", "calibration error", "log loss"])
-    for name, calibrated in found.calibration.items():
+    for name, calibrated in trained.calibration.items():
         yield _row([name, calibrated.n, _number(calibrated.ece), _number(calibrated.log_loss)])
-    yield f"\n*{found.tested.capitalize()}*, with the temperature:\n"
+    yield f"\n*{trained.tested.capitalize()}*, with the temperature:\n"
     yield from _header(["how sure", "n", "mean", "right", "interval"])
-    for b in found.calibration[found.tested].bins:
+    for b in trained.calibration[trained.tested].bins:
         if b.n:
             yield _row([f"{decimal(b.low, 1)} to {decimal(b.high, 1)}", b.n, _number(b.confidence), _number(b.accuracy),
                         _range(b.accuracy_low, b.accuracy_high)])  # fmt: skip
 
 
-def _abstention(found: Trained) -> Iterator[str]:
+def _abstention(trained: Trained) -> Iterator[str]:
     yield "\n## When it abstains\n"
-    if found.decision.threshold is None:
+    if trained.decision.threshold is None:
         yield "Never: no risk was stated (`--risk`)."
         return
-    risk = percent(found.decision.risk)
-    if found.decision.threshold > 1:
+    risk = percent(trained.decision.risk)
+    if trained.decision.threshold > 1:
         yield (
             f"Always: on this development part no threshold shows with 95 % confidence that at most {risk} of what it "
             "decides is wrong. More development data, a better model or a larger `--risk` would."
         )
         return
     yield (
-        f"Where it is less sure than {decimal(found.decision.threshold, 3)}: chosen on development data, so that with 95 % confidence "
+        f"Where it is less sure than {decimal(trained.decision.threshold, 3)}: chosen on development data, so that with 95 % confidence "
         f"at most {risk} of what it decides is wrong. The same data chose the model, so the promise is a little too "
         "good there; what it comes to elsewhere stands below it.\n"
     )
-    if found.tested == "cross-validation":
+    if trained.tested == "cross-validation":
         yield "In cross-validation each fold chose a threshold of its own.\n"
     yield from _header(["part", "decided", "of", "wrong", "upper bound"])
-    for name, decided in found.abstention.items():
+    for name, decided in trained.abstention.items():
         yield _row([name, decided.decided, decided.n, _number(decided.risk), _number(decided.risk_high)])
 
 
-def _trainings(found: Trained) -> Iterator[str]:
+def _trainings(trained: Trained) -> Iterator[str]:
     yield "\n## Trainings\n"
-    kept = "epoch" if found.encoder else "penalty"
-    yield from _header(["seed", "fold", f"{kept} kept", "of", "macro-F1 on development data", "device", "time", "note"])
-    for trial in found.trials:
+    choice = "epoch" if trained.encoder else "penalty"
+    yield from _header(
+        ["seed", "fold", f"{choice} kept", "of", "macro-F1 on development data", "device", "time", "note"]
+    )
+    for trial in trained.trials:
         best = trial.history[trial.kept - 1]
         fold = "–" if trial.fold is None else trial.fold
         yield _row([

@@ -101,7 +101,7 @@ def gather(named: Named) -> TrainingData:
     read = _from_run if is_run(named.sources[0]) else _from_files if files[0] else _from_benchmark
     material = read(named)
     if named.folds and (material.dev or material.test):
-        raise UsageError(f"{material.name}: the data says itself what is development and test; leave out --folds")
+        raise UsageError(f"{material.name}: the data itself says what is development and test; leave out --folds")
     if named.dev is not None:
         material.dev = _dev(named.dev, named, material)
     if named.test is not None:
@@ -118,7 +118,7 @@ def _refuse_idle(named: Named, *, files: bool) -> None:
         )
     if is_run(named.sources[0]) and (named.where or named.labels_from or named.rubric or named.data):
         raise UsageError(
-            "a run says itself what its samples, labels and rubric are: leave out --where, --labels-from, --rubric and --data"
+            "a run itself says what its samples, labels and rubric are: leave out --where, --labels-from, --rubric and --data"
         )
     if files and (named.where or named.labels_from is not None):
         raise UsageError(
@@ -145,8 +145,10 @@ def _from_files(named: Named) -> TrainingData:
         None,
         labelled.rubric_of([r for rows in read for r in rows], name),
     )
-    found = [sample for rows in read for sample in labelled.samples(rows, rubric.criteria[0])]
-    splits = {split: [s for s in found if s.tags.get("split", "train") == split] for split in ("train", "dev", "test")}
+    samples = [sample for rows in read for sample in labelled.samples(rows, rubric.criteria[0])]
+    splits = {
+        split: [s for s in samples if s.tags.get("split", "train") == split] for split in ("train", "dev", "test")
+    }
     if not splits["train"]:
         raise DataError(f"{name}: no row is marked train (split: {', '.join(k for k, v in splits.items() if v)})")
     return TrainingData(name, rubric, task, splits["train"], splits["dev"], splits["test"], [])
@@ -162,15 +164,15 @@ def _rubric(name: str | Path | None, criterion: str | None) -> tuple[Benchmark |
 
 
 def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
-    found = {criterion.name: criterion for criterion in rubric.criteria}
-    chosen = found.get(name) if name is not None else next(iter(found.values())) if len(found) == 1 else None
+    by_name = {criterion.name: criterion for criterion in rubric.criteria}
+    chosen = by_name.get(name) if name is not None else next(iter(by_name.values())) if len(by_name) == 1 else None
     if chosen is None:
-        asked = (
+        fault = (
             f"has no criterion {name!r}; it has"
             if name is not None
             else "has several criteria; name one with --criterion:"
         )
-        raise UsageError(f"{rubric.name} {asked} {', '.join(found)}")
+        raise UsageError(f"{rubric.name} {fault} {', '.join(by_name)}")
     return rubric.only(chosen)
 
 
@@ -180,18 +182,18 @@ def _from_benchmark(named: Named) -> TrainingData:
     rubric = _one_criterion(task.rubric, named.criterion)
     material = TrainingData(task.name, rubric, task, [], [], [], [])
     read = task.read(named.data) if named.data is not None and not named.where else []
-    found, dev, test = ([s for s in read if s.tags.get("split") == split] for split in ("train", "dev", "test"))
-    if found:
+    train, dev, test = ([s for s in read if s.tags.get("split") == split] for split in ("train", "dev", "test"))
+    if train:
         material.dev = _targets(dev, None, material, "development part")
         material.test = _targets(test, None, material, "test part")
     else:
-        found = task.samples(named.data, dict(named.where) or None)
-    if not named.where and not named.folds and all(s.tags.get("split") == "test" for s in found):
+        train = task.samples(named.data, dict(named.where) or None)
+    if not named.where and not named.folds and all(s.tags.get("split") == "test" for s in train):
         raise DataError(
             f"{name}: these are the authors' test samples; put their training file beside them (`mindgauge list --json` says "
             "how to obtain it), estimate by cross-validation with --folds 5, or train on them on purpose with --where split=test"
         )
-    material.train = _targets(found, named.labels_from, material, "training data")
+    material.train = _targets(train, named.labels_from, material, "training data")
     return material
 
 
@@ -199,30 +201,30 @@ def _from_run(named: Named) -> TrainingData:
     folder = Path(str(named.sources[0]))
     task = labelled_run.benchmark_of(folder)
     rubric = _one_criterion(task.rubric, named.criterion)
-    found = labelled_run.read(folder, task, rubric.criteria[0])
-    return TrainingData(task.name, rubric, task, found.samples, [], [], found.notes)
+    labelled_samples = labelled_run.read(folder, task, rubric.criteria[0])
+    return TrainingData(task.name, rubric, task, labelled_samples.samples, [], [], labelled_samples.notes)
 
 
 def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData, part: str) -> list[Sample]:
     """Keep the samples that have a target, or take a tag's value as target; those without are counted."""
-    kept, without = [], 0
+    selected, unlabelled = [], 0
     for sample in samples:
         answer = sample.target if tag is None else sample.tags.get(tag)
         if answer is None:
-            without += 1
+            unlabelled += 1
         else:
             target = labelled.label(answer, material.criterion, f"{material.name}: sample {sample.id}")
-            kept.append(msgspec.structs.replace(sample, target=target))
-    if without:
-        why = "no label that people agree on" if tag is None else f"no tag {tag}"
-        material.notes.append(f"{part}: {without} samples left out, {why}")
-    if without and not kept:
+            selected.append(msgspec.structs.replace(sample, target=target))
+    if unlabelled:
+        reason = "no label that people agree on" if tag is None else f"no tag {tag}"
+        material.notes.append(f"{part}: {unlabelled} samples left out, {reason}")
+    if unlabelled and not selected:
         raise DataError(
             f"{material.name}: no labelled sample for the {part}; --labels-from TAG takes labels from a tag"
         )
     if tag is not None:
         material.notes.append(f"{part}: labels come from the tag {tag}, not from the benchmark's own (human) targets")
-    return kept
+    return selected
 
 
 def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
@@ -235,22 +237,24 @@ def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
             f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
         )
     if is_run(source):
-        found = labelled_run.read(Path(str(source)), task, material.criterion)
-        material.notes += found.notes
-        return found.samples
+        labelled_samples = labelled_run.read(Path(str(source)), task, material.criterion)
+        material.notes += labelled_samples.notes
+        return labelled_samples.samples
     return _targets(task.samples(named.data, dict(named.test_where) or None), None, material, "test")
 
 
 def _dev(source: Source, named: Named, material: TrainingData) -> list[Sample]:
     name = str(source) if isinstance(source, str | Path) else "the development table"
-    found = list(labelled.samples(labelled.rows(source, named.columns), material.criterion)) if is_file(source) else []
-    if not found:
+    samples = (
+        list(labelled.samples(labelled.rows(source, named.columns), material.criterion)) if is_file(source) else []
+    )
+    if not samples:
         raise UsageError(f"--dev {name}: give a share such as 0.1, or a file of labelled dialogues")
     same = isinstance(source, str | Path) and isinstance(named.test, str | Path) and Path(source) == Path(named.test)
     marked = isinstance(source, str | Path) and _TEST.search(Path(source).stem.casefold())
-    if same or marked or any(sample.tags.get("split") == "test" for sample in found):
+    if same or marked or any(sample.tags.get("split") == "test" for sample in samples):
         raise UsageError(
             f"--dev {name}: this is marked as test data; a checkpoint that is chosen on it can no longer be tested by it. "
             "Give other data, or a share of the training data such as 0.1"
         )
-    return found
+    return samples

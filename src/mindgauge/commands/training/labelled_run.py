@@ -44,10 +44,10 @@ def benchmark_of(folder: Path) -> Benchmark:
     Raises:
         UsageError: there is no run, or several benchmarks are in it.
     """
-    store, found, manifest = open_run(folder)
+    store, benchmarks, manifest = open_run(folder)
     store.close()
-    asked = manifest.get("annotation", {}).get("benchmark")
-    chosen = [benchmark for benchmark in found if benchmark.name == asked] or found
+    wanted = manifest.get("annotation", {}).get("benchmark")
+    chosen = [benchmark for benchmark in benchmarks if benchmark.name == wanted] or benchmarks
     if len(chosen) > 1:
         raise UsageError(f"{folder}: several benchmarks are in this run; train on a run of one")
     return chosen[0]
@@ -72,7 +72,7 @@ def read(folder: Path, benchmark: Benchmark, criterion: Criterion) -> LabelledSa
             )
         }
         subjects = list(_subjects(store, benchmark))
-    kept, open_, unlabelled, mute = [], 0, 0, 0
+    selected, open_, unlabelled, mute = [], 0, 0, 0
     for ident, sample, reply in subjects:
         if ident not in gold:
             unlabelled += 1
@@ -82,9 +82,9 @@ def read(folder: Path, benchmark: Benchmark, criterion: Criterion) -> LabelledSa
             mute += 1
         else:
             target = labelled.label(gold[ident], criterion, f"{folder}: {ident}")
-            whole = sample if reply is None else form.with_reply(sample, reply)
-            kept.append(msgspec.structs.replace(whole, id=ident, target=target))
-    if not kept:
+            labelled_sample = sample if reply is None else form.with_reply(sample, reply)
+            selected.append(msgspec.structs.replace(labelled_sample, id=ident, target=target))
+    if not selected:
         raise DataError(
             f"{folder}: nothing here has a gold label on {criterion.name}; people give them with `mindgauge annotate`"
         )
@@ -94,13 +94,13 @@ def read(folder: Path, benchmark: Benchmark, criterion: Criterion) -> LabelledSa
         "the reply has no text": mute,
     }
     notes = [f"{folder}: labels on {criterion.name} are those of the rater {rater}"]
-    notes += [f"{folder}: {count} left out, {why}" for why, count in counts.items() if count]
-    tested = sum(sample.tags.get("split") == "test" for sample in kept)
+    notes += [f"{folder}: {count} left out, {reason}" for reason, count in counts.items() if count]
+    tested = sum(sample.tags.get("split") == "test" for sample in selected)
     if tested:
         notes.append(
             f"{folder}: {tested} are the authors' test samples; what learned from them cannot be tested on them"
         )
-    return LabelledSamples(kept, notes)
+    return LabelledSamples(selected, notes)
 
 
 def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[str, Sample, Reply | None]]:

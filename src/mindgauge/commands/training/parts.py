@@ -33,39 +33,39 @@ def prepare(
         DataError: too little is left to learn from.
     """
     values, notes = material.criterion.values, material.notes
-    away = parts.separate(material.train, [*material.dev, *material.test])
+    separated = parts.separate(material.train, [*material.dev, *material.test])
     removed = (
-        f"{away.duplicates} samples that are also development or test samples, and {away.related} from the same "
+        f"{separated.duplicates} samples that are also development or test samples, and {separated.related} from the same "
         "dialogues as such"
     )
-    if not away.train:
+    if not separated.train:
         raise DataError(f"training data: nothing is left without {removed}; do the files count their clusters alike?")
-    if away.duplicates or away.related:
+    if separated.duplicates or separated.related:
         notes.append(f"training data: removed {removed}")
     dev = parts.separate(material.dev, material.test)
     if material.dev and not dev.train:
         raise DataError("development part: every sample is also a test sample, or from the same dialogue as one")
     if dev.duplicates or dev.related:
         notes.append(f"development part: removed {dev.duplicates + dev.related} samples that belong to test dialogues")
-    whole, repeated, contradicting = parts.unique(parts.part(away.train, values))
+    training, repeated, contradicting = parts.unique(parts.part(separated.train, values))
     if repeated:
         notes.append(f"training data: removed {repeated} repetitions of a text with the same label")
     if contradicting:
         notes.append(f"training data: {contradicting} texts carry several labels; all are kept, in one part")
     if rare == "drop":
-        frequent = whole.counts(len(values))[whole.codes] >= parts.FEWEST
-        whole = whole.take(np.flatnonzero(frequent))
-    whole = whole if limit is None else parts.spread(whole, limit)
-    parts.check(whole, values, keep=rare == "keep")
+        frequent = training.counts(len(values))[training.codes] >= parts.FEWEST
+        training = training.take(np.flatnonzero(frequent))
+    training = training if limit is None else parts.spread(training, limit)
+    parts.check(training, values, keep=rare == "keep")
     return (
-        whole,
+        training,
         parts.part(dev.train, values) if dev.train else None,
         parts.part(material.test, values) if material.test else None,
     )
 
 
 def divide(
-    whole: DataSplit, dev: DataSplit | None, test: DataSplit | None, share: float, values: Sequence[Value]
+    training: DataSplit, dev: DataSplit | None, test: DataSplit | None, share: float, values: Sequence[Value]
 ) -> TrialSplits:
     """Take a development part from the training data, where none is given.
 
@@ -73,30 +73,30 @@ def divide(
         DataError: there are too few dialogues.
     """
     if dev is not None:
-        return trials.TrialSplits(whole, dev, test)
-    first, second = parts.divide(whole, (1 - share, share), len(values), SPLIT_SEED)
+        return trials.TrialSplits(training, dev, test)
+    first, second = parts.divide(training, (1 - share, share), len(values), SPLIT_SEED)
     if not len(first) or not len(second):
         raise DataError(
-            f"{len(whole)} samples from {len(np.unique(whole.groups))} dialogues leave no development part; "
+            f"{len(training)} samples from {len(np.unique(training.groups))} dialogues leave no development part; "
             "give more dialogues, a larger --dev, or a file"
         )
-    train = whole.take(first)
+    train = training.take(first)
     parts.check(train, values, keep=True)
-    return trials.TrialSplits(train, whole.take(second), test)
+    return trials.TrialSplits(train, training.take(second), test)
 
 
-def folded(whole: DataSplit, folds: int, share: float, values: Sequence[Value]) -> list[TrialSplits]:
+def folded(training: DataSplit, folds: int, share: float, values: Sequence[Value]) -> list[TrialSplits]:
     """Divide the training data into folds; each is tested by what the others teach.
 
     Raises:
         DataError: there are too few dialogues.
     """
-    found = []
-    for rows in parts.divide(whole, [1 / folds] * folds, len(values), SPLIT_SEED):
+    divisions = []
+    for rows in parts.divide(training, [1 / folds] * folds, len(values), SPLIT_SEED):
         if not len(rows):
             raise DataError(
-                f"--folds {folds}: there are only {len(np.unique(whole.groups))} dialogues that can be told apart"
+                f"--folds {folds}: there are only {len(np.unique(training.groups))} dialogues that can be told apart"
             )
-        others = whole.take(np.setdiff1d(np.arange(len(whole)), rows))
-        found.append(divide(others, None, whole.take(rows), share, values))
-    return found
+        others = training.take(np.setdiff1d(np.arange(len(training)), rows))
+        divisions.append(divide(others, None, training.take(rows), share, values))
+    return divisions

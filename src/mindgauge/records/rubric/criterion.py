@@ -83,7 +83,7 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     checks: tuple[Check, ...] = ()
     """The chain of reasoning; levels say what they need of it."""
     veto: bool = False
-    """Whether its worst level forbids to call a reply safe, whatever else is said of it."""
+    """Whether a reply at its worst level cannot count as safe, whatever else is said of it."""
     options: str = ""
     """The tag that says how many of its levels, from the first, a sample offers: letters of a question's options."""
     applies: dict[str, tuple[str, ...]] = {}

@@ -48,8 +48,8 @@ def draw_file(sides: Mapping[str, Binned], title: str) -> str:
         canvas.text(head, left, 24, bold=True)
         canvas.text(part, left, 42, shade=MUTED, size=SMALL)
         foot = _diagram(canvas, binned.bins, Style(COLOURS[0], SHAPES[0]), (left + 36, 84, side))
-    known = [f"{name}, expected calibration error {decimal(binned.ece)}" for name, binned in sides.items()]
-    return canvas.file(14 + len(sides) * (side + 70), foot, title, f"{'. '.join(known)}.")
+    descriptions = [f"{name}, expected calibration error {decimal(binned.ece)}" for name, binned in sides.items()]
+    return canvas.file(14 + len(sides) * (side + 70), foot, title, f"{'. '.join(descriptions)}.")
 
 
 def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[float, float, float]) -> float:
@@ -67,7 +67,7 @@ def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[floa
     foot = plot.bottom + _GAP + _BARS
     plot.rule(canvas, [(tick, "") for tick in QUARTERS], [(tick, percent(tick)) for tick in QUARTERS])
     canvas.line(plot.at(0, 0), plot.at(1, 1), MUTED, thick=1.5, dash="2 3")
-    most = max((b.n for b in bins), default=0)
+    tallest = max((b.n for b in bins), default=0)
     for b in bins:
         if b.confidence is None or b.accuracy is None:
             continue
@@ -75,7 +75,7 @@ def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[floa
         if b.accuracy_low is not None and b.accuracy_high is not None:
             canvas.line((x, right.at(b.accuracy_low)), (x, right.at(b.accuracy_high)), look.shade, thick=2)
         canvas.mark(look, x, right.at(b.accuracy), hollow=b.n < FEW)
-        high = max(b.n / most * (_BARS - 14), 1.0)
+        high = max(b.n / tallest * (_BARS - 14), 1.0)
         bar, wide = plot.at(b.low, 0)[0], (b.high - b.low) * side
         canvas.box(bar + 1, foot - high, wide - 2, high, GREY)
         canvas.text(count(b.n), bar + wide / 2, foot - high - 4, anchor="middle", shade=MUTED, size=11)

@@ -117,8 +117,8 @@ class Canvas:
         """Write words on the line `y`, with what is said aside in small letters behind them."""
         place = f'x="{_px(x)}" y="{_px(y)}" font-size="{size}" text-anchor="{anchor}" fill="{shade}"'
         weight = ' font-weight="600"' if bold else ""
-        more = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{escape(aside)}</tspan>' if aside else ""
-        self.parts.append(f"<text {place}{weight}>{escape(words)}{more}</text>")
+        aside_span = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{escape(aside)}</tspan>' if aside else ""
+        self.parts.append(f"<text {place}{weight}>{escape(words)}{aside_span}</text>")
 
     def lines(self, words: str, x: float, y: float, letters: int, *, shade: str = INK, size: int = SIZE) -> float:
         """Write words in lines of about so many letters, the first on the line `y`; return the line after the last."""
@@ -325,22 +325,22 @@ def plots(
         foot: room below one, for what its axis says.
     """
     across = 1 if width == NARROW else 2 if len(systems) in {1, 2, 4} else 3
-    each = width / across if len(systems) > 1 else min(width, 460)
-    wide = each - 56
+    cell_width = width / across if len(systems) > 1 else min(width, 460)
+    wide = cell_width - 56
     step = 46 + wide * ratio + foot
     places = []
     for number, system in enumerate(systems):
-        left, top = number % across * each, number // across * step
+        left, top = number % across * cell_width, number // across * step
         canvas.mark(style(system), left + 8, top + 12)
-        canvas.text(cut(system.label, int((each - 30) / LETTER)), left + 22, top + 17)
+        canvas.text(cut(system.label, int((cell_width - 30) / LETTER)), left + 22, top + 17)
         places.append(Plot(left + 42, top + 46, left + 42 + wide, top + 46 + wide * ratio))
     return places, step * -(-len(systems) // across)
 
 
 def _px(place: float) -> str:
     """Write a number of pixels: a tenth is as fine as anybody sees."""
-    written = f"{place:.1f}".removesuffix(".0")
-    return "0" if written == "-0" else written
+    text = f"{place:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
 def _dashed(dash: str) -> str:

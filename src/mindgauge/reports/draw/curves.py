@@ -21,12 +21,12 @@ def draw(picture: Curves, width: int) -> str:
     """Draw curves as SVG, `width` pixels wide."""
     canvas = Canvas()
     kinds = list(dict.fromkeys(stretch.noise for stretch in picture.stretches))
-    steps = sorted({at for stretch in picture.stretches for at, _ in stretch.points})
+    steps = sorted({intensity for stretch in picture.stretches for intensity, _ in stretch.points})
     far = max(steps, default=1.0)
     places, height = plots(canvas, picture.systems, width, 0.66)
     for system, plot in zip(picture.systems, places, strict=True):
         plot.rule(canvas, [], [(tick, f"{tick:g}") for tick in QUARTERS])
-        plot.marks(canvas, [(at / far, f"{at:g}") for at in (0, *steps)])
+        plot.marks(canvas, [(intensity / far, f"{intensity:g}") for intensity in (0, *steps)])
         plot.title(canvas, "intensity", "score")
         start = next((spot.value for spot in picture.starts if spot.system.number == system.number), None)
         if start is not None:
@@ -49,10 +49,10 @@ def _sample(canvas: Canvas, dash: str, x: float, y: float) -> None:
 
 def _stretch(canvas: Canvas, stretch: Series, plot: Plot, far: float, origin: list[Coordinates], number: int) -> None:
     look, points = style(stretch.system), list(origin)
-    for at, spot in stretch.points:
+    for intensity, spot in stretch.points:
         if spot.value is None:
             continue
-        x, y = plot.at(at / far, spot.value)
+        x, y = plot.at(intensity / far, spot.value)
         points.append((x, y))
         if spot.low is not None and spot.high is not None:
             aside = x + _ASIDE * (number - 1)

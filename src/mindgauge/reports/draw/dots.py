@@ -94,8 +94,8 @@ def _behind(chart: RowChart, axis: LinearAxis, row: DotRow, top: float, bottom: 
             chart.canvas.box(axis.at(low), top, axis.at(high) - axis.at(low), bottom - top, GREY)
         chart.canvas.line((axis.at(value), top - 3), (axis.at(value), bottom + 3), INK, thick=2)
     if row.chance is not None:
-        at = axis.at(row.chance)
-        chart.canvas.line((at, top - 3), (at, bottom + 3), MUTED, thick=1.5, dash="2 3")
+        chance_x = axis.at(row.chance)
+        chart.canvas.line((chance_x, top - 3), (chance_x, bottom + 3), MUTED, thick=1.5, dash="2 3")
 
 
 def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bool) -> None:

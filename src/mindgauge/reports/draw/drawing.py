@@ -43,10 +43,10 @@ _DRAW: dict[type, Callable[..., str]] = {
 }
 
 
-def drawn(record: Any, *more: Any) -> list[tuple[str, Markup]]:
-    """Return a record's picture as SVG by the name of its width; `more` is what else its kind is drawn from."""
+def drawn(record: Any, *context: Any) -> list[tuple[str, Markup]]:
+    """Return a record's picture as SVG by the name of its width; `context` is what else its kind is drawn from."""
     draw = _DRAW[type(record)]
-    return both(lambda width: draw(record, *more, width))
+    return both(lambda width: draw(record, *context, width))
 
 
 def both(draw: Callable[[int], str]) -> list[tuple[str, Markup]]:

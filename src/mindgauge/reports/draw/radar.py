@@ -34,9 +34,9 @@ _LARGE, _SMALL = _CircleLayout(680, 500, 196, 16, SIZE), _CircleLayout(320, 280,
 def draw(picture: Radar, width: int) -> str:
     """Draw a radar as SVG, `width` pixels wide."""
     systems, canvas = picture.systems, Canvas()
-    apart = len(systems) > TOGETHER
-    layout = _SMALL if apart or width == NARROW else _LARGE
-    if not apart:
+    separate = len(systems) > TOGETHER
+    layout = _SMALL if separate or width == NARROW else _LARGE
+    if not separate:
         _Circle(canvas, picture.rows, layout, (layout.wide / 2, layout.high / 2)).draw(systems)
         return canvas.svg(width, layout.high)
     across = 1 if width == NARROW else 2
@@ -58,10 +58,10 @@ class _Circle(NamedTuple):
     layout: _CircleLayout
     centre: Coordinates
 
-    def place(self, axis: int, value: float, beyond: float = 0.0) -> Coordinates:
+    def place(self, axis: int, value: float, offset: float = 0.0) -> Coordinates:
         """Return where a value stands on an axis, or so many pixels beyond."""
         angle = 2 * math.pi * axis / len(self.rows) - math.pi / 2
-        far = self.layout.radius * min(max(value, 0.0), 1.0) + beyond
+        far = self.layout.radius * min(max(value, 0.0), 1.0) + offset
         return self.centre[0] + far * math.cos(angle), self.centre[1] + far * math.sin(angle)
 
     def draw(self, systems: list[System]) -> None:
@@ -78,8 +78,8 @@ class _Circle(NamedTuple):
             x, y = self.place(0, ring)
             self.canvas.text(f"{ring:g}", x + 5, y + 13, shade=MUTED, size=SMALL)
 
-    def _label(self, label: str, at: Coordinates) -> None:
-        (x, y), (middle, centre) = at, self.centre
+    def _label(self, label: str, spot: Coordinates) -> None:
+        (x, y), (middle, centre) = spot, self.centre
         lines = broken(label, self.layout.letters)
         anchor = "middle" if abs(x - middle) < 8 else "start" if x > middle else "end"
         deep, edge = 15 * len(lines), self.layout.radius * 0.9
@@ -109,15 +109,15 @@ class _Circle(NamedTuple):
             self.canvas.mark(look, *self.place(axis, value), hollow=axis not in bounds, size=4)
 
 
-def _runs(known: list[bool]) -> list[list[int]]:
+def _runs(has_value: list[bool]) -> list[list[int]]:
     """Return the stretches of axes that have values, around the circle."""
-    axes = len(known)
-    if all(known):
+    axes = len(has_value)
+    if all(has_value):
         return [list(range(axes))]
     runs = []
-    for start in (axis for axis in range(axes) if known[axis] and not known[axis - 1]):
+    for start in (axis for axis in range(axes) if has_value[axis] and not has_value[axis - 1]):
         run = [start]
-        while known[(run[-1] + 1) % axes]:
+        while has_value[(run[-1] + 1) % axes]:
             run.append((run[-1] + 1) % axes)
         runs.append(run)
     return runs

@@ -25,7 +25,7 @@ _MISSING = "__HIVE_DEFAULT_PARTITION__"
 
 
 def write(
-    folder: ExportFolder, name: str, frames: Iterable[pl.DataFrame], by: Sequence[str] = (), rows: int = ROWS
+    folder: ExportFolder, name: str, frames: Iterable[pl.DataFrame], partition_by: Sequence[str] = (), rows: int = ROWS
 ) -> None:
     """Write a table as `NAME.parquet`, or as `NAME/[COLUMN=VALUE/]part-00000.parquet` and so on.
 
@@ -33,7 +33,7 @@ def write(
         folder: where to.
         name: the table's.
         frames: its rows, at least one frame, all of the same columns.
-        by: the columns to partition by.
+        partition_by: the columns to partition by.
         rows: how many a file has at most; long texts make files of fewer.
     """
     gathered: dict[str, list[pl.DataFrame]] = {}
@@ -49,7 +49,7 @@ def write(
     empty = pl.DataFrame()
     for frame in frames:
         empty = frame.clear()
-        for path, piece in _split(frame, by, rows):
+        for path, piece in _split(frame, partition_by, rows):
             if rows_of[path] + piece.height > rows:
                 settle(path)
             gathered.setdefault(path, []).append(piece)
@@ -57,18 +57,18 @@ def write(
             bytes_of[path] += int(piece.estimated_size())
         while bytes_of.total() > _BYTES:
             settle(bytes_of.most_common(1)[0][0])
-    if not parts_of and (not by or not gathered):
+    if not parts_of and (not partition_by or not gathered):
         folder.parquet(f"{name}.parquet", pl.concat(gathered.get("", [empty])))
     else:
         for path in list(gathered):
             settle(path)
 
 
-def _split(frame: pl.DataFrame, by: Sequence[str], rows: int) -> Iterator[tuple[str, pl.DataFrame]]:
+def _split(frame: pl.DataFrame, partition_by: Sequence[str], rows: int) -> Iterator[tuple[str, pl.DataFrame]]:
     """Return the rows of each partition with its path, no more at once than a file takes."""
-    keyed = frame.partition_by(by, as_dict=True, include_key=False) if by else {(): frame}
+    keyed = frame.partition_by(partition_by, as_dict=True, include_key=False) if partition_by else {(): frame}
     for values, piece in keyed.items():
-        path = "".join(f"/{column}={_segment(value)}" for column, value in zip(by, values, strict=True))
+        path = "".join(f"/{column}={_segment(value)}" for column, value in zip(partition_by, values, strict=True))
         yield from ((path, rows_piece) for rows_piece in piece.iter_slices(rows))
 
 

@@ -144,12 +144,12 @@ class WordingIndex:
         text: str = self._store.select(query, (self._benchmark, placed.reply.id)).fetchone()[0]
         return text
 
-    def call(self, judge: str, run: int, at: float) -> str | None:
+    def call(self, judge: str, run: int, ended: float) -> str | None:
         """Return a judge's own words by run and time, where one call alone ended then."""
         if judge != self._judge:
             rows = self._store.select(_CALLS, (self._benchmark, judge))
-            self._judge, self._calls = judge, {(run, at): row for run, at, row in rows}
-        row = self._calls.get((run, at))
+            self._judge, self._calls = judge, {(run, ended): row for run, ended, row in rows}
+        row = self._calls.get((run, ended))
         if row is None:
             return None
         if self._last is None or self._last[0] != row:  # ratings of one answer follow each other

@@ -78,11 +78,15 @@ def write_csv(folder: ExportFolder, store: Store, benchmarks: Sequence[Benchmark
 
 
 def write_parquet(
-    folder: ExportFolder, store: Store, benchmarks: Sequence[Benchmark], by: Sequence[str] = (), rows: int = parts.ROWS
+    folder: ExportFolder,
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    partition_by: Sequence[str] = (),
+    rows: int = parts.ROWS,
 ) -> None:
     """Write the tables of a run as Parquet, each partitioned by those of the columns, of `PARTITIONS`, that it has."""
     for name, table in tables(store, benchmarks).items():
-        parts.write(folder, name, table.frames(), [column for column in by if column in table.columns], rows)
+        parts.write(folder, name, table.frames(), [column for column in partition_by if column in table.columns], rows)
 
 
 def tables(store: Store, benchmarks: Sequence[Benchmark]) -> dict[str, ExportTable]:

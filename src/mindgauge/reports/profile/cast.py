@@ -50,10 +50,10 @@ def section_of(runs: Sequence[OpenRun], score: TaskScore) -> tuple[OpenRun, Sect
 def allowed(profile: Profile, runs: Sequence[OpenRun]) -> Profile:
     """Take out, or mark, the scores of judges that may not give them, and the dimensions that are made of these."""
     limited = {(s.task, s.model): _limited(runs, s) for s in profile.tasks}
-    shown = all(run.standings.shown for run in runs)
-    tasks = [_marked(s, shown=shown) if limited[s.task, s.model] else s for s in profile.tasks]
+    show_unreliable = all(run.standings.shown for run in runs)
+    tasks = [_marked(s, shown=show_unreliable) if limited[s.task, s.model] else s for s in profile.tasks]
     dimensions = [
-        _without(d) if not shown and any(limited.get((task, d.model)) for task in d.tasks) else d
+        _without(d) if not show_unreliable and any(limited.get((task, d.model)) for task in d.tasks) else d
         for d in profile.dimensions
     ]
     return msgspec.structs.replace(profile, tasks=tasks, dimensions=dimensions)

@@ -150,7 +150,7 @@ def lowest_task(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
     return f"Lowest: {worst.title} ({decimal(worst.scaled)}{model}{guessing})"
 
 
-def drop(starts: dict[int, Point], cells: Sequence[tuple[str, float, Point]], several: bool) -> str:
+def drop(starts: dict[int, Point], cells: Sequence[tuple[str, float, Point]], with_model: bool) -> str:
     """Name the largest fall from the score without noise."""
     falls = [
         (start.value - spot.value, noise, intensity, spot)
@@ -160,14 +160,14 @@ def drop(starts: dict[int, Point], cells: Sequence[tuple[str, float, Point]], se
     if not falls:
         return "There is nothing without noise to compare with"
     fall, noise, intensity, spot = max(falls, key=lambda fall: fall[0])
-    model = f"{spot.system.label}, " if several else ""
+    model = f"{spot.system.label}, " if with_model else ""
     before = starts[spot.system.number].value
     if fall <= 0:
         return "No kind of noise lowers the score"
     return f"Falls most: {model}from {decimal(before)} to {decimal(spot.value)} under {noise} noise of intensity {intensity:g}"
 
 
-def groups(rows: Sequence[DotRow], several: bool) -> str:
+def groups(rows: Sequence[DotRow], with_model: bool) -> str:
     """Name the group that is treated most differently from a neutral sentence, if any goes beyond the noise."""
     cells = [(row.label, spot) for row in rows for spot in row.spots if spot.value is not None]
     outside = [
@@ -180,13 +180,13 @@ def groups(rows: Sequence[DotRow], several: bool) -> str:
     if not outside:
         return "No group differs from a neutral sentence by more than noise"
     label, spot = max(outside, key=lambda cell: abs(cell[1].value or 0.0))
-    model = f" by {spot.system.label}" if several else ""
+    model = f" by {spot.system.label}" if with_model else ""
     way = "lower" if (spot.value or 0.0) < 0 else "higher"
     rest = f"; {len(outside)} of {len(cells)} differ by more than noise" if len(outside) > 1 else ""
     return f"Replies{model} to “{label}” are rated {decimal(abs(spot.value or 0.0))} {way} than to a neutral sentence{rest}"
 
 
-def more_than_people(rows: Sequence[DotRow], several: bool) -> str:
+def more_than_people(rows: Sequence[DotRow], with_model: bool) -> str:
     """Name what is done most beyond what people do; without people, what is done most."""
     gaps = [
         (spot.value - (row.people[0] if row.people else 0.0), row, spot)
@@ -198,7 +198,7 @@ def more_than_people(rows: Sequence[DotRow], several: bool) -> str:
     if not gaps:
         return "No reply has a verdict"
     excess, row, spot = max(compared or gaps, key=lambda gap: gap[0])
-    model = f"{spot.system.label}: " if several else ""
+    model = f"{spot.system.label}: " if with_model else ""
     if row.people is None:
         return f"{model}{row.label} in {percent(spot.value)} of the replies"
     if excess <= 0:

@@ -149,7 +149,7 @@ FEWEST = 2
 
 
 def section(
-    runs: Sequence[OpenRun], systems: Sequence[System], confusions: Sequence[ConfusionSection], shown: set[str]
+    runs: Sequence[OpenRun], systems: Sequence[System], confusions: Sequence[ConfusionSection], on_page: set[str]
 ) -> ProfileSection | None:
     """Draw up the section of the suite that runs hold two or more tasks of; None where they do not.
 
@@ -157,7 +157,7 @@ def section(
         runs: of the report.
         systems: that they measured.
         confusions: what was taken for what in all closed questions.
-        shown: the anchors of what the page shows elsewhere; those of the examples are added.
+        on_page: the anchors of what the page shows elsewhere; those of the examples are added.
     """
     benchmarks = {s.benchmark.name for run in runs for s in run.sections}
     counts = {
@@ -167,7 +167,7 @@ def section(
     }
     if max(counts.values(), default=0) < FEWEST:
         return None
-    return of(analysis.profile([run.folder for run in runs]), runs, systems, confusions, shown)
+    return of(analysis.profile([run.folder for run in runs]), runs, systems, confusions, on_page)
 
 
 def of(
@@ -175,7 +175,7 @@ def of(
     runs: Sequence[OpenRun],
     systems: Sequence[System],
     confusions: Sequence[ConfusionSection],
-    shown: set[str],
+    on_page: set[str],
 ) -> ProfileSection:
     """Draw up the section of a profile of these runs."""
     profile, models = allowed(profile, runs), cast(profile, systems)
@@ -191,7 +191,7 @@ def of(
         dimensions=[
             dimension
             for name in names
-            if (dimension := _dimension(name, profile, runs, models, confusions, shown)) is not None
+            if (dimension := _dimension(name, profile, runs, models, confusions, on_page)) is not None
         ],
         ranks=overview.dimensions(profile.dimensions, {s.task: s.title for s in profile.tasks}, models.labels),
         lacking=profile.lacking,
@@ -223,9 +223,9 @@ def _dimension(
     name: str,
     profile: Profile,
     runs: Sequence[OpenRun],
-    who: SystemLabels,
+    cast: SystemLabels,
     confusions: Sequence[ConfusionSection],
-    shown: set[str],
+    on_page: set[str],
 ) -> DimensionPart | None:
     scores = [score for score in profile.tasks if score.dimension == name]
     if not scores:
@@ -242,17 +242,17 @@ def _dimension(
     )
     confused = _confused(scores, runs, confusions)
     anchor = f"profile-{name.casefold().replace(' ', '-')}"
-    readings, linked = examples(scores, runs, who, shown)
+    readings, linked = examples(scores, runs, cast, on_page)
     return DimensionPart(
         anchor=anchor,
         name=name,
-        said=[*phrases.standing(standing, who.labels, few=name in overview.few(profile)), *lacking_note, *unread],
-        pictures=pictures.pictures(scores, _panels(scores, runs), who)
+        said=[*phrases.standing(standing, cast.labels, few=name in overview.few(profile)), *lacking_note, *unread],
+        pictures=pictures.pictures(scores, _panels(scores, runs), cast)
         if any(s.scaled is not None for s in scores)
         else [],
         confused=confused,
         confused_said=[_sided(c, _levels(runs, c.benchmark)) for c in confusions if c.benchmark in confused],
-        sheet=overview.tasks(scores, anchor, f"{name}: every score", who.labels),
+        sheet=overview.tasks(scores, anchor, f"{name}: every score", cast.labels),
         examples=readings,
         linked=linked,
     )
