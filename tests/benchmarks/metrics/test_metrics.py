@@ -196,11 +196,12 @@ def test_many_repeats_are_read_off_the_kinds_of_their_rows(metric: Metric) -> No
 
     found = estimate(msgspec.structs.replace(metric, compute=compute), whole, resamples=10)
     values = [estimate(metric, each, resamples=10).value for each in alone]
-    if any(value is None for value in values):
+    defined = [value for value in values if value is not None]
+    if len(defined) < len(values):
         assert found.mean_of_runs is None
     else:
-        assert found.mean_of_runs == np.mean(values)
-        assert found.sd == np.std(values, ddof=1)
+        assert found.mean_of_runs == np.mean(defined)
+        assert found.sd == np.std(defined, ddof=1)
     assert max(rows) < runs * len(whole), "no weight for every rating in every repeat"
 
 

@@ -61,7 +61,7 @@ def test_every_question_is_asked_in_two_orders(real: TrustMHRelease) -> None:
 def test_neither_the_condition_nor_the_explanation_is_shown_and_no_quotation_mark_is_left_over(
     real: TrustMHRelease,
 ) -> None:
-    rows = real.require("USMLE-mental.jsonl", "").objects(())
+    rows = [row for _, row in real.require("USMLE-mental.jsonl", "").records(dict[str, Any])]
     found = questions.read(real.folder)
     for row, sample in zip(rows, found, strict=False):
         shown = sample.messages[0].content
@@ -138,7 +138,7 @@ def test_a_letter_that_the_question_has_not_is_no_answer(tmp_path: Path) -> None
 
 def test_stories_ask_for_a_feeling_and_its_cause(real: TrustMHRelease) -> None:
     found = EMOTION.samples(real.folder)
-    rows = real.require("EU.jsonl", "").objects(())
+    rows = [row for _, row in real.require("EU.jsonl", "").records(dict[str, Any])]
     assert (len(found), len({s.cluster for s in found})) == (400, 200)
     assert Counter(s.tags["options.cause"] for s in found) == {"4": 279, "6": 120, "7": 1}
     for row, sample in zip(rows, found, strict=True):
@@ -159,7 +159,7 @@ def test_the_order_of_feelings_is_drawn_per_story_and_alike_in_both_languages(re
     by_story: dict[str, list[Sample]] = {}
     for sample in found:
         by_story.setdefault(sample.cluster, []).append(sample)
-    rows = {(row["qid"], row["language"]): row for row in real.require("EU.jsonl", "").objects(())}
+    rows = {(row["qid"], row["language"]): row for _, row in real.require("EU.jsonl", "").records(dict[str, Any])}
     for story, (first, second) in by_story.items():
         released = [rows[story, s.tags["language"]]["emotion_choices"] for s in (first, second)]
         shown = [[*lettered(s.messages[0].content.rsplit("\n\n", 2)[1]).values()] for s in (first, second)]

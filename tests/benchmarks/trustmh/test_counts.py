@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, privacy, severity, sycophancy
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
@@ -18,7 +18,7 @@ def test_examinations(real: TrustMHRelease) -> None:
         found, notes = choices.examination(real, name, count)
         assert (len(found), notes) == (count, [])
         assert all(item.question.right is not None for item in found)
-    rows = real.require(choices.USMLE, "").objects(("answer_description",))
+    rows = [row for _, row in real.require(choices.USMLE, "").records(dict[str, Any])]
     found, _ = choices.examination(real, choices.USMLE, 727)
     right = [item.question.options[item.question.right or 0] for item in found]
     assert right == [str(row["answer_description"]).strip() for row in rows]
