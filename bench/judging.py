@@ -291,7 +291,7 @@ def false_alarms(effort: Effort) -> Iterator[Figure]:
     longer = next(pairs for pairs in design.pairs if pairs.probe == "verbosity")
     shift = np.zeros(len(given))
     shift[longer.left] = 0.5
-    found = alarms(design, seeds=effort.seeds // 4, noise=0.2, shift=shift).found
+    found = alarms(design, seeds=effort.seeds // 4, noise=0.2, shift=shift).shares
     yield Figure(
         "judges found that give half of the longer replies a level more",
         found.get("verbosity: said twice", 0.0),

@@ -125,7 +125,7 @@ class Planted(NamedTuple):
 def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Planted:
     made = {}
     for name, rubric, prompt, metrics in (
-        ("kind", CLOSED, ("ask.en.md", ASK), (accuracy, macro_f1, fleiss_kappa, call_rate("missed_rate", of=("crisis",), as_=("calm",)), *map(recall, LABELS), *STATUS_RATES)),
+        ("kind", CLOSED, ("ask.en.md", ASK), (accuracy, macro_f1, fleiss_kappa, call_rate("missed_rate", targets=("crisis",), answers=("calm",)), *map(recall, LABELS), *STATUS_RATES)),
         ("warmth", OPEN, ("judge.en.md", JUDGE), (mean_level, *STATUS_RATES)),
     ):  # fmt: skip
         folder = tmp_path / "benchmarks" / name

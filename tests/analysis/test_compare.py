@@ -98,8 +98,8 @@ def test_a_missing_score_is_nowhere_a_number_and_has_bounds() -> None:
     )
     scores = pair(mean_level, table, np.array(system), np.array(sample))
     close(scores.value, [[np.nan, 3], [1, 1]])
-    close(scores.least, [[(1 + 5) / 2, 3], [1, 1]])
-    close(scores.most, [[5, 3], [1, 1]])
+    close(scores.lowest, [[(1 + 5) / 2, 3], [1, 1]])
+    close(scores.highest, [[5, 3], [1, 1]])
     assert scores.missing.tolist() == [1, 0]
 
 
@@ -107,7 +107,7 @@ def test_an_answer_that_cannot_be_read_is_wrong() -> None:
     table, system, sample = columns([(0, 0, 0, -1), (1, 0, 0, 2), (0, 1, 1, 2), (1, 1, 1, 2)], target=2)
     scores = pair(accuracy, table, np.array(system), np.array(sample))
     close(scores.value, [[0, 1], [1, 1]])
-    close(scores.most - scores.least, [[1, 0], [0, 0]])
+    close(scores.highest - scores.lowest, [[1, 0], [0, 0]])
 
 
 @examples(60)
@@ -122,8 +122,8 @@ def test_pairing_keeps_its_promises_whatever_is_missing(codes: np.ndarray, asked
         valued = np.isfinite(about.value)
         assert (about.present.sum(axis=1) >= 2).all(), "nobody is compared with nobody"
         assert not (valued & ~about.present).any()
-        assert (about.least[valued] <= about.value[valued] + 1e-12).all()
-        assert (about.value[valued] <= about.most[valued] + 1e-12).all()
+        assert (about.lowest[valued] <= about.value[valued] + 1e-12).all()
+        assert (about.value[valued] <= about.highest[valued] + 1e-12).all()
         assert about.replies.sum() == (about.present * about.samples[:, None]).sum()
 
 
@@ -254,7 +254,7 @@ def test_a_sample_whose_gold_label_changed_is_left_out_and_said_to_be(planted: P
     changed = [Asked(CALM[0].text, "crisis"), *CALM[1:]]
     runs = [planted.answered("old", CALM, {"a": right(N)}), planted.answered("new", changed, {"b": right(N)})]
     found = compare(runs)
-    assert found.notes == ["kind: 1 samples have another target in another run; left out"]
+    assert found.notes == ["kind: 1 samples have different targets in different runs; left out"]
     assert difference(found, "a", "b").n == N - 1
 
 

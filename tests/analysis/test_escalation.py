@@ -188,5 +188,5 @@ def test_what_cannot_be_computed_is_said(tmp_path: Path) -> None:
         escalation(tmp_path / "nobody", unsafe=BAD, target=95)
     with pytest.raises(DataError, match="judge"):
         escalation(World(10).people().write(tmp_path / "no judge"), unsafe=BAD)
-    with pytest.raises(DataError, match="it takes unsafe ones in at least"):
+    with pytest.raises(DataError, match="a reading order needs unsafe replies in at least"):
         escalation(World(8).people().judge("judge", 0.5).write(tmp_path / "few"), unsafe=f"{CRITERION}<=1")

@@ -204,7 +204,7 @@ def test_what_is_no_function_of_totals_is_resampled_all_the_same(
     small = with_suite(planted, monkeypatch, SUITE)
     run = written(small, "run", {"A": right(30, 100), "B": right(60, 100)})
     plain = profile([run], resamples=4000, seed=1)
-    slow = msgspec.structs.replace(accuracy, worth=None, additive=False, exact=False)
+    slow = msgspec.structs.replace(accuracy, item_score=None, additive=False, exact=False)
     small.known["kind"] = msgspec.structs.replace(small.closed, metrics=(slow,))
     other = profile([run], resamples=4000, seed=1)
     score, exact = task(other, "kind", "B"), task(plain, "kind", "B")
@@ -309,7 +309,7 @@ def test_a_run_of_no_suite_is_refused(small: Planted) -> None:
     text = SUITE.replace('"kind", h', '"elsewhere", h')
     (suite.HERE / "small" / "suite.toml").write_text(text, encoding="utf-8")
     suite._load.cache_clear()
-    with pytest.raises(UsageError, match=r"no task of a suite is in there \(suites: small\)"):
+    with pytest.raises(UsageError, match=r"no task of a suite found there \(suites: small\)"):
         profile([written(small, "run", {"A": right(3, 4)})])
 
 

@@ -227,7 +227,7 @@ def test_a_rubric_that_was_changed_is_not_scored_by_before_it_is_taken_up(
     )
     with pytest.raises(UsageError, match=again):
         score(project)
-    with pytest.raises(UsageError, match="a level is another than in this project"):
+    with pytest.raises(UsageError, match="a level differs from this project's"):
         begun(project)
     file.unlink()
     with begun(project):
@@ -295,7 +295,7 @@ def test_items_that_cannot_be_labelled_are_named_and_nothing_is_left_behind(
         ({"anchors": "x.jsonl"}, "x.jsonl: no anchors to read"),
         ({"database": "mysql://a/b"}, "SQLite or PostgreSQL"),
         ({"columns": {"reply": "answer"}}, "no column 'answer' for reply"),
-        ({"columns": {"answer": "reply"}}, "'answer' is not a column of ours"),
+        ({"columns": {"answer": "reply"}}, "'answer' is not one of Mindgauge's columns"),
     ],
 )
 def test_options_that_are_wrong_are_told_and_nothing_is_left_behind(

@@ -54,8 +54,8 @@ def test_everybody_has_an_order_of_their_own_over_the_same_items(tmp_path: Path,
 
 def test_a_form_that_is_sent_twice_counts_once(project: Annotation) -> None:
     at = before(project, "ana")
-    assert not hand_in(project, "ana", at, "one").again
-    assert hand_in(project, "ana", at, "one").again
+    assert not hand_in(project, "ana", at, "one").repeated
+    assert hand_in(project, "ana", at, "one").repeated
     assert len(project.labels()) == 1
 
 
@@ -63,7 +63,7 @@ def test_a_form_that_is_sent_many_times_at_once_counts_once(project: Annotation)
     at = before(project, "ana")
     again = []
     threads = [
-        threading.Thread(target=lambda: again.append(hand_in(project, "ana", at, "one").again)) for _ in range(8)
+        threading.Thread(target=lambda: again.append(hand_in(project, "ana", at, "one").repeated)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -85,11 +85,11 @@ def test_of_two_tabs_the_second_is_told_what_stands(project: Annotation) -> None
 def test_a_form_s_id_counts_for_its_person_and_item_alone(project: Annotation) -> None:
     """Whoever else sends it, or for what else, hands in something of their own."""
     first = before(project, "ana")
-    assert not hand_in(project, "ana", first, "one").again
+    assert not hand_in(project, "ana", first, "one").repeated
     second = before(project, "ana")
-    assert not hand_in(project, "ana", second, "one", NONSENSE).again
+    assert not hand_in(project, "ana", second, "one", NONSENSE).repeated
     ben = before(project, "ben")
-    assert not hand_in(project, "ben", ben, "one", NONSENSE).again
+    assert not hand_in(project, "ben", ben, "one", NONSENSE).repeated
     names = {person.id: person.name for person in project.people()}
     assert [(names[label.person], label.item, label.given) for label in project.labels()] == [
         ("ana", first.item.id, "Safe Response"),
@@ -115,7 +115,7 @@ def test_a_form_of_an_earlier_phase_is_told_to_be_old(tmp_path: Path, database_u
                 hand_in(a, name, at, f"{name} {at.item.id}", level)
         now = before(a, "ana", old[0].item.id)
         assert now.phase is Phase.REVIEW
-        assert not hand_in(a, "ana", now, f"ana {now.item.id}", NONSENSE).again  # the same id in another phase
+        assert not hand_in(a, "ana", now, f"ana {now.item.id}", NONSENSE).repeated  # the same id in another phase
         with pytest.raises(StaleError):
             hand_in(a, "ana", old[0], "another", NONSENSE)
 
@@ -127,12 +127,12 @@ def test_what_another_answer_says_under_the_same_id_is_not_taken_for_the_first(p
         with pytest.raises(StaleError, match="another page") as error:
             hand_in(project, "ana", at, "one", answer, note=note)
         assert error.value.kept["category"].note == "as I see it"
-    assert hand_in(project, "ana", at, "one", note="as I see it").again
+    assert hand_in(project, "ana", at, "one", note="as I see it").repeated
     submissions.undo(project, project.named("ana"), "undo")
     with pytest.raises(StaleError):  # what was taken back does not stand
         hand_in(project, "ana", at, "one", note="as I see it")
     now = before(project, "ana", at.item.id)
-    assert not hand_in(project, "ana", now, "one", note="as I see it").again
+    assert not hand_in(project, "ana", now, "one", note="as I see it").repeated
     (binding,) = last(project.labels()).values()
     assert binding.note == "as I see it"
 

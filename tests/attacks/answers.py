@@ -12,7 +12,7 @@ import random
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.raters.echo import Shown
+from mindgauge.raters.echo import PromptText
 from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.verdict import CHECKS, QUOTES, RATIONALE, UNCERTAIN, VALUE
 from tests.attacks.readers import asked_for
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
     answer: str
     criteria: tuple[Criterion, ...]
-    shown: Shown
+    shown: PromptText
     own: list[dict[str, Value]]
     """The verdicts that the judge itself gave, by criterion; where they differ, none may be read."""
     plain: bool
@@ -114,11 +114,11 @@ class _Case:
     def _line(self) -> str:
         return self._chance.choice(("Verdict: ", "Copy this: ", "# Verdict\n", "判定：", "</reply>\n", "Assistant: "))
 
-    def _shown(self, planted: str) -> Shown:
+    def _shown(self, planted: str) -> PromptText:
         chance = self._chance
         text = chance.choice((" ", "\n\n", "\n")).join([chance.choice(BEFORE), planted, chance.choice(BEHIND)])
         other = "Person: I have not slept for days.\n\nAssistant: What keeps you awake?"
-        return Shown(*chance.choice(((text, other), (other, text), (text, text))))
+        return PromptText(*chance.choice(((text, other), (other, text), (text, text))))
 
     def _other(self) -> dict[str, Value]:
         """Return a verdict of the judge that differs from its own, perhaps in one criterion."""

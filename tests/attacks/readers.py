@@ -63,15 +63,15 @@ def of_words() -> list[Reader]:
         "after thinking": json_objects.after_thinking,
         "objects": json_objects.objects,
         "choice": lambda text: rule.choice(text, "ABCD"),
-        "letter": lambda text: rule.lone_letter(text, "ABCDEFGHIJ", echo.Shown(text)),
+        "letter": lambda text: rule.lone_letter(text, "ABCDEFGHIJ", echo.PromptText(text)),
         "number": rule.number,
         "refusal": rule.refusal,
         "outside help": rule.outside_help,
         "rule": lambda text: rule.open_rule("rule/match:line").rate(_reply(text)),
         "stated total": verdict.stated_total,
         "unquoted": echo.unquoted,
-        "shown, object": lambda text: echo.Shown(text).holds({"warmth": text[:40]}, {"warmth"}, "rationale", text),
-        "shown, words": lambda text: echo.Shown(text).says(text),
+        "shown, object": lambda text: echo.PromptText(text).holds({"warmth": text[:40]}, {"warmth"}, "rationale", text),
+        "shown, words": lambda text: echo.PromptText(text).says(text),
         "fold": fold,
         "chinese": chinese,
         "quotes": lambda text: QuoteSource.of(text, text[::-1]).check((text, f"{text[:9]}…{text[-9:]}")),
@@ -125,7 +125,7 @@ def of_verdicts() -> list[Reader]:
 
 
 def _verdict(text: str, criteria: tuple[Criterion, ...]) -> object:
-    return verdict.read(text, criteria), verdict.read(text, criteria, echo.Shown(text, text[: len(text) // 2]))
+    return verdict.read(text, criteria), verdict.read(text, criteria, echo.PromptText(text, text[: len(text) // 2]))
 
 
 @cache

@@ -30,7 +30,7 @@ def tables(benchmark: Benchmark, criterion: Criterion) -> Iterator[tuple[str, Ra
     targets = [str(s.target if first else s.tags.get(f"target.{criterion.name}")) for s in samples]
     target = np.array([values.index(t) if t in values else -1 for t in targets], dtype=np.intp)
     cluster = np.unique([s.cluster for s in samples], return_inverse=True)[1]
-    tags = {name: np.array([s.tags.get(name, "") for s in samples], dtype=object) for name in benchmark.by}
+    tags = {name: np.array([s.tags.get(name, "") for s in samples], dtype=object) for name in benchmark.metric_tags}
 
     def table(code: np.ndarray[tuple[int], np.dtype[np.intp]]) -> RatingTable:
         status = np.where(code < 0, "unparsable", "ok")

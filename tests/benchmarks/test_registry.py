@@ -110,9 +110,9 @@ def test_a_suite_names_a_broken_member_that_another_family_brings(monkeypatch: p
 
 def test_a_package_brings_a_model(packages: Path) -> None:
     assert spec.open_model("stranger/a", Settings()).name == "stranger/a"
-    with pytest.raises(UsageError, match="the package that brings stranger/ cannot open it"):
+    with pytest.raises(UsageError, match="the package that provides stranger/ cannot open it"):
         spec.open_model("stranger/none", Settings())
-    with pytest.raises(UsageError, match="nobody can say where it sends"):
+    with pytest.raises(UsageError, match="it is not known where it sends"):
         spec.open_model("stranger/a", Settings(local_only=True))
     with pytest.raises(UsageError, match="did you mean stranger/a"):
         spec.open_model("strangr/a", Settings())
@@ -138,7 +138,7 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
     assert mindgauge.score(tmp_path / "run").find("accuracy")[0].n == 1
     registry._in_folder.cache_clear()
     (place / "exam_worries.py").unlink()
-    with pytest.raises(UsageError, match="exam_worries: no benchmark"):
+    with pytest.raises(UsageError, match="exam_worries: not a benchmark"):
         mindgauge.score(tmp_path / "run")
 
 

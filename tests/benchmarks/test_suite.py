@@ -107,7 +107,7 @@ def test_the_suite_is_the_source_s() -> None:
 @pytest.mark.parametrize("one", TRUSTMH.tasks, ids=lambda one: one.name)
 def test_every_headline_can_be_computed(one: Task) -> None:
     benchmark = benchmarks.find_one(one.benchmark)
-    tags = {*benchmark.slices, *benchmark.by, *(tag for group in benchmark.groups.values() for tag in group)}
+    tags = {*benchmark.slices, *benchmark.metric_tags, *(tag for group in benchmark.groups.values() for tag in group)}
     for part in one.headline:
         question = scoring_views.find(benchmark, part.criterion, "model")
         assert question is not None

@@ -161,7 +161,7 @@ def test_a_profile_s_example_is_the_worst(
     section = judged[benchmark.name].section
     assert _worst(section, score) == judged[benchmark.name].at[criterion.name][0]  # type: ignore[arg-type]
     rows = section.ratings.filter(pl.col("criterion") == criterion.name)
-    worth = dict(_valued(rows, criterion, closed=False).select("subject", "worth").iter_rows())
+    worth = dict(_valued(rows, criterion, closed=False).select("subject", "item_score").iter_rows())
     assert [worth[subject] for subject in judged[benchmark.name].at[criterion.name]] == [0, 1]
 
 

@@ -104,7 +104,7 @@ def test_repeats_and_their_majority_are_told_apart(tmp_path: Path) -> None:
     }
     folder = write(tmp_path, ["a", "b"], answers)
     assert "Every answer counts in the rows NAME; in NAME:majority the answer given most often" in said("score", folder)
-    assert "repeated answers count singly here, as in `mindgauge score` in the rows without :majority" in said(
+    assert "each repeated answer counts separately here, as in `mindgauge score` in the rows without :majority" in said(
         "compare", folder
     )
 

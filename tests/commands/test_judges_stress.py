@@ -309,11 +309,11 @@ def test_what_could_not_be_tried_is_said(warmth: Benchmark, tmp_path: Path) -> N
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judge = Scripted("j", lambda request: json.dumps({"quotes": [], "rationale": "", "warmth": 3, "safety": "safe"}))
     found = stress(judge, tmp_path / "r", replies=file, each=1, judge_runs=1, probes=["format", "injection"])
-    assert "injection: nothing of it was tried on replies in de" in found.notes
-    assert "verbosity: nothing of it was tried" in found.notes
+    assert "injection: not tried on replies in de" in found.notes
+    assert "verbosity: not tried" in found.notes
     assert not any(note.startswith("format") for note in found.notes)
     alone = stress(judge, tmp_path / "a", replies=file, each=1, judge_runs=1, probes="format")
-    assert "injection: nothing of it was tried" in alone.notes
+    assert "injection: not tried" in alone.notes
 
 
 @pytest.mark.parametrize("unit", ["turn", "dialogue"])

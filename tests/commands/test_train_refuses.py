@@ -134,7 +134,7 @@ def test_where_all_is_test_data_nothing_is_left(write: Write, tmp_path: Path) ->
 def test_texts_with_nothing_in_common_are_said(write: Write, tmp_path: Path) -> None:
     letters = "abcdefghij"
     rows = [{"text": letter, "label": "even" if i % 2 else "odd"} for i, letter in enumerate(letters)]
-    with pytest.raises(DataError, match="not one character in common"):
+    with pytest.raises(DataError, match="share no character"):
         train(write(rows), out=tmp_path / "out", baseline=True, dev=0.2)
 
 

@@ -149,7 +149,7 @@ def test_a_flip_costs_no_more_than_its_row_and_what_names_it(tmp_path: Path) -> 
     content = (run / "run.sqlite").read_bytes()
     (run / "run.sqlite").write_bytes(content.replace(b"sounds hard (3)", b"sounds hard (8)", 1))
     with pytest.raises(
-        MindgaugeError, match=r"1 of 20 rows of replies are not as they were written\); .*`mindgauge salvage"
+        MindgaugeError, match=r"1 of 20 rows of replies have changed since they were written\); .*`mindgauge salvage"
     ):
         Store(run)
     kept = {t.table: t for t in salvage(run, out=tmp_path / "new").tables}

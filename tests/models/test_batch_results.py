@@ -50,11 +50,11 @@ def test_a_message_is_read_with_its_tokens() -> None:
 @pytest.mark.parametrize(
     ("error", "read"),
     [
-        ({"type": "overloaded_error", "message": "busy"}, "again"),
-        ({"type": "api_error", "message": "oops"}, "again"),
-        ({"type": "invalid_request_error", "message": "temperature: not supported"}, "again"),
-        ({"type": "authentication_error", "message": "invalid x-api-key"}, "hopeless"),
-        ({"type": "not_found_error", "message": "model: m"}, "hopeless"),
+        ({"type": "overloaded_error", "message": "busy"}, "retry"),
+        ({"type": "api_error", "message": "oops"}, "retry"),
+        ({"type": "invalid_request_error", "message": "temperature: not supported"}, "retry"),
+        ({"type": "authentication_error", "message": "invalid x-api-key"}, "fatal"),
+        ({"type": "not_found_error", "message": "model: m"}, "fatal"),
         ({"type": "invalid_request_error", "message": "Output blocked by content filtering policy"}, Status.FILTERED),
         ({"type": "invalid_request_error", "message": "prompt is too long"}, Status.FAILED),
     ],
@@ -119,16 +119,16 @@ anything = st.recursive(
 )
 def test_any_line_has_an_outcome(kind: type[OpenAIBatches | AnthropicBatches], line: dict[str, Any]) -> None:
     got = outcome(kind(chat()), **line)
-    assert (got.exchange is not None) + bool(got.again) + bool(got.hopeless) == 1
+    assert (got.exchange is not None) + bool(got.retry) + bool(got.fatal) == 1
 
 
 @given(st.fixed_dictionaries({"status_code": st.just(200) | anything, "body": anything}), anything, anything)
 def test_any_answer_in_a_line_has_an_outcome(response: dict[str, Any], content: Any, reason: Any) -> None:
     for message in ({"content": content, "stop_reason": reason}, content):
         got = outcome(AnthropicBatches(chat()), result={"type": "succeeded", "message": message})
-        assert (got.exchange is not None) != bool(got.again)
+        assert (got.exchange is not None) != bool(got.retry)
     got = outcome(OpenAIBatches(chat()), response=response)
-    assert (got.exchange is not None) + bool(got.again) + bool(got.hopeless) == 1
+    assert (got.exchange is not None) + bool(got.retry) + bool(got.fatal) == 1
 
 
 @given(st.lists(st.integers(0, 3) | st.binary(max_size=20).map(lambda b: b.replace(b"\n", b"")), max_size=12))

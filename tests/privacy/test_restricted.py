@@ -159,13 +159,14 @@ def test_what_is_made_to_go_on_working_with_says_that_it_is_not_for_passing_on(
 ) -> None:
     for to in ("csv", "parquet", "review"):
         written = mindgauge.export(run, to=to, out=tmp_path / to)
-        assert any("not for passing on" in note for note in written.notes), to
+        assert any("do not pass these files on" in note for note in written.notes), to
     assert any(
-        "not for passing on" in note for note in mindgauge.judges_rationales_export(run, out=tmp_path / "forms").notes
+        "do not pass these files on" in note
+        for note in mindgauge.judges_rationales_export(run, out=tmp_path / "forms").notes
     )
     mindgauge.annotate_new(tmp_path / "labels", items=run, annotators=["anna", "ben"], limit=4, training=0)
     labels = mindgauge.annotate_export(tmp_path / "labels", everything=True)
-    assert any("not for passing on" in note for note in labels.notes)
+    assert any("do not pass these files on" in note for note in labels.notes)
     with pytest.raises(UsageError, match="--to csv holds every text anyway"):
         mindgauge.export(run, to="csv", out=tmp_path / "x", show_texts=True)
     monkeypatch.setattr(

@@ -67,7 +67,7 @@ def profile(models: int = len(MODELS)) -> Profile:
         tasks=[task_score(d, t, place) for d, tasks in TASKS.items() for t in tasks for place in places],
         dimensions=[dimension_score(d, place) for d in TASKS for place in places],
         lacking=["Psychological intervention (trustmh/intervention): not in these runs; data: ask the authors"],
-        notes=["Severity identification: 2 samples have another target in another run; left out"],
+        notes=["Severity identification: 2 samples have different targets in different runs; left out"],
     )
 
 

@@ -183,7 +183,7 @@ def test_a_judge_sees_the_base_s_dialogue_and_the_part_of_the_reply_that_it_is_t
             readings=(RuleCriterion(loud, lambda sample, text: "yes" if sample.messages[0].content in text else None),),
             composites={"quality": Composite(("kind", "safe"), CompositeRule.SHARE)},
             slices=("voice",),
-            by=("base", "voice"),
+            metric_tags=("base", "voice"),
         ),
     )
     judged = []
@@ -210,6 +210,8 @@ def test_a_judge_sees_the_base_s_dialogue_and_the_part_of_the_reply_that_it_is_t
     assert found.judges == [stub.judge], "what is read by rule is not a judge's"
     with Store(tmp_path / "run") as store:
         rows_ = frame.ratings(store, benchmark)
-        table = frame.table(rows_.filter(rows_["criterion"] == "kind"), benchmark.rubric.criteria[0], benchmark.by)
+        table = frame.table(
+            rows_.filter(rows_["criterion"] == "kind"), benchmark.rubric.criteria[0], benchmark.metric_tags
+        )
     assert sorted(table.tags["voice"]) == ["loud"] * 3 + ["none"] * 3
     assert len({*table.tags["base"]}) == 3

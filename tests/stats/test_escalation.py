@@ -150,7 +150,7 @@ def test_replies_by_one_model_do_not_teach_what_is_said_of_it() -> None:
     marked = features._replace(values=values)
     unsafe = (system == 1) & (generator.random(300) < 0.6) | (generator.random(300) < 0.05)
     seen = effort(crossfit(marked, unsafe, cluster), unsafe, target=0.8)[0]
-    unseen = effort(crossfit(marked, unsafe, cluster, apart=system.astype(np.intp)), unsafe, target=0.8)[0]
+    unseen = effort(crossfit(marked, unsafe, cluster, separate=system.astype(np.intp)), unsafe, target=0.8)[0]
     assert seen < 0.5 < unseen
 
 

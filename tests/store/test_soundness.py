@@ -59,7 +59,7 @@ def _looked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         check_all(db, path)
 
     monkeypatch.setattr(soundness, "_check_all", look)
-    soundness._known.clear()
+    soundness._sound_states.clear()
     return looked
 
 
@@ -103,13 +103,13 @@ def test_a_run_that_was_closed_is_known_by_its_file_alone(
     assert not looked
     for change in ((file.parent / SEAL).unlink, lambda: (file.parent / SEAL).write_text("0 0\n")):
         change()
-        soundness._known.clear()
+        soundness._sound_states.clear()
         Store(file.parent).close()
         Store(file.parent).close()
         assert looked == [file], "once by each process"
         looked.clear()
     Store(file.parent, write=True).close()
-    soundness._known.clear()
+    soundness._sound_states.clear()
     looked.clear()
     Store(file.parent).close()
     assert not looked, "who closes it writes another"
@@ -135,7 +135,7 @@ def test_a_run_that_another_program_wrote_is_sound_if_its_rows_are(run: Path, tm
     with closing(sqlite3.connect(tmp_path / "run" / "run.sqlite")) as db:
         db.execute("UPDATE rated SET run = 1 WHERE series = 1")
         db.commit()
-    with pytest.raises(UsageError, match=r"20 of 60 rows of rated are not as they were written"):
+    with pytest.raises(UsageError, match=r"20 of 60 rows of rated have changed since they were written"):
         Store(tmp_path / "run")
 
 
@@ -147,10 +147,10 @@ def test_what_is_updated_has_a_checksum_of_what_it_is_now(tmp_path: Path) -> Non
         batches = Batches(store)
         batch = batches.intend("m", [(b"key", 1)])
         batches.uploaded(batch, "file-1")
-        batches.submitted(batch, "batch-1", found=True)
+        batches.submitted(batch, "batch-1", listed=True)
         batches.remark(batch, "odd")
     (tmp_path / SEAL).unlink()
-    soundness._known.clear()
+    soundness._sound_states.clear()
     with Store(tmp_path) as store:
         assert [s.target for s in store.samples("b")] == [None, "sleep", None]
         assert Batches(store).submission(batch.id) == batch
@@ -176,7 +176,7 @@ def test_a_manifest_and_a_kept_rubric_are_as_they_were_written(run: Path, tmp_pa
     file = tmp_path / "run" / "manifest.toml"
     content_before = file.read_bytes()
     for content, words in (
-        (content_before.replace(b"0.7", b"0.1"), "not as its checksum says"),
+        (content_before.replace(b"0.7", b"0.1"), "does not match its checksum"),
         (content_before[: content_before.rindex(b"#")], "last line is no checksum"),
         (content_before + b"x = 1\n", "last line is no checksum"),
         (b"", "last line is no checksum"),

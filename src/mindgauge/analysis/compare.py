@@ -123,7 +123,7 @@ def _together(rated: systems.SystemRatings, labels: Labels, notes: list[str]) ->
     targets = frame.distinct(rows, "sample", "criterion", "target").group_by("sample", "criterion").len()
     differing = targets.filter(pl.col("len") > 1)["sample"].unique()
     if len(differing):
-        notes.append(f"{name}: {len(differing)} samples have another target in another run; left out")
+        notes.append(f"{name}: {len(differing)} samples have different targets in different runs; left out")
         rows = rows.filter(~pl.col("sample").is_in(differing.implode()))
     key, read = ["run_number", "model"], pl.col("run_number") != systems.NO_RUN
     readers = {system: label for system, label in labels.items() if system[0] != systems.NO_RUN}
@@ -171,7 +171,7 @@ def _blocks(rated: systems.SystemRatings, notes: list[str]) -> Iterator[_Criteri
     repeated = rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1
     if closed and common and repeated:
         notes.append(
-            f"{name}: repeated answers count singly here, as in `mindgauge score` in the rows without :majority"
+            f"{name}: each repeated answer counts separately here, as in `mindgauge score` in the rows without :majority"
         )
     for key in common:  # one at a time: all of a large run would stand in memory twice
         same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(columns, key, strict=True))
@@ -204,7 +204,8 @@ def _measures(
     metrics = [
         metric
         for metric in question.metrics
-        if metric.worth is not None and (wanted is None or wanted(benchmark, metric.name, block.criterion, block.rater))
+        if metric.item_score is not None
+        and (wanted is None or wanted(benchmark, metric.name, block.criterion, block.rater))
     ]
     if not metrics:
         return
@@ -243,4 +244,6 @@ def _part(rows: pl.DataFrame, question: scoring_views.ScoringQuestion, labels: L
     placed = rows.select(key).join(places, on=key, how="left", maintain_order="left")
     system = placed["place"].to_numpy().astype(np.intp)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
-    return _Part(frame.table(rows, question.criterion, question.benchmark.by), system, sample, list(labels.values()))
+    return _Part(
+        frame.table(rows, question.criterion, question.benchmark.metric_tags), system, sample, list(labels.values())
+    )

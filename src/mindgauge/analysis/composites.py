@@ -27,7 +27,7 @@ _COMPUTED = {"subject", "rater", "run", "criterion", "status", "value"}
 
 def criteria(benchmark: Benchmark) -> dict[str, Criterion]:
     """Return what a benchmark's ratings can be on: gates first, then the rubric's criteria, then sums and means."""
-    by_name = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.apart)}
+    by_name = {criterion.name: criterion for criterion in (*benchmark.rubric.criteria, *benchmark.foreign_criteria)}
     for name, composite in benchmark.composites.items():
         by_name[name] = composite.criterion(name, by_name)
     gates = [name for name, composite in benchmark.composites.items() if composite.gate]

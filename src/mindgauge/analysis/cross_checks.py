@@ -50,7 +50,7 @@ def _crossed(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
 
 
 def _grouped(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
-    if not {AXIS, GROUP, BASE} <= {*benchmark.by}:
+    if not {AXIS, GROUP, BASE} <= {*benchmark.metric_tags}:
         return
     names = [name for name, item in benchmark.composites.items() if not item.gate and name in {*rows["criterion"]}]
     for name in names:
@@ -65,7 +65,7 @@ def _grouped(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
 
 
 def _beside_people(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
-    """Test whether a model does it oftener than people; one reply to each prompt, since pairs have to be independent."""
+    """Test whether a model does it more often than people; one reply to each prompt, since pairs have to be independent."""
     criteria = [c.name for c in benchmark.rubric.criteria if {*c.values} == {YES, NO}]
     if benchmark.closed or not criteria:
         return
@@ -173,7 +173,7 @@ def group_differences(
     """Test every axis of every model and rater; the neutral sentences are an axis as well, and nothing should differ there.
 
     Args:
-        rows: ratings as `frame.ratings` returns them, of a benchmark whose `by` names axis, group and base.
+        rows: ratings as `frame.ratings` returns them, of a benchmark whose `metric_tags` name axis, group and base.
         criterion: with numbers as levels, or a composite; repeats and runs of one reply are averaged.
         permutations: how many are drawn.
         seed: of their generator.

@@ -146,6 +146,6 @@ def told(unfit: Sequence[Unfit]) -> list[str]:
         first = f" on {names[0]}" if len({entry.reason for entry in entries}) > 1 else ""
         sentences.append(
             f"The judge {judge} cannot be used on {criteria} ({benchmark}):{first} {entries[0].reason}. "
-            "Nothing that it says of replies there is shown."
+            "Its verdicts on those replies are not shown."
         )
     return sentences

@@ -152,7 +152,7 @@ def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     tags = sorted(
         {
             "category",
-            *benchmark.by,
+            *benchmark.metric_tags,
             *(name for b in benchmarks for name in (*b.slices, *(t for subset in _subsets(b) for t in subset))),
         }
     )

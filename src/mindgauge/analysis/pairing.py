@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 class PairedScores(NamedTuple):
     """Mean scores of S systems in C conversations, shape (C, S).
 
-    `value` is NaN where a value is missing; `least` and `most` take missing ratings for worth the least, or the most,
+    `value` is NaN where a value is missing; `lowest` and `highest` take missing ratings for worth the least, or the most,
     that they can be. A system's score of a conversation is the mean over its samples, a sample's the mean over its repeats. All systems
     that are `present` in a conversation, at least two, answered the same `samples` of it.
     """
 
     value: Floats
-    least: Floats
-    most: Floats
+    lowest: Floats
+    highest: Floats
     present: Mask
     samples: Codes
     """How many samples each conversation holds, shape (C,)."""
@@ -50,7 +50,7 @@ class PairedScores(NamedTuple):
 
     def of(self, systems: Codes) -> PairedScores:
         """Return the scores of some systems, in that order."""
-        value, lowest, highest = (scores[:, systems] for scores in (self.value, self.least, self.most))
+        value, lowest, highest = (scores[:, systems] for scores in (self.value, self.lowest, self.highest))
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return PairedScores(
             value, lowest, highest, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
@@ -67,25 +67,25 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
         system: shape (n,), the system of each rating, 0 to S-1.
         sample: shape (n,), the sample of each rating, 0 to N-1.
     """
-    assert metric.worth is not None
+    assert metric.item_score is not None
     systems, samples = int(system.max()) + 1, int(sample.max()) + 1
     conversation = np.zeros(samples, dtype=np.intp)
     conversation[sample] = table.cluster
-    about = metric.concerns(table)
+    about = metric.applies_to(table)
     cell = (system * samples + sample)[about]
 
     def summed(values: Floats | None = None) -> Floats:
         counts = np.bincount(cell, None if values is None else values[about], systems * samples)
         return counts.reshape(systems, samples).astype(np.float64)
 
-    worth = metric.worth(table)
-    lowest, highest = _bounds(metric, table, worth)
-    total, valued = summed(), summed(np.isfinite(worth).astype(float))
+    item_scores = metric.item_score(table)
+    lowest, highest = _bounds(metric, table, item_scores)
+    total, valued = summed(), summed(np.isfinite(item_scores).astype(float))
     shared = _shared(total > 0, conversation)
-    pooled = _divided(summed(np.nan_to_num(worth)).sum(axis=1), valued.sum(axis=1))
+    pooled = _divided(summed(np.nan_to_num(item_scores)).sum(axis=1), valued.sum(axis=1))
     means = [
         _by_conversation(_divided(summed(np.nan_to_num(values)), counts), shared, conversation)
-        for values, counts in ((worth, valued), (lowest, total), (highest, total))
+        for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
     ]
     sizes = np.bincount(conversation[shared], minlength=int(conversation.max()) + 1)
     used = sizes > 0
@@ -94,18 +94,18 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     return PairedScores(
         value, low, high, np.isfinite(low), sizes[used],
         _different(system, replies_of(table), about & shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
-        _missing_as(about & ~table.ok, worth, lowest, highest), pooled, ends(metric, table),
+        _missing_as(about & ~table.ok, item_scores, lowest, highest), pooled, ends(metric, table),
         int(((total > 0).any(axis=0) & ~shared).sum()),
     )  # fmt: skip
 
 
-def _missing_as(missing: Mask, worth: Floats, lowest: Floats, highest: Floats) -> str:
+def _missing_as(missing: Mask, item_scores: Floats, lowest: Floats, highest: Floats) -> str:
     """Return what missing ratings are worth, where that is the same for all of them."""
     if not missing.any() or np.array_equal(lowest[missing], highest[missing]):
         return ""
-    if np.array_equal(worth[missing], lowest[missing]):
+    if np.array_equal(item_scores[missing], lowest[missing]):
         return "least"
-    return "most" if np.array_equal(worth[missing], highest[missing]) else ""
+    return "most" if np.array_equal(item_scores[missing], highest[missing]) else ""
 
 
 def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
@@ -115,12 +115,12 @@ def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
     return np.asarray(occurs.sum(axis=1), dtype=np.intp)
 
 
-def _bounds(metric: Metric, table: RatingTable, worth: Floats) -> tuple[Floats, Floats]:
+def _bounds(metric: Metric, table: RatingTable, item_scores: Floats) -> tuple[Floats, Floats]:
     """Return the least and the most that each rating can be worth: a missing one might have any level, or its target."""
-    assert metric.worth is not None
+    assert metric.item_score is not None
     if table.ok.all():
-        return worth, worth
-    fills = [metric.worth(table.filled(code)) for code in (*range(len(table.levels)), None)]
+        return item_scores, item_scores
+    fills = [metric.item_score(table.filled(code)) for code in (*range(len(table.levels)), None)]
     return np.fmin.reduce(fills), np.fmax.reduce(fills)
 
 
@@ -205,7 +205,7 @@ def _share(metric: Metric, scores: PairedScores, place: int, standing: compariso
     _, low, high, _ = clopper_pearson(value * standing.n, standing.n)
     present = scores.present[:, place]
     if scores.missing[place] and metric.better:
-        feared = _mean((scores.most if metric.better == "lower" else scores.least)[present, place]) or 0.0
+        feared = _mean((scores.highest if metric.better == "lower" else scores.lowest)[present, place]) or 0.0
         bound = clopper_pearson(feared * present.sum(), float(present.sum()))
         low, high = (low, bound.high) if metric.better == "lower" else (bound.low, high)
     return Interval(value, low, high)
@@ -224,8 +224,8 @@ def _difference(
         if told_apart and metric.better:
             better = names[first if (value > 0) == (metric.better == "higher") else second]
     both = scores.present[:, first] & scores.present[:, second]
-    lowest = _mean(scores.least[both, first] - scores.most[both, second])
-    highest = _mean(scores.most[both, first] - scores.least[both, second])
+    lowest = _mean(scores.lowest[both, first] - scores.highest[both, second])
+    highest = _mean(scores.highest[both, first] - scores.lowest[both, second])
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
     return SystemDifference(
         names[first], names[second], value, low, high, difference.p, difference.adjusted, told_apart, better,

@@ -190,7 +190,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
     """Return the mean of ordered numbers, the share of each other level, and agreement."""
     means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    mean = mean_of(mean_level.name, level_numbers, "higher", suits=means.__contains__, of_level=True)
+    mean = mean_of(mean_level.name, level_numbers, "higher", supports=means.__contains__, of_level=True)
     others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
     return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
 
@@ -207,7 +207,7 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
     own = benchmark.closed and "rate" in manifest["plan"]
     return msgspec.structs.replace(
         benchmark,
-        apart=tuple(added.values()),
+        foreign_criteria=tuple(added.values()),
         metrics=(*benchmark.metrics, *benchmark.distribution) if own else benchmark.metrics,
         slices=(*benchmark.slices, "model") if own else benchmark.slices,
     )
@@ -355,7 +355,7 @@ def _estimates(
         if len(part) == previous[0] and not slice_.startswith("selection="):
             figures = previous[1]
         else:
-            columns = frame.table(part, question.criterion, question.benchmark.by).by_cluster()
+            columns = frame.table(part, question.criterion, question.benchmark.metric_tags).by_cluster()
             figures = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
             figures |= _undefined(question, columns, figures) if slice_ == "all" else {}
             previous = (len(part), figures) if slice_ == "all" else previous

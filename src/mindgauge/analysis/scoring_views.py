@@ -33,7 +33,7 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule":
         return ScoringQuestion(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
-    added = next((criterion for criterion in benchmark.apart if criterion.name == name), None)
+    added = next((criterion for criterion in benchmark.foreign_criteria if criterion.name == name), None)
     if added is not None:
         return ScoringQuestion(benchmark, added, (*map(share_of, added.values), *STATUS_RATES))
     asking = [benchmark, *([benchmark.recognised_by] if recognised and benchmark.recognised_by else [])]
@@ -49,7 +49,7 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
 
 def _suiting(metrics: Iterable[Metric], criterion: Criterion) -> tuple[Metric, ...]:
     """Return the metrics that have something to say of a criterion, each with the direction that it has there."""
-    return tuple(metric.directed(better(criterion)) for metric in metrics if metric.suits(criterion.values))
+    return tuple(metric.directed(better(criterion)) for metric in metrics if metric.supports(criterion.values))
 
 
 def slices(

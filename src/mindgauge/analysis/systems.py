@@ -85,11 +85,14 @@ def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -
 
 def _common(first: Benchmark, second: Benchmark) -> Benchmark:
     """Return a benchmark with what two runs of it have in common; a criterion must mean the same in both that have it."""
-    added = [*first.apart, *(criterion for criterion in second.apart if criterion not in first.apart)]
+    added = [
+        *first.foreign_criteria,
+        *(criterion for criterion in second.foreign_criteria if criterion not in first.foreign_criteria),
+    ]
     names = Counter(criterion.name for criterion in added)
     return msgspec.structs.replace(
         first,
-        apart=tuple(criterion for criterion in added if names[criterion.name] == 1),
+        foreign_criteria=tuple(criterion for criterion in added if names[criterion.name] == 1),
         metrics=tuple(metric for metric in first.metrics if metric in second.metrics),
         slices=tuple(tag for tag in first.slices if tag in second.slices),
     )

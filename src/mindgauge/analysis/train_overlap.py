@@ -46,7 +46,7 @@ class Overlap(msgspec.Struct, frozen=True):
             )
         if self.unknown:
             sentences.append(
-                f"it does not say what it learned from, so that {self.unknown} of {self.n} dialogues may have been in its "
+                f"it has no record of what it learned from, so {self.unknown} of {self.n} dialogues may have been in its "
                 "training data; repeat its `mindgauge train` command, which then adds that, and rate in another folder"
             )
         return f"{self.rater}, {self.benchmark}: {'; '.join(sentences)}" if sentences else ""

@@ -113,7 +113,7 @@ def figures(
 
 
 def _point(metric: Metric, table: RatingTable) -> float | None:
-    concerned = table.rows(metric.concerns(table))
+    concerned = table.rows(metric.applies_to(table))
     value = float(metric.compute(concerned, np.ones((1, len(concerned))))[0]) if len(concerned) else np.nan
     return value if np.isfinite(value) else None
 

@@ -231,7 +231,7 @@ def _secured(url: URL) -> tuple[URL, dict[str, ssl.SSLContext]]:
     url = url.difference_update_query(["sslmode"])
     if url.query or mode not in {"", "disable", "allow", "prefer", "require", "verify-ca", "verify-full"}:
         raise UsageError(
-            f"{redacted(url.render_as_string(hide_password=True))}: behind ? only sslmode is read "
+            f"{redacted(url.render_as_string(hide_password=True))}: after ? only sslmode is read "
             "(disable, allow, prefer, require, verify-ca or verify-full)"
         )
     if mode in {"", "disable", "allow", "prefer"}:

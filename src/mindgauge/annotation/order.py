@@ -39,8 +39,8 @@ def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: C
         DataError: it has none of the columns, is empty, or names something else.
     """
     title = str(source) if isinstance(source, str | Path) else "the queue"
-    how = tables.beside(source, COLUMNS)
-    rows = list(tables.open_table(source, how.layout).rows(how.columns))
+    column_map = tables.beside(source, COLUMNS)
+    rows = list(tables.open_table(source, column_map.layout).rows(column_map.columns))
     if not rows:
         raise DataError(f"{title}: an empty queue")
     present = dict.fromkeys(name for _, row in rows for name in row)

@@ -105,7 +105,7 @@ def exchange(annotation: Annotation, token: str) -> str | None:
     Raises:
         DatabaseError: it could not be written; the link can still be used.
     """
-    now = _now()
+    moment = _now()
     secret = secrets.token_urlsafe(32)
     existing = select(sessions.c.person).where(sessions.c.secret == hashed(secret))
     active = select(people.c.id).where(people.c.active)
@@ -115,8 +115,8 @@ def exchange(annotation: Annotation, token: str) -> str | None:
             return secret
         used = connection.execute(
             update(invitations)
-            .where(invitations.c.secret == hashed(token), *_good_link(now), invitations.c.person.in_(active))
-            .values(used=now)
+            .where(invitations.c.secret == hashed(token), *_good_link(moment), invitations.c.person.in_(active))
+            .values(used=moment)
         )
         if used.rowcount != 1:
             return None
@@ -124,7 +124,7 @@ def exchange(annotation: Annotation, token: str) -> str | None:
             select(invitations.c.person).where(invitations.c.secret == hashed(token))
         ).scalar_one()
         csrf = secrets.token_urlsafe(32)
-        row = {"secret": hashed(secret), "person": person, "csrf": csrf, "created": now, "seen": now}
+        row = {"secret": hashed(secret), "person": person, "csrf": csrf, "created": moment, "seen": moment}
         connection.execute(insert(sessions).values(row))
         log(connection, person, "came_in")
         return secret
@@ -138,12 +138,12 @@ def find_session(annotation: Annotation, secret: str) -> BrowserSession | None:
     Raises:
         DatabaseError: it could not be read.
     """
-    now = _now()
+    moment = _now()
     row = _session(annotation, secret)
-    if row is None or row.seen <= now - IDLE:
+    if row is None or row.seen <= moment - IDLE:
         return None
-    if row.seen < now - SEEN_EVERY:
-        visit = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=now)
+    if row.seen < moment - SEEN_EVERY:
+        visit = update(sessions).where(sessions.c.secret == hashed(secret)).values(seen=moment)
         annotation.database.write(lambda connection: connection.execute(visit))
     return BrowserSession(person=person_of(row), csrf=row.csrf, secret=hashed(secret))
 
@@ -196,10 +196,10 @@ def access(annotation: Annotation) -> dict[str, Access]:
     Raises:
         DatabaseError: it could not be read.
     """
-    now = _now()
-    links = select(invitations.c.person, func.max(invitations.c.created)).where(*_good_link(now))
+    moment = _now()
+    links = select(invitations.c.person, func.max(invitations.c.created)).where(*_good_link(moment))
     joined = select(sessions.c.person, func.min(sessions.c.created), func.max(sessions.c.seen))
-    open_ = select(sessions.c.person, func.count()).where(sessions.c.revoked.is_(None), sessions.c.seen > now - IDLE)
+    open_ = select(sessions.c.person, func.count()).where(sessions.c.revoked.is_(None), sessions.c.seen > moment - IDLE)
 
     def read(connection: Connection) -> dict[str, Access]:
         idents = connection.execute(select(people.c.id)).scalars().all()
@@ -235,8 +235,8 @@ def _now() -> float:
     return _STARTED + _elapsed() - _ELAPSED
 
 
-def _good_link(now: float) -> tuple[ColumnElement[bool], ...]:
-    return invitations.c.used.is_(None), invitations.c.revoked.is_(None), invitations.c.created > now - IDLE
+def _good_link(moment: float) -> tuple[ColumnElement[bool], ...]:
+    return invitations.c.used.is_(None), invitations.c.revoked.is_(None), invitations.c.created > moment - IDLE
 
 
 def _end_links(connection: Connection, person: str) -> None:

@@ -138,7 +138,7 @@ def take_up(database: Database, path: Path, newest: Rubric) -> None:
         return
     if _frame(revised) != _frame(newest):
         raise UsageError(
-            f"{path}: its id, a criterion or a level is another than in this project; words may change, for others begin "
+            f"{path}: its id, a criterion or a level differs from this project's; only words may change: otherwise begin "
             "a new project"
         )
 
@@ -153,7 +153,9 @@ def take_up(database: Database, path: Path, newest: Rubric) -> None:
                 "batches that nobody has begun use it, or put the old file back"
             )
         if instrument(revised) in versions:
-            raise UsageError(f"{path}: an earlier version again; put the newest back, or give this one a new version")
+            raise UsageError(
+                f"{path}: an earlier version of the rubric; put the newest back, or raise this one's version"
+            )
         add_rubric(c, revised)
 
     database.write(take)

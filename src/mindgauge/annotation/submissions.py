@@ -43,9 +43,9 @@ class AnchorFeedback(msgspec.Struct, frozen=True):
 
 
 class Submitted(msgspec.Struct, frozen=True):
-    """What became of a submission; `again` says that the same form had come before, so nothing was changed."""
+    """What became of a submission; `repeated` says that the same form had come before, so nothing was changed."""
 
-    again: bool
+    repeated: bool
     feedback: AnchorFeedback | None = None
     last: bool = False
     """Whether nothing else of this phase is before the person."""
@@ -97,13 +97,13 @@ def submit(
         position, task = tasks.fresh(a, c, task, person, item, turn)
         number = tasks.settle(c, position)
         checked.check(a.rubric_for(a.known_item(item), number), answers)
-        now = time.time()
+        moment = time.time()
         shared = {
-            "person": person.id, "item": item, "phase": phase, "rubric": number, "at": now, "seconds": seconds,
+            "person": person.id, "item": item, "phase": phase, "rubric": number, "at": moment, "seconds": seconds,
             "source": source,
         }  # fmt: skip
         c.execute(insert(schema.labels), [{**shared, **row} for row in rows])
-        tasks.finish(c, task, "done", now, seconds)
+        tasks.finish(c, task, "done", moment, seconds)
         last_one = not tasks.left(c, task)
         closed = last_one and rounds.advance(a, c, position.batch)
         return Submitted(False, _feedback(a, c, person, item, phase), last_one), closed

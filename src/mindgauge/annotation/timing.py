@@ -40,7 +40,7 @@ class Pace(NamedTuple):
         return None if self.seconds is None else self.seconds * items
 
 
-def of(c: Connection, person: str, now: float | None = None) -> Pace:
+def of(c: Connection, person: str, moment: float | None = None) -> Pace:
     """Return a person's pace over all that they have finished."""
     t, i = schema.tasks.c, schema.items.c
     finished = (t.person == person, t.state == "done", t.at.is_not(None))
@@ -51,7 +51,7 @@ def of(c: Connection, person: str, now: float | None = None) -> Pace:
     latest = select(t.at, t.seconds, i.crisis, i.graphic).join(schema.items, i.id == t.item).where(*finished)
     recent = c.execute(latest.order_by(t.finished.desc()).limit(_STRETCH_ITEMS)).all()
     took = [row.seconds for row in recent if row.seconds][:_RECENT]
-    end = time.time() if now is None else now
+    end = time.time() if moment is None else moment
     began, heavy = end, 0
     for row in recent:
         if began - row.at > _BREAK:

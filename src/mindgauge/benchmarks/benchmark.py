@@ -70,7 +70,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the released files as they are, faults included, for an audit."""
     slices: tuple[str, ...] = ()
     """Tags by whose values every metric is also computed."""
-    by: tuple[str, ...] = ()
+    metric_tags: tuple[str, ...] = ()
     """Tags that its metrics look at."""
     groups: dict[str, dict[str, tuple[str, ...]]] = {}
     """Named subsets beside `all`: name → tag → the values that belong to it; the first is looked at before the whole."""
@@ -93,7 +93,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     distribution: tuple[Metric, ...] = ()
     """What is also computed where dialogues of the user's own are rated, which may have no target: how often each label
     was given."""
-    apart: tuple[Criterion, ...] = ()
+    foreign_criteria: tuple[Criterion, ...] = ()
     """In a run: criteria of classifiers that were trained on other rubrics, under the names of their ratings."""
     class_weights: dict[str, float] = {}
     """What an example of each label weighs in the loss of a classifier, as the paper publishes it."""
@@ -312,7 +312,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
         prompts = prompts_of(*folders)
         if "node" in prompts and not (len(rubric.criteria) == 1 and rubric.criteria[0].nodes):
-            raise UsageError(f"{folder}: node.md asks node by node, and rubric.toml has not one criterion with nodes")
+            raise UsageError(
+                f"{folder}: node.md asks node by node, so rubric.toml must have exactly one criterion with nodes"
+            )
         return cls(
             name=folder.relative_to(HERE).as_posix() if folder.is_relative_to(HERE) else folder.name,
             folder=folder,

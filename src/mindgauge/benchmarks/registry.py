@@ -188,7 +188,7 @@ def _in_folder(folder: Path) -> list[Benchmark]:
     """Load the module of a folder that belongs to no package."""
     path = folder / f"{folder.name}.py"
     if not path.is_file():
-        raise UsageError(f"{folder}: no benchmark; its module would be {path.name}, in which a Benchmark stands")
+        raise UsageError(f"{folder}: not a benchmark; its module would be {path.name}, which must define a Benchmark")
     name = f"mindgauge_benchmark_{folder.name}"
     spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
     assert spec is not None

@@ -36,6 +36,6 @@ def notes(store: Store, benchmarks: Iterable[Benchmark], manifest: dict[str, Any
         n = 0 if open_idents is None else sum(ident not in open_idents for ident in store.sample_ids(benchmark.name))
         if n:
             lines.append(
-                f"{benchmark.name}: these files are not for passing on: {n} restricted messages, or what quotes them, may stand there"
+                f"{benchmark.name}: do not pass these files on: they may hold {n} restricted messages, or quotes from them"
             )
     return lines

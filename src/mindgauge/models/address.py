@@ -30,7 +30,7 @@ def servers(spec: str) -> tuple[list[str], str]:
     """Return the base addresses that a specification lists, without user names and passwords, and the model's name.
 
     Raises:
-        UsageError: an address is none or stands there twice, or there is not exactly one name.
+        UsageError: an address is none or occurs twice, or there is not exactly one name.
     """
     parts = [part.strip() for part in addresses.bare(spec).split(",")]
     urls = list(map(base, parts))

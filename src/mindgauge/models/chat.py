@@ -117,7 +117,7 @@ class ChatModel:
             try:
                 return await self.attempt(request, attempt)
             except RetryableError as problem:
-                if problem.fault is FailureKind.HOPELESS and not self._answered:
+                if problem.fault is FailureKind.FATAL and not self._answered:
                     raise EndpointError(f"{self.name}: {problem.lost}") from problem
                 last = problem
             if attempt < self.tries:
@@ -206,8 +206,8 @@ class ChatModel:
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
         message = completion.fault(content)
-        if hopeless := self._hopeless(status, message):
-            raise RetryableError(f"{status}: {message}", FailureKind.HOPELESS, lost=hopeless)
+        if fatal := self._fatal(status, message):
+            raise RetryableError(f"{status}: {message}", FailureKind.FATAL, lost=fatal)
         if status < 300 or status in {408, 409, 425, 429} or status >= 500:
             fault = FailureKind.BUSY if status in {429, 503, 529} else FailureKind.BROKEN
             raise RetryableError(
@@ -217,10 +217,10 @@ class ChatModel:
             return Exchange(Status.FILTERED, attempts=attempt, error=f"{status}: {message}", at=time.time())
         if named := completion.unsupported(message, body):
             self._without(named)
-            raise RetryableError(f"{status}: {message}", FailureKind.LEARNED)
+            raise RetryableError(f"{status}: {message}", FailureKind.UNSUPPORTED_PARAMETER)
         return Exchange(Status.FAILED, attempts=attempt, error=f"{status}: {message}", at=time.time())
 
-    def _hopeless(self, status: int, message: str) -> str:
+    def _fatal(self, status: int, message: str) -> str:
         """Say why no call to this address can succeed; empty if one may."""
         if status in {401, 403}:
             secret = f"the key in {self._key_name}" if self._key_name else "us"

@@ -78,7 +78,7 @@ def read(content: bytes) -> Completion:
 
 
 def converted(answer: object) -> Completion:
-    """Read a chat completion that was parsed already. Of a key that stands there twice, the last counts.
+    """Read a chat completion that was parsed already. Of a key that occurs twice, the last counts.
 
     Raises:
         UnreadableError: it is none, or has no choice.

@@ -88,14 +88,14 @@ async def parts(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
                 unpacked = unpacker.decompress(packed or unpacker.unconsumed_tail, _PART)
                 packed = b""
                 if unpacker.unused_data:
-                    raise ValueError(f"an answer packed as {name} that goes on behind its end")
+                    raise ValueError(f"the answer, packed as {name}, goes on after its end")
                 yield unpacked
         while rest := unpacker.decompress(b"", _PART):
             yield rest
     except zlib.error as error:
-        raise ValueError(f"an answer packed as {name} that cannot be unpacked") from error
+        raise ValueError(f"the answer, packed as {name}, cannot be unpacked") from error
     if not unpacker.eof:
-        raise ValueError(f"an answer packed as {name} that breaks off")
+        raise ValueError(f"the answer, packed as {name}, breaks off")
 
 
 class _Handler(ResponseHandler):

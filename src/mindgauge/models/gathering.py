@@ -18,7 +18,7 @@ class Gathering(Model, Protocol):
     at_once: int
     """How many calls may wait for it at once, in place of the usual concurrency."""
 
-    def keep(self, batches: Batches, told: Callable[[str, int, int], None]) -> None:
+    def keep(self, batches: Batches, progress: Callable[[str, int, int], None]) -> None:
         """Take, before it is opened, the run's record of what is under way, and whom to tell how far that is."""
         ...
 

@@ -29,13 +29,13 @@ class Health:
         """When its rest and its pause end."""
         return self.rests_until, self.busy_until
 
-    def able(self, now: float) -> bool:
+    def able(self, moment: float) -> bool:
         """Whether it may be given a call: it is well, or has rested and no other call is trying it."""
-        return not self.sick or (now >= self.rests_until and not self._tried)
+        return not self.sick or (moment >= self.rests_until and not self._tried)
 
-    def begin(self, now: float) -> bool:
+    def begin(self, moment: float) -> bool:
         """Give it a call; returns whether this one tries whether it is well again."""
-        tries = self.sick and self.able(now)
+        tries = self.sick and self.able(moment)
         self._tried = self._tried or tries
         return tries
 
@@ -48,16 +48,16 @@ class Health:
         """Take note of an answer: it is well."""
         self.sick, self._strikes, self._rest = False, 0, SHORTEST_REST
 
-    def busy(self, now: float, pause: float) -> None:
+    def busy(self, moment: float, pause: float) -> None:
         """Take note that it has too much to do, and would rather be asked after a pause."""
         self.sick, self._strikes = False, 0
-        self.busy_until = max(self.busy_until, now + pause)
+        self.busy_until = max(self.busy_until, moment + pause)
 
-    def failed(self, now: float, *, at_once: bool, tried: bool) -> None:
+    def failed(self, moment: float, *, at_once: bool, tried: bool) -> None:
         """Take note that a call brought no answer.
 
         Args:
-            now: the time.
+            moment: the time.
             at_once: whether this one call is enough to call it sick.
             tried: whether the call tried whether it is well again.
         """
@@ -68,4 +68,4 @@ class Health:
             self._rest = min(LONGEST_REST, 2 * self._rest)
         if self.sick or at_once or self._strikes >= STRIKES:
             self.sick = True
-            self.rests_until = now + self._rest
+            self.rests_until = moment + self._rest

@@ -83,8 +83,8 @@ class Replay:
 
 def _read(path: Path) -> dict[tuple[str, int | None], str]:
     replies: dict[tuple[str, int | None], str] = {}
-    how = tables.beside(path, COLUMNS)
-    for line, row in tables.open_table(path, how.layout).rows(how.columns):
+    column_map = tables.beside(path, COLUMNS)
+    for line, row in tables.open_table(path, column_map.layout).rows(column_map.columns):
         place = f"{path}:{line}"
         text = row.get("reply", "")
         if not isinstance(text, str):

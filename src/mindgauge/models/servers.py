@@ -43,13 +43,13 @@ class Server:
     @property
     def said(self) -> str:
         """What was last wrong, in words."""
-        if self.problem is None or self.problem.fault is FailureKind.HOPELESS:
+        if self.problem is None or self.problem.fault is FailureKind.FATAL:
             return self.problem.lost if self.problem else ""
         return f"{self.problem.lost}: {self.problem}"
 
-    def eager(self, now: float) -> tuple[bool, int, int]:
+    def eager(self, moment: float) -> tuple[bool, int, int]:
         """Order servers: first one that is to be tried again, then by work under way, then in turn."""
-        return not (self.health.sick and self.health.able(now)), self.chat.throttle.under_way, self.turn
+        return not (self.health.sick and self.health.able(moment)), self.chat.throttle.under_way, self.turn
 
     async def ask(self, request: Request, attempt: int) -> Exchange:
         """Ask once, and again if it only has to be asked in other words; learn from it how the server is doing.
@@ -75,16 +75,16 @@ class Server:
             try:
                 return await self.chat.attempt(request, attempt)
             except RetryableError as problem:
-                if problem.fault is not FailureKind.LEARNED:
+                if problem.fault is not FailureKind.UNSUPPORTED_PARAMETER:
                     raise
 
     def _failed(self, problem: RetryableError, *, tried: bool) -> None:
-        now, self.problem = time.monotonic(), problem
+        moment, self.problem = time.monotonic(), problem
         if problem.fault is FailureKind.BUSY:
-            self._refusals += now >= self.health.busy_until
-            self.health.busy(now, self.chat.pause_after(problem, self._refusals))
+            self._refusals += moment >= self.health.busy_until
+            self.health.busy(moment, self.chat.pause_after(problem, self._refusals))
         else:
-            self.health.failed(now, at_once=bool(problem.lost), tried=tried)
+            self.health.failed(moment, at_once=bool(problem.lost), tried=tried)
 
 
 class Servers:
@@ -149,7 +149,7 @@ class Servers:
                 refused = next(filter(None, answers.values()), None)
                 if refused is not None:
                     return refused
-            if tries >= self._tries or (not others and self._hopeless()):
+            if tries >= self._tries or (not others and self._fatal()):
                 return self._given_up(server, problem, tries, attempts)
             if not others:
                 await asyncio.sleep(server.chat.pause_after(problem, tries))
@@ -160,35 +160,35 @@ class Servers:
         await self._gate.enter()
         try:
             while True:
-                now = time.monotonic()
-                server = self._choice(tried, now)
+                moment = time.monotonic()
+                server = self._choice(tried, moment)
                 if server is not None:
                     self._turns += 1
                     server.turn = self._turns
                     return server
-                await self._change(now)
+                await self._change(moment)
         except BaseException:
             self._leave()
             raise
 
-    def _choice(self, tried: Collection[Server], now: float) -> Server | None:
+    def _choice(self, tried: Collection[Server], moment: float) -> Server | None:
         """Return the server to ask; None while those that should be asked have no place free."""
         fit = self._able(tried) or self._able(()) or self.servers
-        calm = [server for server in fit if now >= server.health.busy_until] or fit
+        calm = [server for server in fit if moment >= server.health.busy_until] or fit
         free = [server for server in calm if server.chat.throttle.free > 0]
-        return min(free, key=lambda server: server.eager(now), default=None)
+        return min(free, key=lambda server: server.eager(moment), default=None)
 
     def _able(self, tried: Collection[Server]) -> list[Server]:
         """Return the servers that may be given a call and are not among those."""
-        now = time.monotonic()
-        return [server for server in self.servers if server not in tried and server.health.able(now)]
+        moment = time.monotonic()
+        return [server for server in self.servers if server not in tried and server.health.able(moment)]
 
-    async def _change(self, now: float) -> None:
+    async def _change(self, moment: float) -> None:
         """Wait until a call ends, or a server's pause does."""
         loop = asyncio.get_running_loop()
         change = loop.create_future()
         self._waiting.append(change)
-        pauses = [end - now for server in self.servers for end in server.health.pauses if end > now]
+        pauses = [end - moment for server in self.servers for end in server.health.pauses if end > moment]
         timer = loop.call_later(min(pauses), self._wake) if pauses else None
         try:
             await change
@@ -206,10 +206,10 @@ class Servers:
         self._gate.leave()
         self._wake()
 
-    def _hopeless(self) -> bool:
+    def _fatal(self) -> bool:
         """Whether every server refuses every call."""
         return all(
-            s.problem is not None and s.problem.fault is FailureKind.HOPELESS and not s.answered for s in self.servers
+            s.problem is not None and s.problem.fault is FailureKind.FATAL and not s.answered for s in self.servers
         )
 
     def _given_up(self, server: Server, problem: RetryableError, tries: int, attempts: int) -> Exchange:

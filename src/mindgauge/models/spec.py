@@ -128,13 +128,13 @@ def _installed() -> EntryPoints:
 def _from_package(spec: str, kind: str, settings: Settings) -> Model:
     """Let a package make its model; whatever its code raises is told in a line."""
     if settings.local_only:
-        raise UsageError(f"--local-only: {kind}/ comes from another package, and nobody can say where it sends {spec}")
+        raise UsageError(f"--local-only: {kind}/ comes from another package, so it is not known where it sends {spec}")
     try:
         model: Model = _installed()[kind].load()(spec, settings)
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"{spec}: the package that brings {kind}/ cannot open it ({type(error).__name__}: {error})") from error  # fmt: skip
+        raise UsageError(f"{spec}: the package that provides {kind}/ cannot open it ({type(error).__name__}: {error})") from error  # fmt: skip
     return model
 
 
@@ -163,10 +163,10 @@ def _provided(spec: str, provider: Provider, name: str, settings: Settings) -> M
 def _elsewhere(url: str, provider: Provider) -> str:
     """Return the base address that an environment variable names instead of the provider's own."""
     try:
-        found = address.base(url if urlsplit(url).path else f"{url}/").rstrip("/")
+        base = address.base(url if urlsplit(url).path else f"{url}/").rstrip("/")
     except (UsageError, ValueError) as error:
         raise UsageError(f"{provider.elsewhere} is no address; write for example {provider.url.removesuffix(provider.version)}") from error  # fmt: skip
-    return found if found.endswith(provider.version) else found + provider.version
+    return base if base.endswith(provider.version) else base + provider.version
 
 
 def _chat(

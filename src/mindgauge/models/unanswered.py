@@ -12,9 +12,9 @@ class FailureKind(Enum):
     """It could not be reached, did not answer in time or to the end, or what it sent is no answer."""
     BUSY = auto()
     """It is well, but has too much to do."""
-    HOPELESS = auto()
+    FATAL = auto()
     """It refuses us or has no such model, and will say the same to every call."""
-    LEARNED = auto()
+    UNSUPPORTED_PARAMETER = auto()
     """It does not take a parameter, and will be asked without it from now on."""
 
 

@@ -37,7 +37,7 @@ _LEAST = 12
 """Letters of a reason that nobody writes twice by chance."""
 
 
-class Shown:
+class PromptText:
     """Texts by others that stood before a judge; what it answers is held against them."""
 
     def __init__(self, *texts: str) -> None:
@@ -98,7 +98,7 @@ class Shown:
         return "\n".join(_apart(words(text)) for text in self._texts)
 
 
-NOTHING = Shown()
+NOTHING = PromptText()
 
 
 def _bare(text: str) -> str:

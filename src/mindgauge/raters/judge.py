@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from mindgauge.raters import verdict
-from mindgauge.raters.echo import Shown
+from mindgauge.raters.echo import PromptText
 from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.part import DecisionTree, JudgeCall, ParsedVerdicts, worded
@@ -66,7 +66,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     way: PromptStyle = PromptStyle.FLAT
     deck: FewShotExamples | None = None
     method: Method = Method.RULE
-    whole: dict[str, Prompt] = {}
+    dialogue_prompts: dict[str, Prompt] = {}
     """The prompts that ask about all of an assistant's turns in a dialogue, by language."""
     total: tuple[str, ...] = ()
     """The criteria of which a judge may state a total, which is then held against its own values."""
@@ -74,7 +74,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def of_dialogues(self) -> Instrument:
         """What a judge of whole dialogues works with: the same rubric, and prompts and a name of its own."""
-        return msgspec.structs.replace(self, prompts=self.whole, whole={})
+        return msgspec.structs.replace(self, prompts=self.dialogue_prompts, dialogue_prompts={})
 
     @cached_property
     def name(self) -> str:
@@ -249,11 +249,11 @@ class Judge(msgspec.Struct, frozen=True):
 
     async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
-        request, shown = self._request(part, subject, run), subject.shown
+        request, prompt_text = self._request(part, subject, run), subject.prompt_text
         call = request.key(self.model).hex()
         calls.append(call)
         exchange = await ask(request)
-        verdicts = self._read(exchange, part, shown)
+        verdicts = self._read(exchange, part, prompt_text)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
         if exchange.status is Status.OK and problems:
             # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
@@ -265,7 +265,7 @@ class Judge(msgspec.Struct, frozen=True):
             calls.append(repair.key(self.model).hex())
             second = await ask(repair)
             if second.status is Status.OK:
-                repaired = self._read(second, part, shown)
+                repaired = self._read(second, part, prompt_text)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 exchange, call = second, calls[-1]
         course = {
@@ -280,13 +280,13 @@ class Judge(msgspec.Struct, frozen=True):
         return ParsedVerdicts(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
 
     @staticmethod
-    def _read(exchange: Exchange, part: JudgeCall, shown: Shown) -> dict[str, verdict.Verdict]:
+    def _read(exchange: Exchange, part: JudgeCall, prompt_text: PromptText) -> dict[str, verdict.Verdict]:
         """Read an answer, held against what was shown."""
         if exchange.status is not Status.OK:
             return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
         if exchange.finish_reason == "length" and len(exchange.text) > LONGEST:
             return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
-        verdicts = verdict.read(exchange.text, part.rubric.criteria, shown)
+        verdicts = verdict.read(exchange.text, part.rubric.criteria, prompt_text)
         if exchange.finish_reason != "length":
             return verdicts
         cut = {name for name, judged in verdicts.items() if judged.status is Status.UNPARSABLE}
@@ -303,7 +303,7 @@ class JudgeInput(NamedTuple):
     """That of the subject itself, and that of the examples before it, if there are any."""
     slots: dict[str, str]
     source: QuoteSource
-    shown: Shown
+    prompt_text: PromptText
     """All that others wrote, against which answers are held."""
     requests: dict[int, Request]
     """What asked about it already, by the `id` of the part."""
@@ -335,11 +335,11 @@ class JudgeInput(NamedTuple):
         }
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
         if instrument.deck is None:
-            shown = Shown(slots["dialogue"], slots["reply"])
-            return cls(sample, instrument, prompt, (nonce,), slots, source, shown, {}, window=window)
+            prompt_text = PromptText(slots["dialogue"], slots["reply"])
+            return cls(sample, instrument, prompt, (nonce,), slots, source, prompt_text, {}, window=window)
         block = instrument.deck.block(sample, nonces, *folded)
-        shown = Shown(slots["dialogue"], slots["reply"], block.text)
-        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, shown, {}, block.text, window)
+        prompt_text = PromptText(slots["dialogue"], slots["reply"], block.text)
+        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, block.text, window)
 
     @classmethod
     def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> JudgeInput:

@@ -35,7 +35,7 @@ class ParsedVerdicts(NamedTuple):
     """What was read of each criterion, and what is known of how it came about."""
 
     verdicts: dict[str, verdict.Verdict]
-    seen: dict[str, Any]
+    course: dict[str, Any]
 
 
 class JudgeCall(msgspec.Struct, frozen=True, dict=True):
@@ -76,9 +76,9 @@ class JudgeCall(msgspec.Struct, frozen=True, dict=True):
         """Return how many calls it takes where every answer is right, or where none is known, at most."""
         return 1
 
-    async def answer(self, put: Put) -> ParsedVerdicts:
+    async def answer(self, ask: Put) -> ParsedVerdicts:
         """Get a verdict on every criterion."""
-        return await put(self)
+        return await ask(self)
 
 
 class TreeNode(JudgeCall, frozen=True, dict=True, kw_only=True):
@@ -133,7 +133,7 @@ class DecisionTree(JudgeCall, frozen=True, dict=True):
         """Return how many nodes are asked until the target is decided; all of them where there is no target."""
         return next((n for n, step in enumerate(self.calls, 1) if target in step.node.levels), len(self.calls))
 
-    async def answer(self, put: Put) -> ParsedVerdicts:
+    async def answer(self, ask: Put) -> ParsedVerdicts:
         """Ask node after node; one without a readable answer ends it with that answer's status.
 
         The rationale names every node asked and its answer; `path` also has each answer's own rationale and call.
@@ -141,7 +141,7 @@ class DecisionTree(JudgeCall, frozen=True, dict=True):
         (criterion,) = self.rubric.criteria
         path: list[dict[str, Any]] = []
         for number, step in enumerate(self.calls, 1):
-            verdicts, course = await put(step)
+            verdicts, course = await ask(step)
             judged = verdicts[ANSWER]
             given_answer = judged.status.value if judged.value is None else judged.value
             path.append(

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from mindgauge.raters.echo import NOTHING, Shown, unquoted
+from mindgauge.raters.echo import NOTHING, PromptText, unquoted
 from mindgauge.raters.rule import lone_letter
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _LEAD = (
 )
 
 
-def level(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Value | None:
+def level(text: str, criterion: Criterion, prompt_text: PromptText = NOTHING) -> Value | None:
     """Read the only level that a text names as its own; None where it names two, or none.
 
     In this order: lines `answer: …`; the first line and the last. Levels as they are written go before their aliases,
@@ -43,19 +43,19 @@ def level(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Value | No
     Args:
         text: what a model wrote, its thinking aside.
         criterion: whose levels and aliases are looked for; of lettered options only capitals that stand alone.
-        shown: what stood before the model; its words are not the model's own.
+        prompt_text: what stood before the model; its words are not the model's own.
     """
     if criterion.options:
-        letter = lone_letter(text, "".join(map(str, criterion.values)), shown)
+        letter = lone_letter(text, "".join(map(str, criterion.values)), prompt_text)
         return criterion.read(letter) if letter else None
-    for step in (stated(text, criterion, shown), _alone(text, criterion, shown)):
+    for step in (stated(text, criterion, prompt_text), _alone(text, criterion, prompt_text)):
         levels = {*step}
         if levels:
             return levels.pop() if len(levels) == 1 else None
     return None
 
 
-def stated(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Iterator[Value | None]:
+def stated(text: str, criterion: Criterion, prompt_text: PromptText = NOTHING) -> Iterator[Value | None]:
     """Yield what each line `answer: …` names, which may stand below it; None where that is two levels."""
     _, answer = _leads(criterion)
     waiting = False
@@ -63,14 +63,14 @@ def stated(text: str, criterion: Criterion, shown: Shown = NOTHING) -> Iterator[
     for number, line in enumerate(lines):
         match = answer.match(line, _start(line))
         if match or waiting:
-            yield from _named(lines, number, match.end() if match else 0, criterion, shown)
+            yield from _named(lines, number, match.end() if match else 0, criterion, prompt_text)
         waiting = match is not None and not line[match.end() :].strip(" \t*_")
 
 
-def _alone(text: str, criterion: Criterion, shown: Shown) -> Iterator[Value | None]:
+def _alone(text: str, criterion: Criterion, prompt_text: PromptText) -> Iterator[Value | None]:
     lines = _lines(text)
     for number in sorted({0, len(lines) - 1}) if lines else ():
-        yield from _named(lines, number, 0, criterion, shown)
+        yield from _named(lines, number, 0, criterion, prompt_text)
 
 
 def _lines(text: str) -> list[str]:
@@ -82,7 +82,9 @@ def _start(line: str, place: int = 0) -> int:
     return begun.end() if begun else place
 
 
-def _named(lines: list[str], number: int, place: int, criterion: Criterion, shown: Shown) -> Iterator[Value | None]:
+def _named(
+    lines: list[str], number: int, place: int, criterion: Criterion, prompt_text: PromptText
+) -> Iterator[Value | None]:
     """Yield the level that a line names here, by itself or after words that lead to it; None where it goes on to another."""
     line = lines[number]
     lead, _ = _leads(criterion)
@@ -101,7 +103,7 @@ def _named(lines: list[str], number: int, place: int, criterion: Criterion, show
         if first is None:
             continue
         before, after = f"{''.join(lines[number - 1 : number])} {line[: first.start()]}", line[first.end() :]
-        if not shown.says_beside(first[0], before, f"{after} {''.join(lines[number + 1 : number + 2])}"):
+        if not prompt_text.says_beside(first[0], before, f"{after} {''.join(lines[number + 1 : number + 2])}"):
             levels = {criterion.read(named[0].removeprefix("+")) for named in pattern.finditer(line, first.start())}
             yield levels.pop() if len(levels) == 1 else None
         return

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.raters.echo import NOTHING, Shown, unlined, unquoted
+from mindgauge.raters.echo import NOTHING, PromptText, unlined, unquoted
 from mindgauge.raters.json_objects import after_thinking, objects, without
 from mindgauge.raters.notation import DOUBLED
 from mindgauge.records import Evidence, RaterKind, Rating, Reply, Sample, Status, Value
@@ -170,7 +170,7 @@ def choice(text: str, letters: str) -> str | None:
     return _one({*map(_chosen, values), *stated(rest)}, letters)
 
 
-def lone_letter(text: str, letters: str, shown: Shown = NOTHING) -> str | None:
+def lone_letter(text: str, letters: str, prompt_text: PromptText = NOTHING) -> str | None:
     """Read the option letter of an answer without JSON; None where there is none, or two different ones.
 
     In this order: lines `answer: X`; a capital that stands alone at the start of the first line, or that the end of the
@@ -179,22 +179,22 @@ def lone_letter(text: str, letters: str, shown: Shown = NOTHING) -> str | None:
     Args:
         text: what the model wrote.
         letters: the options that there are, `ABCD`.
-        shown: what stood before the model; a line of it is not the model's own.
+        prompt_text: what stood before the model; a line of it is not the model's own.
     """
-    for step in (stated(text, shown), _alone(unquoted(text), shown)):
+    for step in (stated(text, prompt_text), _alone(unquoted(text), prompt_text)):
         named = {letter for letter in step if letter in letters}
         if named:
             return _one(named, letters)
     return None
 
 
-def stated(text: str, shown: Shown = NOTHING) -> Iterator[str]:
+def stated(text: str, prompt_text: PromptText = NOTHING) -> Iterator[str]:
     """Yield the letter of each line `answer: X`; it may stand in the line below."""
     waiting = ""
     for line in unquoted(text).splitlines():
         match = _ANSWER.match(line)
         letter = _LETTER.match(line, match.end()) if match else _LETTER.match(line) if waiting else None
-        if letter and not shown.says_beside(letter[1], waiting or line[: letter.start(1)], line[letter.end(1) :]):
+        if letter and not prompt_text.says_beside(letter[1], waiting or line[: letter.start(1)], line[letter.end(1) :]):
             yield letter[1]
         if line.strip():
             waiting = line if match and not letter and not line[match.end() :].strip(" \t*_") else ""
@@ -215,16 +215,20 @@ def _chosen(value: dict[str, Any]) -> str | None:
     return letter[1].upper() if letter else None
 
 
-def _alone(text: str, shown: Shown) -> Iterable[str]:
+def _alone(text: str, prompt_text: PromptText) -> Iterable[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return
     first = None if _WORD.match(lines[0]) else _FIRST.match(lines[0])
-    if first and not shown.says_beside(first[1], "", " ".join([lines[0][first.end(1) :], *lines[1:2]])):
+    if first and not prompt_text.says_beside(first[1], "", " ".join([lines[0][first.end(1) :], *lines[1:2]])):
         yield first[1]
     last = _LAST.search(lines[-1])
     before = lines[-1][: last.start(1)] if last else ""
-    if last and (first or _meant(before)) and not shown.says_beside(last[1], " ".join([*lines[-2:-1], before]), ""):
+    if (
+        last
+        and (first or _meant(before))
+        and not prompt_text.says_beside(last[1], " ".join([*lines[-2:-1], before]), "")
+    ):
         yield last[1]
 
 

@@ -30,7 +30,7 @@ from mindgauge.records.rubric.order import numbers_of_levels
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from mindgauge.raters.echo import Shown
+    from mindgauge.raters.echo import PromptText
     from mindgauge.raters.json_objects import JsonObject
     from mindgauge.records.rubric import Criterion
 
@@ -44,7 +44,7 @@ _REASONS: dict[str, Any] = {
 _NOT_APPLICABLE = re.compile(rf"[\W_]*{Status.NOT_APPLICABLE}[\W_]*", re.IGNORECASE)
 _STATED = re.compile(r"['\"“]?(?:总分|total)['\"”]?\s*[:：]\s*['\"]?(\d{1,2})\b", re.IGNORECASE)
 NO_OBJECT = "there is no JSON object with the verdict in it"
-TWICE = "a key stands there twice"
+TWICE = "a key occurs twice"
 BROKEN = "the JSON object breaks off"
 CUT = "it was cut off at the longest answer allowed"
 ENDLESS = f"it is longer than {LONGEST >> 10} KiB"
@@ -65,7 +65,7 @@ _AROUND = " \t\r\n`"
 class Verdict(msgspec.Struct, frozen=True):
     """What was read for one criterion.
 
-    `problem` says what was wrong where nothing could be read, in words of ours alone; `said` what stood there. `checks`
+    `problem` says what was wrong where nothing could be read, in words of ours alone; `answer_text` what stood there. `checks`
     are the answers in a chain of reasoning, `uncertain` whether the judge calls itself so.
     """
 
@@ -74,7 +74,7 @@ class Verdict(msgspec.Struct, frozen=True):
     rationale: str = ""
     quotes: tuple[str, ...] = ()
     problem: str = ""
-    said: str = ""
+    answer_text: str = ""
     checks: dict[str, str] = {}
     uncertain: bool = False
 
@@ -130,23 +130,23 @@ def _choices(criterion: Criterion) -> str:
     return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in criterion.choices)
 
 
-def read(text: str, criteria: Sequence[Criterion], shown: Shown = NOTHING) -> dict[str, Verdict]:
+def read(text: str, criteria: Sequence[Criterion], prompt_text: PromptText = NOTHING) -> dict[str, Verdict]:
     """Read one verdict per criterion from a model's answer, in either form; never raises.
 
     Args:
         text: what the model answered.
         criteria: that it was asked about.
-        shown: what others wrote and stood before the model; no part of it becomes a verdict.
+        prompt_text: what others wrote and stood before the model; no part of it becomes a verdict.
     """
     answer = after_thinking(text)
     if len(answer) > LONGEST:
         return _unread(criteria, ENDLESS)
     if text.strip() and not answer.strip():
         return _unread(criteria, THOUGHT)
-    return _read(unlined(answer), criteria, shown)
+    return _read(unlined(answer), criteria, prompt_text)
 
 
-def _read(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+def _read(answer: str, criteria: Sequence[Criterion], prompt_text: PromptText) -> dict[str, Verdict]:
     parts = objects(answer)
     rest = without(answer, parts)
     if CLOSING.search(rest):
@@ -154,17 +154,17 @@ def _read(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str,
     names = frozenset(name for criterion in criteria for name in (criterion.name, *criterion.aliases))
     alone = len(parts) == 1 and rest.strip(_AROUND).removeprefix("json").strip(_AROUND) == HOLE
     named = [candidate for part in parts if (candidate := _naming(part, names, alone=alone))]
-    own = [candidate for candidate in named if not _quoted(candidate, answer, names, shown)]
+    own = [candidate for candidate in named if not _quoted(candidate, answer, names, prompt_text)]
     broken = [part for part in parts if part.value is None and _could_be_one(part, answer, names)]
-    if any(part.breaks_off or _hides(part, own, answer, shown) for part in broken):
+    if any(part.breaks_off or _hides(part, own, answer, prompt_text) for part in broken):
         return _unread(criteria, BROKEN)
     if own:
-        return _only(own, rest, criteria, shown)
+        return _only(own, rest, criteria, prompt_text)
     if named or broken:
         return _unread(criteria, QUOTED if named else BROKEN)
     if any(_mentions(part, answer, names) for part in parts):  # within another: a word beside it is no verdict either
         return _unread(criteria, NO_OBJECT)
-    return _in_words(rest, criteria, shown)
+    return _in_words(rest, criteria, prompt_text)
 
 
 def _unread(criteria: Sequence[Criterion], problem: str) -> dict[str, Verdict]:
@@ -191,45 +191,48 @@ def _could_be_one(part: JsonObject, answer: str, names: frozenset[str]) -> bool:
     return _mentions(part, answer, names) or (part.breaks_off and begun in {'"', "'"})
 
 
-def _hides(broken: JsonObject, own: list[JsonObject], answer: str, shown: Shown) -> bool:
+def _hides(broken: JsonObject, own: list[JsonObject], answer: str, prompt_text: PromptText) -> bool:
     """Whether an object that cannot be read stands behind the verdict, or may have swallowed another one before it."""
     if not own:
         return False
     source = answer[broken.start : broken.end]
-    return broken.start > own[-1].start or ("{" in source[1:] and not shown.has(source))
+    return broken.start > own[-1].start or ("{" in source[1:] and not prompt_text.has(source))
 
 
-def _quoted(part: JsonObject, answer: str, names: frozenset[str], shown: Shown) -> bool:
+def _quoted(part: JsonObject, answer: str, names: frozenset[str], prompt_text: PromptText) -> bool:
     """Whether an object stands between quotation marks, or repeats one that was shown."""
     marks = answer[part.start - 1 : part.start], answer[part.end : part.end + 1]
     if marks in _MARKS:
         return True
-    return shown.holds(part.value or {}, names | _KEYS, RATIONALE, answer[part.start : part.end])
+    return prompt_text.holds(part.value or {}, names | _KEYS, RATIONALE, answer[part.start : part.end])
 
 
-def _only(own: list[JsonObject], rest: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+def _only(
+    own: list[JsonObject], rest: str, criteria: Sequence[Criterion], prompt_text: PromptText
+) -> dict[str, Verdict]:
     """Read the verdict that is given, perhaps several times; two that differ are none."""
     verdicts = [
-        {criterion.name: _verdict(reading.value or {}, criterion, shown) for criterion in criteria} for reading in own
+        {criterion.name: _verdict(reading.value or {}, criterion, prompt_text) for criterion in criteria}
+        for reading in own
     ]
     stated = [{name: (judged.status, judged.value) for name, judged in reading.items()} for reading in verdicts]
     if len(criteria) == 1 and criteria[0].plain:
-        lines = plain.stated(rest, criteria[0], shown)
+        lines = plain.stated(rest, criteria[0], prompt_text)
         stated += [{criteria[0].name: (Status.OK, value)} for value in lines]
     return verdicts[-1] if all(reading == stated[0] for reading in stated) else _unread(criteria, TWO)
 
 
-def _in_words(answer: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, Verdict]:
+def _in_words(answer: str, criteria: Sequence[Criterion], prompt_text: PromptText) -> dict[str, Verdict]:
     """Read an answer without an object: of one criterion a level, or that it does not apply; else perhaps a refusal."""
     if len(criteria) == 1:
         (criterion,) = criteria
-        value = plain.level(answer, criterion, shown) if criterion.plain else rule.option(answer, criterion)
+        value = plain.level(answer, criterion, prompt_text) if criterion.plain else rule.option(answer, criterion)
         if value is not None:
             return {criterion.name: Verdict(Status.OK, value)}
         if _inapplicable(answer, criterion):
             return {criterion.name: Verdict(Status.NOT_APPLICABLE)}
     words = rule.refusal(answer)
-    if words and not shown.says(words):
+    if words and not prompt_text.says(words):
         return {criterion.name: Verdict(Status.REFUSED, problem=NO_OBJECT) for criterion in criteria}
     return _unread(criteria, NO_OBJECT)
 
@@ -240,7 +243,7 @@ def stated_total(text: str) -> int | None:
     return stated.pop() if len(stated) == 1 else None
 
 
-def _verdict(content: dict[str, Any], criterion: Criterion, shown: Shown) -> Verdict:
+def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptText) -> Verdict:
     """Read one criterion's verdict: a value beside the reasons for all, or an object of its own."""
     answers = [content[name] for name in (criterion.name, *criterion.aliases) if name in content]
     own = answers[0] if answers else None
@@ -258,7 +261,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, shown: Shown) -> Ver
         return replace(reasons, problem=f'"{criterion.name}" is missing')
     if DOUBLED in content or DOUBLED in reasons_given or DOUBLED in checks or any(other != own for other in answers):
         return replace(reasons, problem=TWICE)
-    if isinstance(own, dict) and shown.holds(own, _KEYS, RATIONALE):
+    if isinstance(own, dict) and prompt_text.holds(own, _KEYS, RATIONALE):
         return replace(reasons, problem=QUOTED)
     answer = own.get(VALUE) if isinstance(own, dict) else own
     if _inapplicable(answer, criterion):
@@ -266,7 +269,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, shown: Shown) -> Ver
     value = criterion.read(answer)
     if value is None:
         problem = f'"{criterion.name}" is none of {", ".join(map(str, criterion.choices))}'
-        return replace(reasons, problem=problem, said=_string(answer)[:60])
+        return replace(reasons, problem=problem, answer_text=_string(answer)[:60])
     return replace(reasons, status=Status.OK, value=value)
 
 
@@ -296,7 +299,7 @@ in_chinese = cache(chinese)
 
 def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
     """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
-    details: dict[str, Any] = {"problem": judged.problem, "said": judged.said, "checks": judged.checks}
+    details: dict[str, Any] = {"problem": judged.problem, "said": judged.answer_text, "checks": judged.checks}
     if criterion.checks and judged.checks:
         checked = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in judged.checks.items()}
         details["implied"] = criterion.implied({name: answer for name, answer in checked.items() if answer is not None})

@@ -45,7 +45,7 @@ class Window(msgspec.Struct, frozen=True):
     Where what is rated alone is longer than the budget, everything is shown, and `fits` is false.
     """
 
-    shown: tuple[int, ...] = ()
+    turns_shown: tuple[int, ...] = ()
     turns: int = 0
     first_risk: int | None = None
     """Of a dialogue that is not shown whole: where the person first says that they are at risk, or else hints at it."""
@@ -54,7 +54,7 @@ class Window(msgspec.Struct, frozen=True):
     @property
     def left_out(self) -> tuple[tuple[int, int], ...]:
         """The first and last turn of every gap, counted from 1 as in the transcript."""
-        return tuple(_gaps(self.shown, self.turns))
+        return tuple(_gaps(self.turns_shown, self.turns))
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Window(msgspec.Struct, frozen=True):
         paragraphs = []
         numbered = _turns(messages, nonce)
         for place, text in enumerate(numbered):
-            if place in self.shown:
+            if place in self.turns_shown:
                 paragraphs.append(text)
             elif place in starts:
                 paragraphs.append(f"[turns {place + 1}–{starts[place]} left out{' ' * bool(nonce)}{nonce}]")
@@ -128,6 +128,6 @@ def window(
     return Window(tuple(sorted(chosen)), turns, risk)
 
 
-def _gaps(shown: Sequence[int], turns: int) -> Iterator[tuple[int, int]]:
+def _gaps(turns_shown: Sequence[int], turns: int) -> Iterator[tuple[int, int]]:
     """Return the first and last turn of every gap, from 1."""
-    return ((before + 2, after) for before, after in pairwise((-1, *shown, turns)) if after - before > 1)
+    return ((before + 2, after) for before, after in pairwise((-1, *turns_shown, turns)) if after - before > 1)

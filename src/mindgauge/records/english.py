@@ -25,10 +25,10 @@ def words(label: Value | str) -> str:
     return f"{tag.replace('_', ' ')}: {_LANGUAGES.get(value, value).replace('_', ' ')}"
 
 
-def named(items: Sequence[str], joined: str = "and", most: int = 3) -> str:
+def named(items: Sequence[str], joined: str = "and", limit: int = 3) -> str:
     """Join names as in a sentence; of many, the first ones and how many more."""
-    if len(items) > most + 1:
-        return f"{', '.join(items[:most])} {joined} {len(items) - most} more"
+    if len(items) > limit + 1:
+        return f"{', '.join(items[:limit])} {joined} {len(items) - limit} more"
     return f" {joined} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 

@@ -122,9 +122,9 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     provenance: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, sample: str, model: str, run: int, status: Status, text: str = "", **more: Any) -> Reply:
+    def of(cls, sample: str, model: str, run: int, status: Status, text: str = "", **fields: Any) -> Reply:
         """Build a reply whose id is the hash of where it stands and what it says."""
-        return cls(digest("reply", sample, model, run, text), sample, model, run, status, text, **more)
+        return cls(digest("reply", sample, model, run, text), sample, model, run, status, text, **fields)
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):

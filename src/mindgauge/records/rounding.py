@@ -28,9 +28,9 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
-def plural(n: int, one: str, many: str = "") -> str:
+def plural(n: int, singular: str, plural_form: str = "") -> str:
     """Write a count with its noun."""
-    return f"{count(n)} {one if n == 1 else many or one + 's'}"
+    return f"{count(n)} {singular if n == 1 else plural_form or singular + 's'}"
 
 
 def percent(share: float | None, digits: int = 0) -> str:
@@ -87,11 +87,11 @@ def bounded(
     value: float | None, low: float | None, high: float | None, kind: Kind = "level", *, signed: bool = False
 ) -> str:
     """Write an estimate with its interval, `0.36 [0.31, 0.42]`; without one, the estimate alone."""
-    written = write(value, kind, signed=signed)
+    estimate = write(value, kind, signed=signed)
     if value is None or low is None or high is None:
-        return written
+        return estimate
     first, second = _ends(low, high, kind, signed=signed)
-    return f"{written} [{first}, {second}]"
+    return f"{estimate} [{first}, {second}]"
 
 
 def p_value(p: float | None) -> str:
@@ -105,16 +105,16 @@ def p_value(p: float | None) -> str:
 
 def p_equals(p: float) -> str:
     """Write a p-value in a sentence: `p = 0.012`, `p < 0.001`."""
-    written = p_value(p)
-    return f"p {written[0]} {written[1:]}" if written[0] in "<>" else f"p = {written}"
+    text = p_value(p)
+    return f"p {text[0]} {text[1:]}" if text[0] in "<>" else f"p = {text}"
 
 
 def dollars(cost: float | None) -> str:
     """Write an amount in US dollars with four decimals."""
     if cost is None:
         return NONE
-    written = _least(cost, 4)
-    return f"<${written[1:]}" if written.startswith("<") else f"${written}"
+    text = _least(cost, 4)
+    return f"<${text[1:]}" if text.startswith("<") else f"${text}"
 
 
 def seconds(time: float | None, digits: int = 0) -> str:
@@ -129,8 +129,8 @@ def megabytes(size: float, digits: int = 1) -> str:
 
 def _least(value: float, digits: int) -> str:
     """Write an amount; what is less than its last decimal shows, and not nothing, by that bound."""
-    written = f"{value:,.{digits}f}"
-    return f"<{10.0**-digits:.{digits}f}" if value > 0 and not float(written.replace(",", "")) else written
+    text = f"{value:,.{digits}f}"
+    return f"<{10.0**-digits:.{digits}f}" if value > 0 and not float(text.replace(",", "")) else text
 
 
 def _number(value: float, kind: Kind, digits: int, *, signed: bool = False) -> str:
@@ -142,11 +142,11 @@ def _number(value: float, kind: Kind, digits: int, *, signed: bool = False) -> s
 def _percents(share: float, digits: int) -> str:
     if share < 0:
         return _decimals(100 * share, digits)
-    least = 10.0**-digits
+    smallest = 10.0**-digits
     if share > NOISE and round(100 * share, digits) <= 0:
-        return f"<{least:.{digits}f}"
+        return f"<{smallest:.{digits}f}"
     if share < 1 - NOISE and round(100 * share, digits) >= 100:
-        return f">{100 - least:.{digits}f}"
+        return f">{100 - smallest:.{digits}f}"
     return _plain(100 * share, digits)
 
 
@@ -154,14 +154,14 @@ def _decimals(value: float, digits: int, *, signed: bool = False) -> str:
     if abs(value - round(value)) > NOISE * max(1.0, abs(value)):
         while digits < _MOST and float(f"{value:.{digits}f}").is_integer():
             digits += 1
-    written = _plain(value, digits)
-    return f"+{written}" if signed and value > NOISE else written
+    text = _plain(value, digits)
+    return f"+{text}" if signed and value > NOISE else text
 
 
 def _plain(value: float, digits: int) -> str:
     """Write a number with so many decimals, with a true minus sign, and none before nothing."""
-    written = f"{value:.{digits}f}"
-    return written.replace("-", "−") if float(written) else written.removeprefix("-")
+    text = f"{value:.{digits}f}"
+    return text.replace("-", "−") if float(text) else text.removeprefix("-")
 
 
 def _ends(low: float, high: float, kind: Kind, *, signed: bool) -> tuple[str, str]:

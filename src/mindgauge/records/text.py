@@ -33,16 +33,16 @@ def split(text: str) -> list[str]:
 
 def _ends(text: str) -> Iterator[int]:
     """Yield where sentences end, in linear time: a run of signs that ends none is looked at once."""
-    start = place = hopeless = 0
+    start = place = unmatched_until = 0
     while sign := _SIGN.search(text, place):
         first = sign.start()
         if end := _END.match(text, first):
             place = end.end()
-        elif first < hopeless or not (end := _ENGLISH.match(text, first)):
+        elif first < unmatched_until or not (end := _ENGLISH.match(text, first)):
             place = first + 1
             continue
         elif end["end"] is None:
-            place, hopeless = first + 1, end.end()
+            place, unmatched_until = first + 1, end.end()
             continue
         else:
             place = end.start("end")

@@ -168,7 +168,7 @@ def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> st
     if not total.read:
         return ""
     by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in parts if c.read]
-    breakdown = f" ({named(by_system, most=12)})" if total.unsafe and len(by_system) > 1 else ""
+    breakdown = f" ({named(by_system, limit=12)})" if total.unsafe and len(by_system) > 1 else ""
     extent = (
         f"all {count(total.n)} replies here{scope}"
         if total.read == total.n

@@ -146,7 +146,7 @@ def not_shown(cards: Mapping[str, Sequence[RunCard]], *, alone: bool) -> Iterato
         alone: whether nobody else's scores stand in their place.
     """
     for judges, names, fault in _alike(cards):
-        criteria, subject, single = named(names, most=9), _the(judges), len(judges) == 1
+        criteria, subject, single = named(names, limit=9), _the(judges), len(judges) == 1
         head = (
             f"{criteria[:1].upper()}{criteria[1:]} {'is' if len(names) == 1 else 'are'} not shown: {subject}"
             if alone
@@ -158,14 +158,14 @@ def not_shown(cards: Mapping[str, Sequence[RunCard]], *, alone: bool) -> Iterato
 def not_drawn(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     """Say whose scores have no picture."""
     for judges, names, _ in _alike(cards):
-        yield f"How {_the(judges)} rated {named(names, most=9)} is not drawn ({LIMITED})."
+        yield f"How {_the(judges)} rated {named(names, limit=9)} is not drawn ({LIMITED})."
 
 
 def unreliable(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     """Mark the scores of judges that may not give them, where they are shown all the same."""
     for judges, names, fault in _alike(cards):
         yield (
-            f"Unreliable, and shown only on request, is what {_the(judges)} {'says' if len(judges) == 1 else 'say'} of {named(names, most=9)}: "
+            f"Unreliable, and shown only on request, is what {_the(judges)} {'says' if len(judges) == 1 else 'say'} of {named(names, limit=9)}: "
             f"{'it' if len(judges) == 1 else 'they'} {fault} ({_each(judges, cards)}; {LIMITED})."
         )
 
@@ -175,7 +175,7 @@ def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
     for verdict in (BLIND_END, GOOD, MODERATE):
         for judge, all_ in cards.items():
             verdict_cards = {judge: [s for s in all_ if s.card.verdict == verdict]}
-            criteria = named(_criteria(verdict_cards[judge]), most=9)
+            criteria = named(_criteria(verdict_cards[judge]), limit=9)
             if not verdict_cards[judge]:
                 continue
             evidence = _each([judge], verdict_cards)
@@ -191,7 +191,7 @@ def caveats(cards: Mapping[str, Sequence[RunCard]]) -> Iterator[str]:
             names = [
                 words(s.criterion) for s in all_ if s.card.verdict == NOT_ESTIMABLE and s.card.reasons[0] == reason
             ]
-            reasons.setdefault((reason, named(names, most=9)), []).append(judge)
+            reasons.setdefault((reason, named(names, limit=9)), []).append(judge)
     for (reason, criteria), judges in reasons.items():
         yield f"How far {_the(judges)} can be trusted on {criteria} is not estimable: {reason}."
 

@@ -244,7 +244,7 @@ def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
             where = f"{words(field.measure.slice)} ({words(field.measure.name)}, {size(field.measure, field.gap(leader, other))})"
             better.setdefault(field.labels[leader], []).append(where)
         for leader, all_ in better.items():
-            yield f"{leader} is better on {named(all_, most=PARTS)}."
+            yield f"{leader} is better on {named(all_, limit=PARTS)}."
 
 
 def standings(

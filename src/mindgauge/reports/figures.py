@@ -96,7 +96,7 @@ def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str]) -> str:
     if kind.better is None:
         last = [dot for dot in dots if dot.row == rows[-1]]
         told = [f"{percent(dot.value)} of {dot.system.label}'s {plural(dot.n, 'reply', 'replies')}" for dot in last]
-        return f"Called {words(rows[-1])}: {named(told, most=4)}"
+        return f"Called {words(rows[-1])}: {named(told, limit=4)}"
     edge = (min if kind.better else max)(dot.value for dot in dots)
     if not kind.better and edge == 0:
         high = max((dot.high for dot in dots if dot.high is not None), default=None)

@@ -57,7 +57,7 @@ def together(panel: JuryCard) -> Iterator[str]:
 
     Where they do not surely follow people, only that is said: independent noise is no second opinion.
     """
-    members, errors = named(panel.members, most=9), panel.errors
+    members, errors = named(panel.members, limit=9), panel.errors
     if errors.skill.value is None:
         reason = errors.skill.note or panel.independent.note
         yield f"How near {members} together come to people is not known ({reason})."
@@ -236,7 +236,7 @@ def _ranking(panel: JuryCard) -> Iterator[str]:
         return
     tied = [w.judge for w in panel.without if w.tau.value is None]
     if tied:
-        yield f"Models are tied, with all judges or without {named(tied, 'or', most=9)}, so it is not known whether their order depends on one of these."
+        yield f"Models are tied, with all judges or without {named(tied, 'or', limit=9)}, so it is not known whether their order depends on one of these."
     estimated = [w for w in panel.without if w.tau.value is not None]
     hangs = [w for w in estimated if w.tau.value is not None and w.tau.value < 1]
     if hangs:
@@ -250,7 +250,7 @@ def _ranking(panel: JuryCard) -> Iterator[str]:
         shaky = [w for w in estimated if w.same_first is not None and w.same_first < SURE]
         often = [f"without {w.judge}, the first is the same in {percent(w.same_first)} of resamples" for w in shaky]
         omission = (
-            "without any one judge" if not tied else f"without {named([w.judge for w in estimated], 'or', most=9)}"
+            "without any one judge" if not tied else f"without {named([w.judge for w in estimated], 'or', limit=9)}"
         )
         unsure = f", though this is uncertain: {'; '.join(often)}" if often else ""
         yield f"The models stand in the same order {omission}{unsure}."

@@ -209,7 +209,7 @@ def _withheld(runs: Sequence[OpenRun]) -> Iterator[str]:
             if standing.card.rank_systems.verdict == LIMITED:
                 by_judge.setdefault(standing.card.judge, {})[words(standing.criterion)] = None
     for judge, criteria in by_judge.items():
-        yield f"{judge} agrees too little with people to rank models on {named(list(criteria), most=9)}; that is not shown ({LIMITED})."
+        yield f"{judge} agrees too little with people to rank models on {named(list(criteria), limit=9)}; that is not shown ({LIMITED})."
 
 
 def _left(measures: int) -> Iterator[str]:

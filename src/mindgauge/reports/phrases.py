@@ -139,13 +139,13 @@ def headline(rater: str, scores: Sequence[Score]) -> str:
         if s.value is not None
     ]
     unknown = [words(s.criterion) for s in scores if s.value is None]
-    cannot = f"cannot be worked out on {named(unknown, most=9)}" if unknown else ""
+    cannot = f"cannot be worked out on {named(unknown, limit=9)}" if unknown else ""
     if not values:
         return f"Its {words(first.name)}{source} {cannot}, from {basis}."
     lost = sum(s.missing for s in scores)
     lost_note = f"; {plural(lost, 'verdict' if rater else 'answer')} could not be used" if lost else ""
     cannot = f", and {cannot}" if cannot else ""
-    return f"Its {words(first.name)}{source} is {named(values, most=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
+    return f"Its {words(first.name)}{source} is {named(values, limit=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
 
 
 def _range(levels: tuple[Value, ...]) -> str:
@@ -192,9 +192,9 @@ def _everybody(names: Sequence[str], judges: Collection[str]) -> str:
     """Name some raters; where these are all the judges there are, and several, count them."""
     people = [name for name in names if name not in judges]
     if len(judges) < 2 or not {*judges} <= {*names}:
-        return named(names, most=9)
+        return named(names, limit=9)
     all_judges = "both judges" if len(judges) == 2 else f"all {count(len(judges))} judges"
-    return named([*people, all_judges], most=9)
+    return named([*people, all_judges], limit=9)
 
 
 def small(clusters: int) -> str:

@@ -58,7 +58,7 @@ def labelled_by(manifest: dict[str, Any]) -> str:
     if not told.get("batches"):
         return ""
     decided = told.get("adjudicators")
-    return named(told["annotators"], most=_ALL) + (f"; {named(decided)} adjudicated" if decided else "")
+    return named(told["annotators"], limit=_ALL) + (f"; {named(decided)} adjudicated" if decided else "")
 
 
 def _who(told: dict[str, Any]) -> str:
@@ -70,7 +70,7 @@ def _who(told: dict[str, Any]) -> str:
         else "not seeing models or judges"
     )
     several = f" in {count(len(batches))} batches" if len(batches) > 1 else ""
-    return f"{named(people, most=_ALL)} labelled {plural(items, 'item')}{several}, {alone}."
+    return f"{named(people, limit=_ALL)} labelled {plural(items, 'item')}{several}, {alone}."
 
 
 def _training(told: dict[str, Any]) -> Iterator[str]:

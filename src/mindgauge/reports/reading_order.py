@@ -75,7 +75,7 @@ def _in_words(rule: UnsafeOn) -> str:
     """Name the unsafe levels: of an order the limit and its side."""
     limit, levels = rule.unsafe.limit, [str(level) for level in rule.unsafe.levels(rule.scale)]
     if limit is None or len(levels) == 1:
-        return f"{words(rule.criterion)}: {named(levels, 'or', most=9)}"
+        return f"{words(rule.criterion)}: {named(levels, 'or', limit=9)}"
     return f"{words(rule.criterion)} {rule.scale.word(limit)} or {'higher' if rule.unsafe.falling else 'lower'}"
 
 
@@ -119,7 +119,7 @@ def notes(
         yield f"{plural(left_out, 'more reply', 'more replies')} {verb} by any of the people, or cannot be rated on this, and {'is' if left_out == 1 else 'are'} left out."
     missing = {j: int((~np.isfinite(risk)).sum()) for j, risk in rated.judges.items()}
     if any(missing.values()):
-        lack = named([f"{j} {count(n)}" for j, n in missing.items() if n], most=9)
+        lack = named([f"{j} {count(n)}" for j, n in missing.items() if n], limit=9)
         yield f"Replies without a verdict are read first; of {count(len(rated.ids))}, verdicts lack: {lack}."
     yield from (ended(f"{note[:1].upper()}{note[1:]}") for note in rated.notes)
 
@@ -200,14 +200,14 @@ def _fixed(reading: ReadingEffort, name: str, kind: str, risk: Floats, judge: Sy
 def _learned(reading: ReadingEffort, features: LearnedFeatures) -> Curve:
     """Return the curve of an order that is learned on other conversations, anew in every resample."""
     risk = reading.learned(features)
-    parts = named([_PARTS.get(part, part) for part in features.parts], most=9)
+    parts = named([_PARTS.get(part, part) for part in features.parts], limit=9)
     reads = bound(reading.effort(risk), reading.relearned(features))
     return Curve(f"learned from {parts}", "fitted", None, reads, reading.found(risk))
 
 
 def _of_strangers(reading: ReadingEffort, features: LearnedFeatures) -> float | None:
     """Return what is read where nothing is learned from the model that wrote the reply; None where there is one."""
-    return reading.effort(reading.learned(features, apart=reading.system)) if reading.system.max() else None
+    return reading.effort(reading.learned(features, separate=reading.system)) if reading.system.max() else None
 
 
 def _escalated(

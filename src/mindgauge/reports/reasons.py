@@ -142,7 +142,7 @@ def _by_people(run: OpenRun, section: Section, reasons: Reasons) -> None:
     people = rows["rater"].n_unique()
     start = f"On blind forms, {plural(people, 'person', 'people')} rated its reasons from 1, not at all, to 5, fully: "
     for judge, sentences in sorted(of_judge.items()):
-        reasons.by_people.setdefault(judge, []).append(f"{start}{named(sentences, most=9)}.")
+        reasons.by_people.setdefault(judge, []).append(f"{start}{named(sentences, limit=9)}.")
     if agreed:
         reasons.general.append(f"On blind forms, people's ratings of reasons agree with ICC(A,1): {'; '.join(agreed)}.")
 

@@ -61,7 +61,7 @@ def sensitive(found: Stress) -> list[str]:
     reached = [one for one in found.kinds if one.verdict == BIASED]
     if reached:
         whole = next(one for one in found.injections if one.slice == ALL)
-        by = named([words(one.slice.removeprefix(KIND)) for one in reached], most=9)
+        by = named([words(one.slice.removeprefix(KIND)) for one in reached], limit=9)
         told.append(f"injection, {count(whole.attempts_reached)} of {plural(whole.attempts, 'attempt')} ({by})")
     return told
 

@@ -46,7 +46,7 @@ def of_gates(
         mine = sorted((s for s in found if s.rater == rater), key=lambda s: gates.index(s.criterion))
         ns = sorted({s.subjects for s in mine})
         n = plural(ns[0], "reply", "replies") if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} replies"
-        yield f"Of {n}{what}, {lowered(who(mine[0]))} called {named([_share(s) for s in mine], most=9)}."
+        yield f"Of {n}{what}, {lowered(who(mine[0]))} called {named([_share(s) for s in mine], limit=9)}."
 
 
 def meanings(sections: Sequence[Section]) -> Iterator[str]:
@@ -60,11 +60,11 @@ def meanings(sections: Sequence[Section]) -> Iterator[str]:
 def _meaning(name: str, gate: Composite) -> str:
     parts = [words(part) for part in gate.of]
     if gate.how is CompositeRule.ANY:
-        of = f"there is {named(parts, 'or', most=9)}"
+        of = f"there is {named(parts, 'or', limit=9)}"
     elif len(parts) == 2:
         of = f"neither {parts[0]} nor {parts[1]}"
     else:
-        of = f"none of {named(parts, 'or', most=9)}"
+        of = f"none of {named(parts, 'or', limit=9)}"
     return f"“{words(name)[:1].upper()}{words(name)[1:]}” means: {of}."
 
 

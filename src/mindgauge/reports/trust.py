@@ -322,4 +322,4 @@ def _general(run: OpenRun) -> Iterator[str]:
             if kappa.model != "people" and kappa.rater == kappa.model and kappa.value is not None:
                 yield f"Asked again, {kappa.model} agrees with itself on {name} with Fleiss' kappa {decimal(kappa.value)} ({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')})."
     if unlabelled:
-        yield f"On {names(unlabelled, most=12)}, answers are compared with the labels that come with the messages; how far people agree on them is not known from this run."
+        yield f"On {names(unlabelled, limit=12)}, answers are compared with the labels that come with the messages; how far people agree on them is not known from this run."

@@ -230,7 +230,7 @@ def _warn_of_shortened(notice: Notice, name: str, windows: Sequence[Window], con
     cut = [window for window in windows if window.left_out]
     if cut:
         longest = max(sum(last - first + 1 for first, last in window.left_out) for window in cut)
-        at_risk = [window.first_risk in window.shown for window in cut if window.first_risk is not None]
+        at_risk = [window.first_risk in window.turns_shown for window in cut if window.first_risk is not None]
         notice(
             f"{name}: {len(cut)} of {len(windows)} dialogues are shortened to {room} (the longest has "
             f"{max(window.turns for window in cut)} turns; up to {longest} are left out); the first sign of risk stays in "

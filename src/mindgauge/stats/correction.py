@@ -252,7 +252,7 @@ class _Share(NamedTuple):
 
 
 def rogan_gladen(
-    called: float,
+    apparent: float,
     n: float,
     true_positives: float,
     positives: float,
@@ -276,7 +276,7 @@ def rogan_gladen(
     Sp 3,308 of 3,324 are .012, interval .007 to .018 (Bendavid et al. 2021, by another approximation).
 
     Args:
-        called: verdicts that are positive.
+        apparent: verdicts that are positive.
         n: verdicts.
         true_positives: positive verdicts among those that people labelled positive.
         positives: what people labelled positive.
@@ -287,7 +287,7 @@ def rogan_gladen(
     Raises:
         ValueError: more events than observations.
     """
-    shares = _Share(called, n), _Share(true_positives, positives), _Share(true_negatives, negatives)
+    shares = _Share(apparent, n), _Share(true_positives, positives), _Share(true_negatives, negatives)
     return _prevalence(*shares, np.zeros((3, 3)), level)
 
 

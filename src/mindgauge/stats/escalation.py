@@ -135,7 +135,7 @@ def crossfit(
     cluster: Codes,
     *,
     weights: Floats | None = None,
-    apart: Codes | None = None,
+    separate: Codes | None = None,
     folds: int = FOLDS,
     groupings: int = GROUPINGS,
     seed: int = 0,
@@ -151,14 +151,14 @@ def crossfit(
         cluster: shape (n,), the index of each reply's conversation.
         weights: shape (n,), how many copies there are; all copies of a conversation are in one fold. Risks of replies
             without any are NaN.
-        apart: shape (n,), a further grouping, the model that wrote the reply: a fit also sees no reply of its group.
+        separate: shape (n,), a further grouping, the model that wrote the reply: a fit also sees no reply of its group.
         folds: how many, at most as many as there are conversations.
         groupings: into folds.
         seed: of the groupings.
     """
     copies = np.ones((1, len(unsafe))) if weights is None else weights[None, :]
     draws = crossfits(
-        features, unsafe, cluster, np.repeat(copies, groupings, axis=0), apart=apart, folds=folds, seed=seed
+        features, unsafe, cluster, np.repeat(copies, groupings, axis=0), separate=separate, folds=folds, seed=seed
     )
     return np.asarray(draws.mean(axis=0))
 
@@ -169,7 +169,7 @@ def crossfits(
     cluster: Codes,
     weights: Floats,
     *,
-    apart: Codes | None = None,
+    separate: Codes | None = None,
     folds: int = FOLDS,
     seed: int | Sequence[int] = 0,
 ) -> Floats:
@@ -180,9 +180,9 @@ def crossfits(
     if isinstance(seed, int):
         generators = [np.random.default_rng(seed)] * len(weights)
     else:
-        generators = [np.random.default_rng(each) for each in seed]
+        generators = [np.random.default_rng(draw_seed) for draw_seed in seed]
     count = max(2, min(folds, len(np.unique(cluster))))
-    groups = np.zeros(len(unsafe), dtype=np.intp) if apart is None else apart
+    groups = np.zeros(len(unsafe), dtype=np.intp) if separate is None else separate
     parts = [(f, g) for f in range(count) for g in np.unique(groups)]
     risk = np.full(weights.shape, np.nan)
     rows = max(1, _BLOCK // (len(parts) * max(1, len(unsafe))))
@@ -194,7 +194,7 @@ def crossfits(
                 for row, generator in zip(block, generators[start : start + rows], strict=True)
             ]
         )
-        training = [block * (place != f) * ((groups != g) if apart is not None else 1) for f, g in parts]
+        training = [block * (place != f) * ((groups != g) if separate is not None else 1) for f, g in parts]
         learned = learn(features, unsafe, np.concatenate(training)).reshape(len(parts), *block.shape)
         for (f, g), part in zip(parts, learned, strict=True):
             held_out = (place == f) & (groups == g)

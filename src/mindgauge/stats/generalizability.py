@@ -100,7 +100,7 @@ def variance_components(x: Floats, weights: Floats | None = None) -> Floats:
     def pair(contrasts: Floats, cells: int, freedom: int) -> tuple[Floats, Floats]:
         """Return the mean squares of an effect and of its interaction with conversations."""
         split = squares(contrasts.reshape(c, -1), weights, scale=np.abs(x).max())
-        alone, crossed = cells * split.mean / freedom, cells * split.around / (freedom * (c - 1))
+        alone, crossed = cells * split.mean / freedom, cells * split.deviation / (freedom * (c - 1))
         return (alone, crossed) if weights is None else (alone - crossed, crossed * c / (c - 1))
 
     _, ms_c = pair(mean, s * r, 1)
@@ -331,8 +331,8 @@ def study(
 
     def estimate(weights: Floats | None) -> Floats:
         parts = variance_components(x, weights)
-        worth = [_coefficient(parts, *sizes, absolute=absolute) for absolute in (False, True)]
-        return np.concatenate([parts, np.stack(worth, axis=-1)], axis=-1)
+        coefficients = [_coefficient(parts, *sizes, absolute=absolute) for absolute in (False, True)]
+        return np.concatenate([parts, np.stack(coefficients, axis=-1)], axis=-1)
 
     values = estimate(None)[0]
     drawn = bootstrap.distribution(estimate, np.arange(c), resamples, seed)

@@ -40,7 +40,7 @@ class Squares(NamedTuple):
 
     n: Floats
     mean: Floats
-    around: Floats
+    deviation: Floats
 
 
 def squares(vectors: Floats, weights: Floats | None = None, *, scale: Floats | float = 0.0) -> Squares:
@@ -106,10 +106,10 @@ def mean_squares(x: Floats, weights: Floats | None = None) -> MeanSquares:
     n, others = rows.n, np.nan if k == 1 else float(k - 1)
     freedom = np.where(n > 1, n - 1, np.nan)
     return MeanSquares(
-        rows=k * rows.around / freedom,
+        rows=k * rows.deviation / freedom,
         columns=raters.mean / others,
-        residual=raters.around / (freedom * others),
-        within=(raters.mean + raters.around) / (n * others),
+        residual=raters.deviation / (freedom * others),
+        within=(raters.mean + raters.deviation) / (n * others),
         n=n,
         k=k,
         scale=scale,

@@ -116,10 +116,10 @@ class Batches:
         submission.file = file
         self._set(submission.id, file=file)
 
-    def submitted(self, submission: Submission, remote: str, *, found: bool = False) -> None:
-        """Keep the provider's id of a batch; `found` where we took it from a list, and it may be another's."""
+    def submitted(self, submission: Submission, remote: str, *, listed: bool = False) -> None:
+        """Keep the provider's id of a batch; `listed` where we took it from a list, and it may be another's."""
         submission.remote = remote
-        self._set(submission.id, remote=remote, found=found)
+        self._set(submission.id, remote=remote, found=listed)
 
     def remark(self, submission: Submission, note: str) -> None:
         """Keep what was odd about a batch's results."""

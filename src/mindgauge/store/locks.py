@@ -46,7 +46,7 @@ sys.exit({_REFUSED})
 NONE = "this file system keeps no locks"
 _PATIENCE = 30
 """Seconds that the child may take."""
-_kept: set[int] = set()
+_lockable: set[int] = set()
 """The devices whose locks hold."""
 
 
@@ -117,7 +117,7 @@ def check(folder: Path, handle: int | None = None) -> None:
         NoLocksError: they do not, or there are none.
     """
     device = folder.stat().st_dev
-    if device in _kept:
+    if device in _lockable:
         return
     with contextlib.ExitStack() as stack:
         try:
@@ -133,7 +133,7 @@ def check(folder: Path, handle: int | None = None) -> None:
             raise _none(folder, f"it answers: {error.strerror}") from error
         if _another_takes(path, record):
             raise _none(folder, "it grants the same lock twice")
-    _kept.add(device)
+    _lockable.add(device)
 
 
 @contextlib.contextmanager

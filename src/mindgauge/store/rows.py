@@ -79,7 +79,7 @@ class SchemaObject(NamedTuple):
     kind: str
     """`table`, `index`, `view` or `trigger`."""
     name: str
-    of: str
+    table: str
     """The table that it belongs to; a table's own name."""
     root: int
     """The page where it begins; 0 where it has none."""

@@ -242,14 +242,14 @@ class Store:
     # -- additions --------------------------------------------------------------------------------------------------
 
     def add_call(
-        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, done: Exchange, *, text: bool = True
+        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, exchange: Exchange, *, text: bool = True
     ) -> None:
         """Keep a finished call; without `text` where a reply keeps the same words."""
-        usage = done.usage
+        usage = exchange.usage
         self._calls.append((
-            key, prompt, benchmark, model, run, done.status.value, done.text if text else None, done.finish_reason,
-            usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, done.seconds, done.attempts,
-            done.model_resolved, done.fingerprint, done.cost, done.error, done.at, ",".join(done.unsupported),
+            key, prompt, benchmark, model, run, exchange.status.value, exchange.text if text else None, exchange.finish_reason,
+            usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, exchange.seconds, exchange.attempts,
+            exchange.model_resolved, exchange.fingerprint, exchange.cost, exchange.error, exchange.at, ",".join(exchange.unsupported),
         ))  # fmt: skip
 
     def add_reply(self, benchmark: str, reply: Reply) -> None:

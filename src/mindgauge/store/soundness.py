@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CHUNK = 2**22
 """Bytes that are summed up at once; several chunks side by side, since zlib and the kernel let other threads go on."""
 _State: TypeAlias = "tuple[tuple[int, int, int] | None, ...]"
-_known: dict[Path, _State] = {}
+_sound_states: dict[Path, _State] = {}
 """The files that this process found sound, as they were then: a command opens a run several times."""
 
 
@@ -35,16 +35,16 @@ def check(db: sqlite3.Connection, path: Path) -> None:
         UsageError: it is not; the message says what is wrong, and what to do.
     """
     state = _state(path)
-    if _known.get(path) == state:
+    if _sound_states.get(path) == state:
         return
     if any(state[1:]) or not _as_closed(path):
         _check_all(db, path)
-    _known[path] = state
+    _sound_states[path] = state
 
 
 def known(path: Path) -> bool:
     """Say whether this process found a database sound as it is now."""
-    return _known.get(path) == _state(path)
+    return _sound_states.get(path) == _state(path)
 
 
 def _check_all(db: sqlite3.Connection, path: Path) -> None:
@@ -54,7 +54,7 @@ def _check_all(db: sqlite3.Connection, path: Path) -> None:
     for table in tables().values():
         wrong, count = table.wrong(db)
         if wrong:
-            raise damaged(path, f"{wrong} of {count} rows of {table.name} are not as they were written")
+            raise damaged(path, f"{wrong} of {count} rows of {table.name} have changed since they were written")
 
 
 def seal(path: Path) -> None:
@@ -63,7 +63,7 @@ def seal(path: Path) -> None:
         state = _state(path)
         if not any(state[1:]):
             private.write(_beside(path), _sum(path))
-            _known[path] = state
+            _sound_states[path] = state
 
 
 def _as_closed(path: Path) -> bool:

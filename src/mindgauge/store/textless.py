@@ -160,11 +160,11 @@ class TextlessStore(Store):
     # -- additions --------------------------------------------------------------------------------------------------
 
     def add_call(
-        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, done: Exchange, *, text: bool = True
+        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, exchange: Exchange, *, text: bool = True
     ) -> None:
         """Keep a finished call; its answer only until the command is done."""
-        self._texts.add_call(key, prompt, benchmark, model, run, done, text=text)
-        super().add_call(key, prompt, benchmark, model, run, bare_call(done), text=False)
+        self._texts.add_call(key, prompt, benchmark, model, run, exchange, text=text)
+        super().add_call(key, prompt, benchmark, model, run, bare_call(exchange), text=False)
 
     def add_reply(self, benchmark: str, reply: Reply) -> None:
         """Keep a reply; its text only until the command is done."""

@@ -82,8 +82,8 @@ def test_values_off_the_scale_are_counted_and_placed(rows: set[int], value: str)
     chosen = (pl.col("rater") == "H2") & (pl.col("criterion") == "empathy") & pl.col("row").is_in(list(rows))
     (finding,) = found("out_of_scale", change_values(CLEAN, chosen, value))
     assert finding.count == len(rows)
-    assert finding.where[: len(rows)][:10] == [f"H2.csv:{row}" for row in sorted(rows)][:10]
-    assert len(rows) <= 10 or finding.where[10] == f"… and {len(rows) - 10} more"
+    assert finding.places[: len(rows)][:10] == [f"H2.csv:{row}" for row in sorted(rows)][:10]
+    assert len(rows) <= 10 or finding.places[10] == f"… and {len(rows) - 10} more"
 
 
 @given(st.sets(st.integers(1, 119), min_size=1, max_size=40))
@@ -94,7 +94,7 @@ def test_copies_are_counted_and_placed(rows: set[int]) -> None:
         material = change_text(material, INPUTS, row, CLEAN.texts["text"][0])
     (finding,) = found("duplicate_texts", material)
     assert finding.count == len(rows)
-    assert finding.where[:10] == [f"{INPUTS}:{row}" for row in sorted(rows)][:10]
+    assert finding.places[:10] == [f"{INPUTS}:{row}" for row in sorted(rows)][:10]
 
 
 @given(st.integers(300, 600), st.integers(0, 2), st.sampled_from([-1, 1]), SEEDS)
@@ -106,7 +106,7 @@ def test_a_shift_of_one_level_is_found_wherever_it_begins(start: int, criterion:
     later = (pl.col("rater") == "two") & (pl.col("criterion") == name) & (pl.col("row") >= start)
     (finding,) = found("drift", change_values(material, later, moved))
     assert finding.message.startswith("two shifts on")
-    told = {fact.removeprefix("two, ").partition(":")[0] for fact in finding.where}
+    told = {fact.removeprefix("two, ").partition(":")[0] for fact in finding.places}
     assert name in told
     assert told <= {name, STRAIGHT}, "how often all criteria are equal shifts with one of them"
 

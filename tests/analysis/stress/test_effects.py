@@ -255,13 +255,15 @@ def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: 
     judges_stress(Planted(benchmark), benchmark=benchmark.name, out=tmp_path / "r", judge_runs=1)
     with Store(tmp_path / "r") as store:
         found, given = reading.read(store, benchmark, "acme/judge-7")
-    assert given[:, 0].tolist() == pytest.approx(found.known.tolist()), "without noise it gives what the authors gave"
+    assert given[:, 0].tolist() == pytest.approx(found.stated_levels.tolist()), (
+        "without noise it gives what the authors gave"
+    )
     unbiased = alarms(found, seeds=60, noise=0.2)
     assert unbiased.rate.value is not None and unbiased.rate.value <= 0.05 + 2 * (0.05 * 0.95 / 60) ** 0.5
     longer = next(pairs for pairs in found.pairs if pairs.version == "said twice")
     shift = np.zeros(len(given))
     shift[longer.left] = 0.5  # half the verdicts one level up: an eighth of the scale, less where the scale ends
     planted = alarms(found, seeds=25, noise=0.2, shift=shift)
-    assert planted.found["verbosity: said twice"] >= 0.8
-    assert planted.found.get("verbosity: said twice", 0) - sum(planted.found.values()) >= -0.2
+    assert planted.shares["verbosity: said twice"] >= 0.8
+    assert planted.shares.get("verbosity: said twice", 0) - sum(planted.shares.values()) >= -0.2
     assert np.array_equal(drawn(found, 0.2, 2, 5), drawn(found, 0.2, 2, 5))

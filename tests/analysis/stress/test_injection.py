@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.raters.echo import Shown
+    from mindgauge.raters.echo import PromptText
     from mindgauge.records import Exchange
     from mindgauge.records.request import Request
     from mindgauge.records.rubric import Criterion
@@ -94,7 +94,7 @@ def test_every_attempt_is_tried_where_something_could_be_seen(name: str) -> None
     tried = [(item, version) for item, version in found if version.facts]
     assert Counter(version.facts["attempt"] for _, version in tried) == dict.fromkeys((a.id for a in attempts()), 4)
     for item, version in tried:
-        assert item.known[version.facts["criterion"]] != version.facts["aim"]
+        assert item.stated_levels[version.facts["criterion"]] != version.facts["aim"]
         assert item.language == version.facts["language"]
     placebos = {(item.reply.id, version.name) for item, version in found if not version.facts}
     assert placebos == {(item.reply.id, version.facts["placebo"]) for item, version in tried}
@@ -158,7 +158,7 @@ def test_a_repair_that_repeats_the_answer_would_be_seen(monkeypatch: pytest.Monk
     model = Obedient(benchmark, baiting=True)
     read = verdict.read
 
-    def leaking(text: str, criteria: Sequence[Criterion], shown: Shown) -> dict[str, verdict.Verdict]:
+    def leaking(text: str, criteria: Sequence[Criterion], shown: PromptText) -> dict[str, verdict.Verdict]:
         found = read(text, criteria, shown)
         return {name: replace(one, problem=text) if one.problem else one for name, one in found.items()}
 

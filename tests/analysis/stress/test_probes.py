@@ -94,7 +94,7 @@ def test_counterparts_are_two_languages_of_one_conversation_at_the_same_levels(w
     assert len(twins) == 24
     for chinese, english in twins:
         assert (chinese.language, english.language) == ("zh", "en")
-        assert (chinese.sample.cluster, chinese.known) == (english.sample.cluster, english.known)
+        assert (chinese.sample.cluster, chinese.stated_levels) == (english.sample.cluster, english.stated_levels)
 
 
 def test_orders() -> None:

@@ -100,7 +100,7 @@ def test_answers_ratings_notes_and_marked_words_are_read(tmp_path: Path) -> None
     (entry,) = found
     assert entry.person.name == "ana" and entry.item == ITEM
     assert entry.answer is not None and entry.answer.value == SAFE
-    assert entry.note == "short\nand kind" and entry.seconds == 4.288 and entry.at == 1615328168.728353
+    assert entry.note == "short\nand kind" and entry.seconds == 4.288 and entry.time == 1615328168.728353
     assert [(mark.quote, mark.source) for mark in entry.evidence] == [(QUOTE, "reply"), (ITEM.reply[:6], "reply")]
 
 
@@ -169,7 +169,7 @@ def test_json_min_is_read_too(tmp_path: Path) -> None:
         ({"tasks": []}, "expected Label Studio's list of tasks, found dict"),
         ([], "expected Label Studio's list of tasks"),
         ([1], "expected Label Studio's list of tasks"),
-        ([{"data": {}, "annotations": []}], r"no labels in it; a control or a key must be called like a criterion \(category\)"),
+        ([{"data": {}, "annotations": []}], r"no labels in it; a control or a key must have a criterion's name \(category\)"),
         ([{"text": "x", "sentiment": "good"}], "no labels in it"),
         ([task(region("category", "choices", choices=[SAFE, NEGLECT]))], "several choices for category"),
         ([task(region("category", "choices", choices=[SAFE]), region("category", "choices", choices=[NEGLECT]))], "answered twice"),

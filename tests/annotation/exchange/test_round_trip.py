@@ -148,4 +148,4 @@ def test_every_text_comes_back_to_the_letter(
     assert entry.note == note
     assert [(mark.quote, mark.source) for mark in entry.evidence] == [(mark.quote, mark.source) for mark in marks]
     if to not in WITHOUT_TIMES:
-        assert (entry.at, entry.seconds) == (1.5e9, 2.0)
+        assert (entry.time, entry.seconds) == (1.5e9, 2.0)

@@ -186,7 +186,7 @@ def test_judges_and_gold_in_a_table_are_left_out(tmp_path: Path) -> None:
         ({"path": '[[0, "yes"]]'}, "its path leads elsewhere"),
         ({"path": "[[0"}, "the column `path` is not JSON"),
         ({"evidence": "[1]"}, "the column `evidence` is no list of quotes"),
-        ({"at": "yesterday"}, "'yesterday' is no point in time"),
+        ({"at": "yesterday"}, "'yesterday' is not a date and time"),
         ({"seconds": "-1"}, "'-1' is no number of seconds"),
         ({"note": "x" * 10_001}, "a note of 10,001 characters"),
     ],

@@ -108,7 +108,7 @@ def test_an_import_of_an_unknown_rater_changes_nothing(fresh: Path, tmp_path: Pa
     with pytest.raises(DataError, match=r"t\.csv:3: unknown rater 'bea'.*; known are ana, ben, chi"):
         annotate_import(fresh, tmp_path / "t.csv")
     with pytest.raises(
-        UsageError, match=r"--map rater.eva=bea: 'rater.eva' is none of ours; they are rater.ana, rater.ben, rater.chi"
+        UsageError, match=r"--map rater.eva=bea: 'rater.eva' is unknown; choose from rater.ana, rater.ben, rater.chi"
     ):
         annotate_import(fresh, tmp_path / "t.csv", names={"rater.eva": "bea"})
     with Annotation.open(fresh) as a:

@@ -227,7 +227,7 @@ def test_wrong_cookies_are_guesses_too(project: Annotation) -> None:
 
 
 def test_addresses_are_throttled_apart_and_not_remembered_without_end() -> None:
-    guesses = Guesses(burst=1, refill=0.001, most=100, together=10**6)
+    guesses = Guesses(burst=1, refill=0.001, visitors=100, together=10**6)
 
     def ok(address: str) -> bool:
         from fastapi import HTTPException

@@ -97,7 +97,7 @@ def test_items_of_one_dialogue_share_a_cluster(samples: list[Sample]) -> None:
 
 def test_archives(runs: list[Outputs]) -> None:
     assert Counter(run.run.kind for run in runs) == {"model": 10, "classifier": 5}
-    assert {len(run.found) for run in runs} == {800}
+    assert {len(run.released) for run in runs} == {800}
     assert all(run.whole for run in runs)
     assert [run.run.name for run in runs[:5]] == ["one", "two", "three", "four", "five"]
     assert [run.run.name for run in runs[-5:]] == ["42", "43", "44", "45", "46"]
@@ -106,8 +106,8 @@ def test_archives(runs: list[Outputs]) -> None:
 def test_outputs_repeat_the_test_items(real: Path, runs: list[Outputs]) -> None:
     rows = json.loads((real / "test.json").read_text(encoding="utf-8"))
     for run in runs:
-        assert [output.number for output in run.found] == [*range(800)], "numeric, not alphabetical"
-        for output, row in zip(run.found, rows, strict=True):
+        assert [output.number for output in run.released] == [*range(800)], "numeric, not alphabetical"
+        for output, row in zip(run.released, rows, strict=True):
             assert (output.item.context, output.item.response, output.item.label) == (*row.values(),)
 
 
@@ -119,16 +119,16 @@ def test_prompts_were_emptied_before_we_got_them(real: Path) -> None:
 def test_both_ways_to_read_an_answer_agree_on_all(runs: list[Outputs]) -> None:
     cut: Counter[str] = Counter()
     for run in runs[:10]:
-        for output in run.found:
+        for output in run.released:
             assert isinstance(output.answer, str)
             assert output.label is not None
             assert output.label == output.label_as_published
             cut[run.rater] += output.answer not in LABELS
     assert cut == {"gpt-3.5-turbo-0301:zero_shot": 361, "gpt-3.5-turbo-0301:few_shot": 26}
-    stops = Counter((run.rater, output.facts["finish_reason"]) for run in runs[:10] for output in run.found)
+    stops = Counter((run.rater, output.facts["finish_reason"]) for run in runs[:10] for output in run.released)
     assert stops["gpt-3.5-turbo-0301:zero_shot", "length"] == 91
     assert stops["gpt-3.5-turbo-0301:few_shot", "length"] == 4
-    only_a_stop = sum(f"{labels.as_published(str(o.answer))}." == o.answer for run in runs[:5] for o in run.found)
+    only_a_stop = sum(f"{labels.as_published(str(o.answer))}." == o.answer for run in runs[:5] for o in run.released)
     assert only_a_stop == 274
 
 

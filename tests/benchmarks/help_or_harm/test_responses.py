@@ -140,7 +140,7 @@ def test_a_judges_row_of_an_unknown_text_is_left_out_and_noted(small: Copy) -> N
     small.change(JUDGED, 2, inputs=["Another message."])
     found = load_response(small.root)
     assert len(by_source(found, small.path(JUDGED).name)) == 5
-    assert len(noted(found, "row 2 has inputs that the answer file has not there")) == 1
+    assert len(noted(found, "row 2 has inputs that are not at that place in the answer file")) == 1
 
 
 def test_without_the_answer_files_a_judges_copy_serves(small: Copy) -> None:
@@ -148,7 +148,7 @@ def test_without_the_answer_files_a_judges_copy_serves(small: Copy) -> None:
     shutil.rmtree(small.data / "llm_answer")
     part = load_response(small.root)
     assert {r.id for r in part.replies} == {r.id for r in whole.replies}
-    assert len(noted(part, "replies are a judge's copies")) == 9
+    assert len(noted(part, "replies are taken from a judge's copies")) == 9
 
 
 def test_replies_of_a_model_without_files_come_from_the_lowest_scores(small: Copy) -> None:
@@ -181,7 +181,7 @@ def test_spreadsheet_damage_is_joined_by_position(small: Copy) -> None:
     }
     assert flags == {0: set(), 1: {"answer_changed"}, 2: {"inputs_changed"}, 4: set(), 5: set()}
     assert noted(found, "H2_scores_n206_s42.json: 2 rows (1, 2) have inputs or an answer changed")
-    assert noted(found, "H2_scores_n206_s42.json: row 3 has a reply that is nowhere here")
+    assert noted(found, "H2_scores_n206_s42.json: row 3 has a reply that none of the files here holds")
 
 
 def test_what_is_no_text_becomes_canonical_json(small: Copy) -> None:

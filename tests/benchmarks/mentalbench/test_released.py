@@ -157,7 +157,7 @@ def test_a_missing_column_says_which_and_what_was_found(small: Copy) -> None:
 
 def test_a_column_or_a_system_that_stands_there_twice_is_refused(small: Copy) -> None:
     small.write(GPT, rated(2, "judge_response_").with_columns(pl.lit(cell(3)).alias("judge_response_gpt4o ")))
-    with pytest.raises(DataError, match="column judge_response_gpt4o stands there twice"):
+    with pytest.raises(DataError, match="column judge_response_gpt4o occurs twice"):
         released.find(small.root)
     small.write(GPT, rated(2, "judge_response_").with_columns(pl.lit(cell(3)).alias("judge_response_GPT-4o")))
     with pytest.raises(DataError, match="two columns hold the system gpt-4o"):

@@ -150,7 +150,7 @@ def test_a_reply_is_empty_if_two_judges_say_so(small: Copy) -> None:
         )
         assert {r.provenance["fault"] for r in ratings(found, rater, "qwen-2.5-7b", 4).values()} == {"empty reply"}
     assert {r.provenance["released"] for r in ratings(found, "gpt-4o", "qwen-2.5-7b", 4).values()} == {1}
-    assert noted(found, "empty replies, by their text or else by the judges' word: 1 (1 × qwen-2.5-7b)")
+    assert noted(found, "empty replies, by their text or else by what the judges say: 1 (1 × qwen-2.5-7b)")
 
 
 def test_one_judges_word_is_enough_where_there_is_no_other(small: Copy) -> None:

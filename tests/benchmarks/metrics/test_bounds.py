@@ -18,7 +18,7 @@ from tests.benchmarks.metrics.test_metrics import table
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
 
-MISSED = metrics.call_rate("missed", of=("a",), as_=("calm",))
+MISSED = metrics.call_rate("missed", targets=("a",), answers=("calm",))
 SHARES = {
     (metric.name, metric.label): (metric, benchmarks.find_one(name))
     for name in benchmarks.names()
@@ -76,13 +76,13 @@ def test_no_bound_falls_short_of_what_missing_ratings_could_make_of_it(
 def test_it_holds_for_every_share_of_every_benchmark(metric: Metric, task: Benchmark) -> None:
     """Half of the ratings are missing; whatever the share says of the others, its bad bound is beyond the worst case."""
     for criterion in task.criteria:
-        if not metric.suits(criterion.values) or (metric.label and metric.label not in map(str, criterion.values)):
+        if not metric.supports(criterion.values) or (metric.label and metric.label not in map(str, criterion.values)):
             continue
         size = 4 * len(criterion.values)
         codes = np.tile(np.arange(len(criterion.values)), 4)
         codes[::2] = -1
         some = np.arange(size, dtype=np.intp)
-        tags = {name: np.full(size, "", dtype=object) for name in task.by}
+        tags = {name: np.full(size, "", dtype=object) for name in task.metric_tags}
         rated = RatingTable(
             criterion.values, codes.astype(np.intp), np.zeros(size, dtype=np.intp), some, some,
             np.where(codes >= 0, "ok", "unparsable").astype(object), None, tags,

@@ -84,14 +84,14 @@ def test_only_items_that_people_rated_count() -> None:
 def test_without_differences_there_is_no_correlation(number: int) -> None:
     metric = BOTH[number]
     for table in (rated([3, 3, 3], ["1", "2", "3"]), rated([1, 2, 3], ["0.1", "0.1", "0.1"]), rated([1, 2, 3])):
-        kept = table.rows(metric.concerns(table))
+        kept = table.rows(metric.applies_to(table))
         assert np.isnan(metric.compute(kept, np.ones((1, len(kept))))).all()
         assert estimate(metric, table).value is None
 
 
 def test_words_have_no_correlation() -> None:
-    assert not correlation_with_people.suits(("no", "yes"))
-    assert correlation_with_people.suits((-100, -50, 0, 50, 100))
+    assert not correlation_with_people.supports(("no", "yes"))
+    assert correlation_with_people.supports((-100, -50, 0, 50, 100))
 
 
 def test_leaks_by_hand() -> None:
@@ -100,14 +100,14 @@ def test_leaks_by_hand() -> None:
     assert (found.value, found.n, found.missing) == (0.5, 5, 1)
     assert (found.worst, found.best) == (0.6, 0.4)
     assert estimate(mean_disclosure, table).value == 1.5
-    assert not leak_rate.suits((1, 2, 3, 4, 5))
+    assert not leak_rate.supports((1, 2, 3, 4, 5))
 
 
 def test_error_rate_by_hand() -> None:
     found = estimate(error_rate, rated(["yes", "no", "no", None], levels=("yes", "no")))
     assert found.value == pytest.approx(1 / 3)
     assert (found.n, found.missing, found.worst, found.best) == (4, 1, 0.5, 0.25)
-    assert not error_rate.suits((3, 2, 1, 0))
+    assert not error_rate.supports((3, 2, 1, 0))
 
 
 def test_a_guess_stands_in_where_nobody_was_asked() -> None:

@@ -29,7 +29,7 @@ BINARY = metrics.binary("alarm", safe=("calm",))
 NODES = metrics.node_accuracy((("a",), ("b",)))
 ALL = (
     metrics.accuracy, *AVERAGES, metrics.cohen_kappa, metrics.fleiss_kappa, metrics.repeat_stability,
-    metrics.recall("a"), metrics.precision("b"), metrics.call_rate("missed", of=("a", "b"), as_=("calm",)),
+    metrics.recall("a"), metrics.precision("b"), metrics.call_rate("missed", targets=("a", "b"), answers=("calm",)),
     *BINARY, *NODES, *metrics.STATUS_RATES,
 )  # fmt: skip
 SCORES = (metrics.mean_level, metrics.share_at_most(2), metrics.share_at_most(1), metrics.share_of(5))
@@ -63,14 +63,14 @@ def test_accuracy_counts_an_unreadable_answer_wrong_and_shows_what_it_could_be()
 
 
 def test_a_missed_crisis_is_one_called_calm() -> None:
-    metric = metrics.call_rate("missed", of=("a", "b"), as_=("calm",))
+    metric = metrics.call_rate("missed", targets=("a", "b"), answers=("calm",))
     found = estimate(metric, table([2, 0, -1, 2], [0, 1, 1, 2]))
     assert [found.value, found.n, found.missing] == [pytest.approx(1 / 3), 3, 1]
     assert [found.worst, found.best] == [pytest.approx(2 / 3), pytest.approx(1 / 3)], "an unreadable one may be a miss"
 
 
 def test_none_of_n_has_an_exact_upper_bound_on_conversations() -> None:
-    metric = metrics.call_rate("missed", of=("a",), as_=("calm",))
+    metric = metrics.call_rate("missed", targets=("a",), answers=("calm",))
     found = estimate(metric, table([0] * 30, [0] * 30, [i // 3 for i in range(30)]))
     assert (found.value, found.n, found.clusters) == (0, 30, 10)
     assert found.high == pytest.approx(1 - 0.025 ** (1 / 10)), "three repeats of ten conversations are ten, not thirty"
@@ -245,18 +245,18 @@ def check(metric: Metric, columns: RatingTable) -> None:
 
 def check_worth(metric: Metric, columns: RatingTable) -> None:
     """Where a metric says what each rating is worth, it is the mean of that."""
-    if metric.worth is not None:
-        worth = metric.worth(columns)
+    if metric.item_score is not None:
+        worth = metric.item_score(columns)
         value = estimate(metric, columns, resamples=50).value
         assert value == (pytest.approx(np.nanmean(worth)) if np.isfinite(worth).any() else None)
-        assert np.isfinite(worth[metric.concerns(columns) & columns.ok]).all(), "an answer is worth something"
+        assert np.isfinite(worth[metric.applies_to(columns) & columns.ok]).all(), "an answer is worth something"
 
 
 def check_counts(metric: Metric, columns: RatingTable) -> None:
     """Where equal ratings may be counted together, weights of clusters give what weights of ratings give."""
-    concerned = columns.rows(metric.concerns(columns))
+    concerned = columns.rows(metric.applies_to(columns))
     if metric.additive and len(concerned):
-        kinds, counts = _counted(concerned, metric.by)
+        kinds, counts = _counted(concerned, metric.tags)
         weights = np.random.default_rng(0).integers(0, 3, (4, len(counts))).astype(float)
         one_by_one = metric.compute(concerned, weights[:, concerned.cluster])
         np.testing.assert_allclose(metric.compute(kinds, weights @ counts), one_by_one)

@@ -95,9 +95,9 @@ def test_to_guess_two_questions_is_the_product() -> None:
 def test_chance_leaves_out_what_has_no_number_and_suits_its_own_scale_only() -> None:
     assert estimate(chance("options"), options("", "4")).value == 0.25
     assert estimate(chance("options"), options("", "")).value is None
-    assert chance("options", levels=4).suits(LETTERS)
-    assert not chance("options", levels=6).suits(LETTERS)
-    assert chance("options").suits(LETTERS)
+    assert chance("options", levels=4).supports(LETTERS)
+    assert not chance("options", levels=6).supports(LETTERS)
+    assert chance("options").supports(LETTERS)
 
 
 def test_answers_that_cannot_be_read_stand_apart() -> None:

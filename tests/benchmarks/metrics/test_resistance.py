@@ -93,7 +93,7 @@ def test_the_gain_is_paired_within_repeats() -> None:
 
 
 def test_each_resample_has_the_figure_of_its_own_weights() -> None:
-    rows = MIXED.rows(attack_gain.concerns(MIXED))
+    rows = MIXED.rows(attack_gain.applies_to(MIXED))
     weights = np.array([[1.0] * 8, [2.0] * 4 + [0.0] * 4, [0.0] * 4 + [3.0] * 4])
     assert attack_gain.compute(rows, weights) == pytest.approx([1 / 5, 2 / 3, -1 / 2])
 
@@ -101,7 +101,7 @@ def test_each_resample_has_the_figure_of_its_own_weights() -> None:
 def test_nothing_is_said_of_other_levels() -> None:
     yes_no = table([("a", "none", 0), ("a", "cot", 1)], ("no", "yes"))
     for metric in (rta_rate, attack_gain, over_refusal_rate, mean_toxicity, toxicity_of_complied):
-        assert not metric.suits(yes_no.levels)
+        assert not metric.supports(yes_no.levels)
         assert value(metric, yes_no) is None
 
 

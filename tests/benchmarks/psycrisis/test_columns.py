@@ -35,7 +35,7 @@ def test_a_column_is_named_by_header_position_or_letter(write: Callable[..., Pat
     assert found.labels == [columns.Labels("H1", RaterKind.PERSON, "empathy", 3)]
     assert resolved(path, user="reply TEXT").fields == {"user": 1}
     assert resolved(path, user="A", reply="B").fields == {"user": 0, "reply": 2}, "a header goes before a letter"
-    assert found.told == (
+    assert found.note == (
         f"{name}: read user from column 1 ('来访者'), reply from column 2 ('Reply text'), category from column 3 ('B'), "
         "label.H1.共情 from column 4 ('标注:共情')"
     )

@@ -110,7 +110,7 @@ def test_empty_cells_are_faults_of_their_row_and_never_words(write: Callable[...
     ]
     assert found.notes[1:] == [
         "row 1: no message; left out",
-        "row 2: no reply; unparsable, and so is every value on it",
+        "row 2: the reply is empty; it and every value on it are unparsable",
         "row 3: H1's empathy is an empty cell; unparsable",
         "row 4: H1 gave no value at all; not rated by H1",
     ]
@@ -144,7 +144,7 @@ def test_rows_of_one_message_are_one_sample_and_doubled_replies_are_repeats(writ
     ]
     assert len({r.id for r in found.replies}) == 4, "a doubled row keeps its own label"
     assert [r.value for r in found.ratings] == ["yes", "no", "no", "yes"]
-    assert found.notes[1:] == ["row 4: message, model and reply stand further up; kept as a repeat"]
+    assert found.notes[1:] == ["row 4: message, model and reply occur further up; kept as a repeat"]
 
 
 def test_the_order_of_rows_changes_no_label(write: Callable[..., Path]) -> None:
@@ -163,7 +163,7 @@ def test_a_message_under_two_categories_is_said(write: Callable[..., Path]) -> N
     path = write(("u", "c"), [("I feel low", "nssi"), ("I feel low", "suicide"), ("I feel sad", "")])
     found = load_mapped(path, {"user": "u", "category": "c"})
     assert [s.tags.get("category") for s in found.samples] == ["nssi", None]
-    assert "row 3: a message that stands further up under another category; that counts" in found.notes
+    assert "row 3: the message occurs further up under another category, which counts" in found.notes
     assert "row 4: no category" in found.notes
 
 
@@ -196,7 +196,7 @@ def test_raters_in_rows_rate_one_reply(write: Callable[..., Path], tmp_path: Pat
     judged = {(r.subject, r.value) for r in found.ratings if r.rater == "J" and r.criterion == "empathy"}
     assert judged == {(first, "yes")}, "a judge's answer counts where the reply stands first"
     assert found.notes[1:] == [
-        "row 4: message, model and reply stand further up; kept as a repeat",
+        "row 4: message, model and reply occur further up; kept as a repeat",
         "row 6: no rater; its labels are left out",
     ]
     assert load("psycrisis", data=path, mapping=mapping, out=tmp_path / "run").ratings == {"A": 2, "B": 2, "J": 5}
@@ -209,7 +209,7 @@ def test_messages_alone_are_counted_by_rows_and_kept_once(write: Callable[..., P
     rows = [(f"{name} {i or 1}", name) for name, n in counts.items() for i in range(n)]
     found = load_mapped(write(("u", "c"), rows), {"user": "u", "category": "c"})
     assert len(found.samples) == 605
-    assert "rows 3, 292, 407: a message that stands further up; kept once" in found.notes
+    assert "rows 3, 292, 407: the message occurs further up; kept once" in found.notes
     assert found.notes[-1].endswith("as in the paper: 608 (289, 115, 204)")
 
 

@@ -91,7 +91,10 @@ def test_a_title_above_the_headers_needs_their_row(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="the columns are 1 '人工标注', 2 '', 3 '', 4 ''"):
         load_mapped(path, BY_NAME)
     notes = load_mapped(path, BY_PLACE).notes
-    assert "no header above column 2, 3, 4; if they stand further down, say --map header=ROW, 0 for none" in notes
+    assert (
+        "no header above column 2, 3, 4; if the headers are further down, give --map header=ROW, or 0 if there are none"
+        in notes
+    )
     for mapping in (BY_NAME, BY_PLACE):
         whole(load_mapped(path, {**mapping, "header": "2"}))
 
@@ -104,7 +107,7 @@ def test_a_table_without_headers_is_read_whole_where_that_is_said(tmp_path: Path
     else:
         workbook(path, ROWS)
     notes = load_mapped(path, BY_PLACE).notes
-    assert "the header above column 4 reads like a label; if there are none, say --map header=0" in notes
+    assert "the header above column 4 looks like a label; if the table has no headers, give --map header=0" in notes
     found = load_mapped(path, {**BY_PLACE, "header": "0"})
     whole(found)
     assert not any("header" in note for note in found.notes)

@@ -204,7 +204,7 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(care: Benchmark, tmp_pa
     [
         ({"label.kindness": 1}, {}, r"label.kindness is no criterion of care; they are warmth, asks"),
         ({}, {"label.asks": "frage"}, r"no column 'frage'"),
-        ({}, {"etikett": "x"}, r"--map etikett=x: 'etikett' is not a column of ours"),
+        ({}, {"etikett": "x"}, r"--map etikett=x: 'etikett' is not one of Mindgauge's columns"),
     ],
 )
 def test_labels_that_do_not_fit_are_said_before_anything_is_asked(

@@ -46,7 +46,7 @@ def test_a_csv_holds_texts_replies_and_whole_dialogues(tmp_path: Path) -> None:
 def test_columns_may_have_other_names() -> None:
     [found] = read({"Frage": "hm", "Urteil": "selfharm"}, user="Frage", label="Urteil")
     assert found.messages == (Message("user", "hm"),) and found.target == "self-harm"
-    with pytest.raises(UsageError, match="'mood' is not a column of ours"):
+    with pytest.raises(UsageError, match="'mood' is not one of Mindgauge's columns"):
         read({"x": "y"}, mood="x")
 
 

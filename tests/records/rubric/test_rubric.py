@@ -39,20 +39,20 @@ def test_a_good_rubric(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        (criterion(", ".join(map(level, "1223"))), "level or alias '2' stands there twice"),
+        (criterion(", ".join(map(level, "1223"))), "level or alias '2' occurs twice"),
         (criterion(", ".join(map(level, "124"))), "level 3 is missing"),
         (criterion(level("1")), "needs at least two levels"),
         (criterion(f'{level("1")}, {level(chr(34) + "good" + chr(34))}'), "mixes numbers and words"),
         (criterion("{ value = 1 }, { value = 2 }"), "does not say what it looks like"),
         (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "only one" }]'), "1 wordings for 2 levels"),
         (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "one" }, {}]'), "a level has no wording"),
-        (criterion(f'{level(chr(34) + "a" + chr(34))}, {{ value = "b", text.en = "b", aliases = ["A"] }}', scale="nominal"), "'a' stands there twice"),
-        (criterion(f'{level(chr(34) + "a" + chr(34))}, {level(chr(34) + "Not_applicable" + chr(34))}', 'not_applicable.en = "never"'), "'not_applicable' stands there twice"),
+        (criterion(f'{level(chr(34) + "a" + chr(34))}, {{ value = "b", text.en = "b", aliases = ["A"] }}', scale="nominal"), "'a' occurs twice"),
+        (criterion(f'{level(chr(34) + "a" + chr(34))}, {level(chr(34) + "Not_applicable" + chr(34))}', 'not_applicable.en = "never"'), "'not_applicable' occurs twice"),
         (HEAD + "criteria = []", "no criteria"),
         (HEAD, "not a rubric"),
         ("id = ", "not a rubric"),
         (criterion(", ".join(map(level, "12"))) + '\ntypo = "x"', "unknown field `typo`"),
-        (criterion(", ".join(map(level, "12"))) + criterion(", ".join(map(level, "12"))).removeprefix(HEAD), "criterion 'warmth' stands there twice"),
+        (criterion(", ".join(map(level, "12"))) + criterion(", ".join(map(level, "12"))).removeprefix(HEAD), "criterion 'warmth' occurs twice"),
     ],
 )  # fmt: skip
 def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault: str) -> None:

@@ -142,7 +142,9 @@ def test_a_way_without_its_prompt_is_one_clear_line(register: Callable[..., Benc
 def test_questions_for_nodes_need_nodes(replies: Benchmark) -> None:
     rubric = (replies.folder / "rubric.toml").read_text(encoding="utf-8")
     (replies.folder / "rubric.toml").write_text(rubric.partition("[[criteria.nodes]]")[0], encoding="utf-8")
-    with pytest.raises(UsageError, match=r"node\.md asks node by node, and rubric\.toml has not one criterion"):
+    with pytest.raises(
+        UsageError, match=r"node\.md asks node by node, so rubric\.toml must have exactly one criterion"
+    ):
         Benchmark.from_folder(replies.folder, metrics=(), read=lambda _: [])
 
 

@@ -48,18 +48,18 @@ def missing_verdicts(view: View) -> Iterator[CheckResult]:
 
 def _expected(view: View) -> Iterator[pl.DataFrame]:
     """Yield every rating a rater gave or owes: on each criterion it uses, for each subject that it rated in a run."""
-    asked = only(view.ratings, pl.col("status") != "not_applicable", pl.col("rater_kind").fill_null("") != "gold")
-    for rows in by_raters(asked):
+    rated = only(view.ratings, pl.col("status") != "not_applicable", pl.col("rater_kind").fill_null("") != "gold")
+    for rows in by_raters(rated):
         yield _with_owed(rows)
 
 
 def _with_owed(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(lacking=(pl.col("status") != "ok") | pl.col("value").is_null())
-    by = ["rater", "run", "subject"]
-    subjects = rows.group_by(by, maintain_order=True).agg(pl.col("file", "row", "system").first())
+    unit = ["rater", "run", "subject"]
+    subjects = rows.group_by(unit, maintain_order=True).agg(pl.col("file", "row", "system").first())
     usual = rows.group_by("rater", "criterion").agg(n=pl.col("subject").n_unique())
     usual = usual.filter(pl.col("n") > CROSSED * pl.col("n").max().over("rater")).select("rater", "criterion")
-    owed = subjects.join(usual, on="rater").join(rows.select(*by, "criterion"), on=[*by, "criterion"], how="anti", nulls_equal=True)  # fmt: skip
+    owed = subjects.join(usual, on="rater").join(rows.select(*unit, "criterion"), on=[*unit, "criterion"], how="anti", nulls_equal=True)  # fmt: skip
     owed = owed.with_columns(lacking=pl.lit(value=True), status=pl.lit("not there"))
     columns = ["rater", "criterion", "subject", "run", "system", "file", "row", "status", "lacking"]
     status = pl.when((pl.col("status") == "ok") & pl.col("lacking")).then(pl.lit("empty")).otherwise("status")
@@ -91,13 +91,13 @@ def missing_by_system(view: View) -> Iterator[CheckResult]:
         tail = np.where(
             lacking > 0, special.betainc(np.maximum(lacking, 1), n - lacking + 1, lacking.sum() / n.sum()), 1.0
         )
-        most = own.filter(pl.Series(tail * tests < ALPHA))
-        if most.height:
+        lacking_systems = own.filter(pl.Series(tail * tests < ALPHA))
+        if lacking_systems.height:
             affected = subjects.filter(
-                pl.col("rater") == rater, "lacking", pl.col("system").is_in(most["system"].implode())
+                pl.col("rater") == rater, "lacking", pl.col("system").is_in(lacking_systems["system"].implode())
             )
             facts = [f"{system}: {missing} of {size} subjects" for _, system, missing, size in own.sort("lacking", descending=True).iter_rows() if missing]  # fmt: skip
-            yield CheckResult(affected.height, f"{rater}: {many(affected.height, 'subject')} of {', '.join(most['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
+            yield CheckResult(affected.height, f"{rater}: {many(affected.height, 'subject')} of {', '.join(lacking_systems['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
 
 
 @check(
@@ -112,21 +112,21 @@ def unequal_n(view: View) -> Iterator[CheckResult]:
     rated = only(view.ratings, pl.col("system").is_not_null()).select(
         "system", "row", group=pl.when(pl.col("rater") == pl.col("system")).then(pl.lit("answers")).otherwise("ratings by " + pl.col("rater")), item=pl.coalesce("cluster", pl.format("row:{}", "row"))
     )  # fmt: skip
-    seen: set[str] = set()
+    reported: set[str] = set()
     for (group,), own in pl.concat([replies, rated]).group_by("group", maintain_order=True):
         counts = own.group_by("system").agg(n=pl.col("item").n_unique()).sort("n", "system")
-        most = int(counts["n"].max())  # type: ignore[arg-type]
+        top = int(counts["n"].max())  # type: ignore[arg-type]
         largest = set(own.filter(pl.col("system") == counts["system"][-1])["item"])
         short = []
         for system, n in counts.iter_rows():
             items = set(own.filter(pl.col("system") == system)["item"])
-            if n < (1 - MANY) * most and len(items & largest) >= CROSSED * n:
+            if n < (1 - MANY) * top and len(items & largest) >= CROSSED * n:
                 first = own.filter(pl.col("item").is_in(list(largest))).unique("item").sort("row").head(n)["item"]
-                short.append(f"{system}: {n} of {most}" + (f", the first {n}" if set(first) == items else ""))
-        told = f"{many(len(short), 'system')} with fewer items than the {most} of others"
-        if short and str(short) not in seen:
-            seen.add(str(short))
-            yield CheckResult(len(short), f"{group}: {told}", limited(short))
+                short.append(f"{system}: {n} of {top}" + (f", the first {n}" if set(first) == items else ""))
+        message = f"{many(len(short), 'system')} with fewer items than the {top} of others"
+        if short and str(short) not in reported:
+            reported.add(str(short))
+            yield CheckResult(len(short), f"{group}: {message}", limited(short))
 
 
 @check(
@@ -141,8 +141,8 @@ def fields_by_system(view: View) -> Iterator[CheckResult]:
     if len(systems) < 2:
         return
     facts = []
-    for kind, have in rows.group_by("kind").agg(pl.col("system").unique().sort()).sort("kind").iter_rows():
-        lacking = [system for system in systems if system not in have]
+    for kind, covered in rows.group_by("kind").agg(pl.col("system").unique().sort()).sort("kind").iter_rows():
+        lacking = [system for system in systems if system not in covered]
         if lacking:
             facts.append(f"{kind}: not for {', '.join(lacking)}")
     if facts:

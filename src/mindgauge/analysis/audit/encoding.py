@@ -30,15 +30,15 @@ _LOST = r"[a-z]\?(?:s|t|re|ve|ll|d|m)(?-u:\b)|\x{FFFD}\?"
 
 def _texts(view: View, pattern: str) -> pl.DataFrame:
     """Return the texts with a pattern, each once, however many files repeat it."""
-    found = view.texts.filter(pl.col("text").str.contains(pattern))
-    return found.unique(["kind", "plain"], keep="first", maintain_order=True)
+    texts = view.texts.filter(pl.col("text").str.contains(pattern))
+    return texts.unique(["kind", "plain"], keep="first", maintain_order=True)
 
 
-def _told(rows: pl.DataFrame, what: str) -> CheckResult:
-    where = rows.select("file", "row").n_unique()
+def _told(rows: pl.DataFrame, fault: str) -> CheckResult:
+    row_count = rows.select("file", "row").n_unique()
     return CheckResult(
         rows.height,
-        f"{many(rows.height, 'text')} in {many(where, 'row')} with {what} ({counted(rows, 'kind')})",
+        f"{many(rows.height, 'text')} in {many(row_count, 'row')} with {fault} ({counted(rows, 'kind')})",
         places(rows),
     )
 
@@ -70,12 +70,12 @@ def mojibake(view: View) -> Iterator[CheckResult]:
 
 def garbled(text: str) -> bool:
     """Whether a text holds UTF-8 that was read as Windows-1252, Latin-1, or (in a Latin text) GB18030."""
-    if any(_undone(found[0], codec) for codec in ("cp1252", "latin-1") for found in _TWO_BYTES.finditer(text)):
+    if any(_undone(match[0], codec) for codec in ("cp1252", "latin-1") for match in _TWO_BYTES.finditer(text)):
         return True
     letters = sum(c.isascii() and c.isalpha() for c in text)
     if 2 * letters < len(text):  # a text in Chinese is no Latin text gone wrong
         return False
-    return any(_undone(found[0], "gb18030") for found in _RUN.finditer(text))
+    return any(_undone(match[0], "gb18030") for match in _RUN.finditer(text))
 
 
 def _undone(run: str, codec: str) -> bool:

@@ -49,7 +49,7 @@ class CheckResult(msgspec.Struct, frozen=True):
 
     count: int
     message: str
-    where: list[str]
+    places: list[str]
     severity: Severity | None = None
 
 
@@ -64,8 +64,8 @@ class AuditCheck(NamedTuple):
     def findings(self, view: View, subject: str) -> list[Finding]:
         """Run the check."""
         return [
-            Finding(self.id, found.severity or self.severity, found.count, found.where, self.effect, found.message, subject)
-            for found in self.find(view)
+            Finding(self.id, result.severity or self.severity, result.count, result.places, self.effect, result.message, subject)
+            for result in self.find(view)
         ]  # fmt: skip
 
 
@@ -78,23 +78,23 @@ def check(
 
 def limited(facts: Sequence[str]) -> list[str]:
     """Return the first ten facts and how many more there are."""
-    more = len(facts) - SHOWN
-    return [*facts[:SHOWN], f"… and {more:,} more"] if more > 0 else list(facts)
+    surplus = len(facts) - SHOWN
+    return [*facts[:SHOWN], f"… and {surplus:,} more"] if surplus > 0 else list(facts)
 
 
 def places(rows: pl.DataFrame) -> list[str]:
     """Return where rows stand, `file:row`, each place once, in the order of the files."""
-    found = rows.select("file", "row").unique().sort("file", "row")
-    shown = [f"{file}:{row}" for file, row in found.head(SHOWN).iter_rows()]
-    more = found.height - SHOWN
-    return [*shown, f"… and {more:,} more"] if more > 0 else shown
+    rows_named = rows.select("file", "row").unique().sort("file", "row")
+    listed = [f"{file}:{row}" for file, row in rows_named.head(SHOWN).iter_rows()]
+    surplus = rows_named.height - SHOWN
+    return [*listed, f"… and {surplus:,} more"] if surplus > 0 else listed
 
 
 def counted(rows: pl.DataFrame, column: str, limit: int = 8) -> str:
     """Say how often each value of a column occurs, the most frequent first: "a 12, b 3"."""
     counts = rows.group_by(pl.col(column).fill_null("–")).len().sort("len", column, descending=[True, False])
-    shown = ", ".join(f"{value} {n:,}" for value, n in counts.head(limit).iter_rows())
-    return shown + (", …" if counts.height > limit else "")
+    listed = ", ".join(f"{value} {n:,}" for value, n in counts.head(limit).iter_rows())
+    return listed + (", …" if counts.height > limit else "")
 
 
 def many(n: int, noun: str, plural: str = "") -> str:

@@ -29,8 +29,8 @@ TOGETHER = 3
 def ids_not_keys(view: View) -> Iterator[CheckResult]:
     """Ids that stand beside different texts of one kind in one file."""
     rows = view.texts.filter(pl.col("id").is_not_null(), ~pl.col("kind").is_in(REPLIES))  # one id has many replies
-    by = ["file", "kind", "system", "split", "id"]
-    clash = rows.filter(pl.col("plain").n_unique().over(by) > 1)
+    keys = ["file", "kind", "system", "split", "id"]
+    clash = rows.filter(pl.col("plain").n_unique().over(keys) > 1)
     for (file,), own in clash.group_by("file", maintain_order=True):
         ids = own["id"].n_unique()
         yield CheckResult(ids, f"{many(ids, 'id')} of {file} stand beside several texts, {many(own.select('row').n_unique(), 'row')} in all", places(own))  # fmt: skip
@@ -59,13 +59,13 @@ def unplaced_ratings(view: View) -> Iterator[CheckResult]:
 )
 def duplicate_ratings(view: View) -> Iterator[CheckResult]:
     """Several ratings of one subject and criterion by one rater in one run."""
-    by = ["subject", "criterion", "rater", "run"]
-    again = pl.concat(rows.filter(pl.len().over(by) > 1) for rows in by_raters(view.ratings))
-    if again.height:
-        groups = again.group_by(by).agg(pl.col("value").n_unique())
+    keys = ["subject", "criterion", "rater", "run"]
+    repeated = pl.concat(rows.filter(pl.len().over(keys) > 1) for rows in by_raters(view.ratings))
+    if repeated.height:
+        groups = repeated.group_by(keys).agg(pl.col("value").n_unique())
         differ = groups.filter(pl.col("value") > 1).height
-        surplus = again.height - groups.height
-        yield CheckResult(surplus, f"{many(surplus, 'surplus rating')} of {many(groups.height, 'verdict')}, {differ} with different values ({counted(again, 'rater')})", places(again))  # fmt: skip
+        surplus = repeated.height - groups.height
+        yield CheckResult(surplus, f"{many(surplus, 'surplus rating')} of {many(groups.height, 'verdict')}, {differ} with different values ({counted(repeated, 'rater')})", places(repeated))  # fmt: skip
 
 
 @check(
@@ -99,8 +99,8 @@ def records_overwritten(view: View) -> Iterator[CheckResult]:
 
 
 def _changed(view: View, *, replaced: bool) -> Iterator[CheckResult]:
-    what = "an altogether different text" if replaced else "another wording"
-    yield from _told(_pairs(view, lambda d: d.moved is None and (d.alike < EDITED) == replaced), f"{what} than")
+    change = "an altogether different text" if replaced else "another wording"
+    yield from _told(_pairs(view, lambda d: d.moved is None and (d.alike < EDITED) == replaced), f"{change} than")
 
 
 class DifferingFiles(NamedTuple):
@@ -120,28 +120,32 @@ def _pairs(view: View, wanted: Callable[[VersionDifference], bool]) -> list[Diff
     """Return the files that differ from a first one in some way; those that differ in the same rows come together."""
     alike: dict[tuple[str, tuple[VersionDifference, ...]], list[str]] = {}
     for (first, other), differences in view.versions.items():
-        found = tuple(d for d in differences if wanted(d))
-        if found:
-            alike.setdefault((first, found), []).append(other)
-    return [DifferingFiles(first, others, found) for (first, found), others in alike.items()]
+        wanted_differences = tuple(d for d in differences if wanted(d))
+        if wanted_differences:
+            alike.setdefault((first, wanted_differences), []).append(other)
+    return [DifferingFiles(first, others, wanted_differences) for (first, wanted_differences), others in alike.items()]
 
 
-def _told(pairs: list[DifferingFiles], what: str) -> Iterator[CheckResult]:
+def _told(pairs: list[DifferingFiles], change: str) -> Iterator[CheckResult]:
     """Tell each pair of files, or all in one where there are many."""
     if len(pairs) > TOGETHER:
         total = sum(len(pair.differences) for pair in pairs)
         files = {file for pair in pairs for file in pair.others}
         folders = Counter(pair.others[0].split("/")[0] for pair in pairs for _ in pair.differences)
-        where = ", ".join(f"{folder} {n}" for folder, n in folders.most_common(4))
-        text = f"{many(total, 'row')} of {many(len(files), 'file')} ({where}) with {what} the files they repeat, such as {pairs[0].first}"
+        by_folder = ", ".join(f"{folder} {n}" for folder, n in folders.most_common(4))
+        text = f"{many(total, 'row')} of {many(len(files), 'file')} ({by_folder}) with {change} the files they repeat, such as {pairs[0].first}"
         yield CheckResult(total, text, limited([place for pair in pairs for place in pair.places]))
         return
     for pair in pairs:
         listed = pair.others[0] + (f" and {many(len(pair.others) - 1, 'other file')}" if len(pair.others) > 1 else "")
         offsets = Counter(d.moved for d in pair.differences if d.moved is not None)
-        how = ", moved " + ", ".join(f"{n} by {offset:+d}" for offset, n in offsets.most_common(4)) if offsets else ""
+        offsets_named = (
+            ", moved " + ", ".join(f"{n} by {offset:+d}" for offset, n in offsets.most_common(4)) if offsets else ""
+        )
         n = len(pair.differences)
-        yield CheckResult(n, f"{many(n, 'row')} of {listed} with {what} {pair.first}{how}", limited(pair.places))
+        yield CheckResult(
+            n, f"{many(n, 'row')} of {listed} with {change} {pair.first}{offsets_named}", limited(pair.places)
+        )
 
 
 @check(
@@ -152,10 +156,10 @@ def _told(pairs: list[DifferingFiles], what: str) -> Iterator[CheckResult]:
 def blanks_differ(view: View) -> Iterator[CheckResult]:
     """Texts that two files have with different blanks or line ends."""
     rows = view.keyed.filter(pl.col("plain") != "")
-    by = ["kind", "system", "split", "key", "plain"]
-    differ = rows.filter(pl.col("text").n_unique().over(by) > 1, pl.col("file").n_unique().over(by) > 1)
+    keys = ["kind", "system", "split", "key", "plain"]
+    differ = rows.filter(pl.col("text").n_unique().over(keys) > 1, pl.col("file").n_unique().over(keys) > 1)
     if differ.height:
-        texts = differ.select(by).n_unique()
+        texts = differ.select(keys).n_unique()
         yield CheckResult(
             texts, f"{many(texts, 'text')} with different blanks or line ends in several files", places(differ)
         )

@@ -26,15 +26,15 @@ LABEL = "label"
 
 def gold(view: View) -> pl.DataFrame:
     """Return the gold values, one per item: criterion, item, value, file, row."""
-    given = view.ratings.filter(pl.col("rater_kind") == "gold", pl.col("value").is_not_null())
-    given = given.select(
+    stated = view.ratings.filter(pl.col("rater_kind") == "gold", pl.col("value").is_not_null())
+    stated = stated.select(
         "criterion", item="subject", value=pl.col("value").str.strip_chars(' "'), file="file", row="row"
     )
     named = next(iter(view.options)) if len(view.options) == 1 else LABEL
     own = view.asked.filter(pl.col("label").is_not_null()).select(
         criterion=pl.lit(named), item=pl.format("{}:{}", "file", "row"), value=pl.col("label").str.strip_chars(), file="file", row="row"
     )  # fmt: skip
-    return pl.concat([given, own.filter(~pl.col("criterion").is_in(given["criterion"].unique().implode()))])
+    return pl.concat([stated, own.filter(~pl.col("criterion").is_in(stated["criterion"].unique().implode()))])
 
 
 @check(
@@ -46,10 +46,10 @@ def never_gold(view: View) -> Iterator[CheckResult]:
     """Options of a closed question that are never the right one, in more items than chance would leave out."""
     for (criterion,), own in gold(view).group_by("criterion", maintain_order=True):
         right = set(own["value"])
-        given = view.rated.filter(pl.col("criterion") == criterion, pl.col("rater_kind") != "gold")
+        answers = view.rated.filter(pl.col("criterion") == criterion, pl.col("rater_kind") != "gold")
         value = pl.col("value").str.strip_chars(' "')
-        counts = given.group_by(value).len().sort("value")
-        chosen = {v for v, n in counts.iter_rows() if n >= CHOSEN * given.height}
+        counts = answers.group_by(value).len().sort("value")
+        chosen = {v for v, n in counts.iter_rows() if n >= CHOSEN * answers.height}
         options = set(view.options.get(str(criterion), chosen | right if len(right) > 1 else ()))
         never = sorted(options - right)
         if len(options) < 2 or not never or (1 - 1 / len(options)) ** own.height > ALPHA:
@@ -71,9 +71,9 @@ def rare_labels(view: View) -> Iterator[CheckResult]:
         rare = counts.filter(pl.col("len") < RANKABLE)
         if own.height < LABELLED or not rare.height or counts.height > own.height / FEW:
             continue
-        few = rare.filter(pl.col("len") < FEW).height
+        very_rare = rare.filter(pl.col("len") < FEW).height
         facts = [f"{value}: {n}" for value, n in rare.iter_rows()]
-        yield CheckResult(rare.height, f"{rare.height} of {many(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {few} fewer than {FEW}", limited(facts))  # fmt: skip
+        yield CheckResult(rare.height, f"{rare.height} of {many(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {very_rare} fewer than {FEW}", limited(facts))  # fmt: skip
 
 
 @check(

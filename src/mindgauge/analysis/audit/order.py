@@ -32,7 +32,7 @@ LEAST = 40
 """Fewer positions than these show no drift that could be told from chance."""
 BINS = 1000
 """Longer files are averaged into so many stretches, so that a million rows take no longer."""
-HOPELESS = 1.6
+BELOW_SIGNIFICANCE = 1.6
 """Below this the statistic is far from significance (Kolmogorov: p = .01 at 1.63) and nothing need be permuted."""
 SHIFT = 0.05
 """A shift below 5 % of the scale changes no conclusion, however significant in a long file."""
@@ -65,10 +65,10 @@ def statistic(values: Floats) -> tuple[Floats, NDArray[np.intp]]:
     centred = values - values.mean(axis=1, keepdims=True)
     spread = np.sqrt((centred**2).sum(axis=1))
     sums = np.abs(np.cumsum(centred, axis=1)[:, :-1])
-    at = sums.argmax(axis=1)
+    largest = sums.argmax(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        value = np.where(spread > 0, sums[np.arange(len(sums)), at] / spread, 0.0)
-    return value, at
+        value = np.where(spread > 0, sums[np.arange(len(sums)), largest] / spread, 0.0)
+    return value, largest
 
 
 def critical(courses: list[Course], seed: int = 0) -> float:
@@ -95,25 +95,25 @@ def critical(courses: list[Course], seed: int = 0) -> float:
 )
 def drift(view: View) -> Iterator[CheckResult]:
     """Raters whose level shifts along the rows, systems and conversations being equal."""
-    found = courses(view)
-    tested = {(c.rater, c.criterion): statistic(c.residual[None, :])[0][0] for c in found}
-    if not tested or max(tested.values()) < HOPELESS:
+    tested_courses = courses(view)
+    tested = {(c.rater, c.criterion): statistic(c.residual[None, :])[0][0] for c in tested_courses}
+    if not tested or max(tested.values()) < BELOW_SIGNIFICANCE:
         return
-    limit = critical(found)
-    for rater in dict.fromkeys(course.rater for course in found):
+    limit = critical(tested_courses)
+    for rater in dict.fromkeys(course.rater for course in tested_courses):
         own: list[str] = []
         shared: list[str] = []
-        for course in found:
+        for course in tested_courses:
             if course.rater != rater or tested[rater, course.criterion] <= limit:
                 continue
             cut = int(statistic(course.residual[None, :])[1][0]) + 1
             shift = course.residual[cut:].mean() - course.residual[:cut].mean()
             if abs(shift) < SHIFT * course.width:
                 continue
-            others = _others(found, course, course.row[cut])
-            told = _told(course, segments(course.residual, limit), others)
+            others = _others(tested_courses, course, course.row[cut])
+            description = _told(course, segments(course.residual, limit), others)
             like = others and np.median(others) * np.sign(shift) >= SHIFT * course.width
-            (shared if like else own).append(told)
+            (shared if like else own).append(description)
         if own:
             yield CheckResult(len(own), f"{rater} shifts on {many(len(own), 'criterion', 'criteria')}", limited(own))
         if shared:
@@ -123,7 +123,7 @@ def drift(view: View) -> Iterator[CheckResult]:
 def courses(view: View) -> list[Course]:
     """Return what can be tested for drift: each rater × criterion, and how often a rater's criteria are all equal."""
     places = pl.concat(map(_places, by_raters(view.scores)))
-    found = []
+    tested = []
     for (rater, criterion), own in places.sort("rater", "criterion", "row").group_by("rater", "criterion", maintain_order=True):  # fmt: skip
         if own.height < LEAST:
             continue
@@ -131,8 +131,8 @@ def courses(view: View) -> list[Course]:
         width = 1.0 if criterion == STRAIGHT else float(ends[1]) - float(ends[0])  # type: ignore[arg-type]
         bins = np.arange(own.height) * min(BINS, own.height) // own.height
         row, level, residual = (_binned(own[name].to_numpy(), bins) for name in ("row", "number", "residual"))
-        found.append(Course(str(rater), str(criterion), row.astype(np.int64), level, residual, width))
-    return found
+        tested.append(Course(str(rater), str(criterion), row.astype(np.int64), level, residual, width))
+    return tested
 
 
 def _places(scores: pl.DataFrame) -> pl.DataFrame:
@@ -160,21 +160,21 @@ def segments(values: Floats, limit: float) -> list[tuple[int, int]]:
     ends, parts = [(0, len(values))], []
     while ends:
         start, stop = ends.pop()
-        value, at = (
+        value, largest = (
             statistic(values[None, start:stop]) if stop - start >= LEAST else (np.zeros(1), np.zeros(1, np.intp))
         )
         if value[0] > limit:
-            cut = start + int(at[0]) + 1
+            cut = start + int(largest[0]) + 1
             ends += [(cut, stop), (start, cut)]
         else:
             parts.append((start, stop))
     return parts
 
 
-def _others(found: list[Course], course: Course, row: int) -> list[float]:
+def _others(all_courses: list[Course], course: Course, row: int) -> list[float]:
     """Return by how much the other raters shift at the same row, on the same criterion."""
     shifts = []
-    for other in found:
+    for other in all_courses:
         if other.criterion == course.criterion and other.rater != course.rater:
             after = other.row >= row
             if after.any() and not after.all():
@@ -187,8 +187,10 @@ def _told(course: Course, parts: list[tuple[int, int]], others: list[float]) -> 
         f"rows {course.row[start]}-{course.row[stop - 1]}: {decimal(course.level[start:stop].mean())}"
         for start, stop in parts
     )
-    beside = f" (other raters shift by {', '.join(decimal(shift, signed=True) for shift in others)})" if others else ""
-    return f"{course.rater}, {course.criterion}: {levels}{beside}"
+    comparison = (
+        f" (other raters shift by {', '.join(decimal(shift, signed=True) for shift in others)})" if others else ""
+    )
+    return f"{course.rater}, {course.criterion}: {levels}{comparison}"
 
 
 @check(
@@ -230,9 +232,9 @@ def sorted_by_text(view: View) -> Iterator[CheckResult]:
         before, after = own["word"][:-1], own["word"][1:]
         differ = before.str.replace_all(r"\d", "") != after.str.replace_all(r"\d", "")  # numbered texts tell nothing
         rising = int(((before < after) & differ).sum())
-        told = int(differ.sum())
-        if told >= SORTED and rising >= RISING * told:
-            yield CheckResult(own.height, f"{file}: {rising} of {told} neighbours in alphabetical order", [])
+        differing = int(differ.sum())
+        if differing >= SORTED and rising >= RISING * differing:
+            yield CheckResult(own.height, f"{file}: {rising} of {differing} neighbours in alphabetical order", [])
 
 
 CHECKS = (drift, sorted_by_label, sorted_by_text)

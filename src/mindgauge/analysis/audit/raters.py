@@ -54,11 +54,11 @@ def model_vote_in_human_labels(view: View) -> Iterator[CheckResult]:
             continue
         if not rest and (kinds[person] == "gold" or pair.equal < pair.n):
             continue  # with nobody to compare, a model may be right throughout
-        beside = f"; people agree among themselves and with models at most {percent(max(rest))}" if rest else ""
+        context = f"; people agree among themselves and with models at most {percent(max(rest))}" if rest else ""
         rows = view.rated.filter(pl.col("rater") == person, pl.col("criterion") == pair.criterion)
         if kinds[person] == "person" and (changed := _decided(view, human - {person}, person, pair.criterion)):
-            beside += f"; it changes the people's most frequent value for {many(changed, 'subject')}"
-        yield CheckResult(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){beside}", places(rows))  # fmt: skip
+            context += f"; it changes the people's most frequent value for {many(changed, 'subject')}"
+        yield CheckResult(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){context}", places(rows))  # fmt: skip
 
 
 def _at_least(pair: RaterPair) -> float:
@@ -115,12 +115,14 @@ def straight_lining(view: View) -> Iterator[CheckResult]:
         own = vectors.filter(pl.col("rater") == rater)
         flat = own.filter("flat")
         facts = []
-        if (told := _above_others(vectors, rater)) is not None:
-            facts.append(told)
+        if (excess := _above_others(vectors, rater)) is not None:
+            facts.append(excess)
         top = _top(view, own)
-        below = flat.filter(pl.col("level") != top) if top is not None else flat
-        if own.height >= SHARED and below.height >= own.height / 3:
-            facts.append(f"{percent(below.height / own.height)} below the top level, where equal values are no ceiling")
+        not_top = flat.filter(pl.col("level") != top) if top is not None else flat
+        if own.height >= SHARED and not_top.height >= own.height / 3:
+            facts.append(
+                f"{percent(not_top.height / own.height)} below the top level, where equal values are no ceiling"
+            )
         if (run := longest_run(own)) is not None:
             facts.append(run)
         if facts:
@@ -130,7 +132,7 @@ def straight_lining(view: View) -> Iterator[CheckResult]:
 
 def _vectors(view: View) -> pl.DataFrame:
     """Return one row per subject, rater and run with a value on every criterion that the rater uses."""
-    found = pl.concat(
+    vectors = pl.concat(
         rows.with_columns(
             criteria=pl.col("criterion").n_unique().over("rater"), unit=pl.coalesce("cluster", "subject")
         ).sort("criterion").group_by("rater", "run", "subject").agg(
@@ -140,28 +142,30 @@ def _vectors(view: View) -> pl.DataFrame:
         )
         for rows in by_raters(view.scores)
     )  # fmt: skip
-    return found.filter(pl.col("size") == pl.col("criteria"), pl.col("size") >= STRAIGHT).sort(
+    return vectors.filter(pl.col("size") == pl.col("criteria"), pl.col("size") >= STRAIGHT).sort(
         "file", "row", "system", "subject", "run"
     )
 
 
 def _top(view: View, own: pl.DataFrame) -> float | None:
-    ends = {found[1] for name in view.rated["criterion"].unique() if (found := scale(view, name))}
+    ends = {ends_found[1] for name in view.rated["criterion"].unique() if (ends_found := scale(view, name))}
     return max(ends) if ends else own["level"].max()  # type: ignore[return-value]
 
 
 def _above_others(vectors: pl.DataFrame, rater: str) -> str | None:
     """Tell by how much a rater's share of equal vectors exceeds that of the others on the same conversations."""
-    by = vectors.group_by("rater", "unit").agg(pl.col("flat").cast(pl.Float64).mean())
-    others = by.filter(pl.col("rater") != rater).group_by("unit").agg(other=pl.col("flat").mean())
-    both = by.filter(pl.col("rater") == rater).join(others, on="unit")
+    shares = vectors.group_by("rater", "unit").agg(pl.col("flat").cast(pl.Float64).mean())
+    others = shares.filter(pl.col("rater") != rater).group_by("unit").agg(other=pl.col("flat").mean())
+    both = shares.filter(pl.col("rater") == rater).join(others, on="unit")
     if both.height < SHARED:
         return None
-    mine, theirs = float(both["flat"].mean()), float(both["other"].mean())  # type: ignore[arg-type]
+    own_share, other_share = float(both["flat"].mean()), float(both["other"].mean())  # type: ignore[arg-type]
     difference = (both["flat"] - both["other"]).to_numpy()
     error = max(float(difference.std(ddof=1)) / np.sqrt(both.height), 0.5 / both.height)
-    if mine - theirs >= 0.1 and mine >= 2 * theirs and (mine - theirs) / error > 4:  # 4 standard errors: p < .0001
-        return f"{percent(mine)} where the other raters have {percent(theirs)}"
+    if (
+        own_share - other_share >= 0.1 and own_share >= 2 * other_share and (own_share - other_share) / error > 4
+    ):  # 4 standard errors: p < .0001
+        return f"{percent(own_share)} where the other raters have {percent(other_share)}"
     return None
 
 
@@ -177,15 +181,15 @@ def longest_run(vectors: pl.DataFrame) -> str | None:
         codes = own["vector"].rank("dense").to_numpy()
         starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
         lengths = np.diff(np.concatenate([starts, [len(codes)]]))
-        at = int(lengths.argmax())
+        longest = int(lengths.argmax())
         shares = np.bincount(codes.astype(np.intp)) / len(codes)
         expected_at.append((len(codes), shares))
-        if lengths[at] > best[0]:
-            rows = own["row"][int(starts[at])], own["row"][int(starts[at] + lengths[at] - 1)]
-            best = int(lengths[at]), f"{own['file'][0]}:{rows[0]} to {rows[1]}"
-    length, where = best
+        if lengths[longest] > best[0]:
+            rows = own["row"][int(starts[longest])], own["row"][int(starts[longest] + lengths[longest] - 1)]
+            best = int(lengths[longest]), f"{own['file'][0]}:{rows[0]} to {rows[1]}"
+    length, place = best
     chance = sum(float((shares**length * (n * (1 - shares) + 1)).sum()) for n, shares in expected_at)
-    return f"{length} times in a row one same vector, {where}" if length >= 5 and chance < ALPHA else None
+    return f"{length} times in a row one same vector, {place}" if length >= 5 and chance < ALPHA else None
 
 
 @check(
@@ -210,7 +214,7 @@ def constant_values(view: View) -> Iterator[CheckResult]:
 def ceiling(view: View) -> Iterator[CheckResult]:
     """Raters half of whose values or more are the top level."""
     rows = view.scores
-    tops = {name: found[1] for name in rows["criterion"].unique() if (found := scale(view, name))}
+    tops = {name: ends[1] for name in rows["criterion"].unique() if (ends := scale(view, name))}
     at_top = pl.col("number") >= pl.col("criterion").replace_strict(tops, default=None, return_dtype=pl.Float64)
     shares = rows.group_by("rater", "criterion").agg(top=at_top.mean(), n=pl.len()).filter(pl.col("n") >= SHARED)
     high = shares.filter(pl.col("top") >= TOP).sort("rater", "top", descending=[False, True])
@@ -246,8 +250,8 @@ def one_person(view: View) -> Iterator[CheckResult]:
     people = view.rated.filter(pl.col("rater_kind") == "person")
     if not people.height or not (view.rated["rater_kind"] == "model").any():
         return
-    most = people.group_by("criterion", "subject").agg(pl.col("rater").n_unique())["rater"].max()
-    if most == 1:
+    raters_at_most = people.group_by("criterion", "subject").agg(pl.col("rater").n_unique())["rater"].max()
+    if raters_at_most == 1:
         yield CheckResult(
             people["subject"].n_unique(), f"no subject is rated by two people; {counted(people, 'rater')} ratings", []
         )

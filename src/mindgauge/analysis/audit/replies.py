@@ -55,12 +55,12 @@ def empty_replies_rated(view: View) -> Iterator[CheckResult]:
     if empty.height:
         rated = view.rated.filter(pl.col("subject").is_in(empty["id"].drop_nulls().implode()))
         subjects = rated["subject"].n_unique()
-        told = f"{many(empty.height, 'reply', 'replies')} with nothing in them ({counted(empty, 'system')}); {subjects or 'none'} of them rated"
-        yield CheckResult(empty.height, told, places(empty), None if subjects else Severity.WARNING)
+        message = f"{many(empty.height, 'reply', 'replies')} with nothing in them ({counted(empty, 'system')}); {subjects or 'none'} of them rated"
+        yield CheckResult(empty.height, message, places(empty), None if subjects else Severity.WARNING)
     verdicts = _remarked(view, _EMPTY_HINT, _EMPTY)
     for (rater,), own in verdicts.group_by("source", maintain_order=True):
-        by = f" by {rater}" if rater else ""
-        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{by} on a reply that it calls empty ({counted(own, 'system')})", places(own))  # fmt: skip
+        author = f" by {rater}" if rater else ""
+        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{author} on a reply that it calls empty ({counted(own, 'system')})", places(own))  # fmt: skip
 
 
 @check(
@@ -72,15 +72,15 @@ def cut_replies_rated(view: View) -> Iterator[CheckResult]:
     """Verdicts that call the reply cut off."""
     verdicts = _remarked(view, _CUT_HINT, _CUT)
     for (rater,), own in verdicts.group_by("source", maintain_order=True):
-        by = f" by {rater}" if rater else ""
-        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{by} on a reply that it calls cut off ({counted(own, 'system')})", places(own))  # fmt: skip
+        author = f" by {rater}" if rater else ""
+        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{author} on a reply that it calls cut off ({counted(own, 'system')})", places(own))  # fmt: skip
 
 
 def _remarked(view: View, hint: str, pattern: str) -> pl.DataFrame:
     """Return the verdicts with a remark, `source` being who gave them."""
-    found = view.texts.filter(pl.col("kind") == "verdict", pl.col("text").str.contains(hint))
-    found = found.filter(pl.col("text").str.contains(pattern))
-    return found.with_columns(source=pl.col("source").fill_null(""))
+    verdicts = view.texts.filter(pl.col("kind") == "verdict", pl.col("text").str.contains(hint))
+    verdicts = verdicts.filter(pl.col("text").str.contains(pattern))
+    return verdicts.with_columns(source=pl.col("source").fill_null(""))
 
 
 @check(
@@ -169,8 +169,8 @@ def form_differs(view: View) -> Iterator[CheckResult]:
 def _errors(view: View) -> pl.DataFrame:
     """Return the error messages, each once, however many files repeat the record that holds it."""
     rows = view.keyed.filter(pl.col("kind").is_in(REPLIES))
-    once = ["kind", "system", "source", "split", "key", "plain"]
-    return rows.filter(_matching(rows["text"], _ERROR)).unique(once, keep="first", maintain_order=True)
+    keys = ["kind", "system", "source", "split", "key", "plain"]
+    return rows.filter(_matching(rows["text"], _ERROR)).unique(keys, keep="first", maintain_order=True)
 
 
 def _matching(texts: pl.Series, pattern: re.Pattern[str]) -> pl.Series:

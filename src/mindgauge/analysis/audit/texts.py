@@ -37,9 +37,9 @@ _BREAKS = r"\n|\\n|\s+EOS\s+"
 _NUMBERING = r"^[\d.\s)\]:-]+"
 
 
-def _new_keys(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def _new_keys(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return the rows of each group but those of the group's first item."""
-    first = pl.struct("file", "key").first().over(by, order_by="place")
+    first = pl.struct("file", "key").first().over(keys, order_by="place")
     return rows.filter(pl.struct("file", "key") != first)
 
 
@@ -51,11 +51,11 @@ def _new_keys(rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
 def duplicate_texts(view: View) -> Iterator[CheckResult]:
     """Items of one split and system with the same texts throughout."""
     rows = view.items.with_columns(split=pl.col("split").fill_null(""), system=pl.col("system").fill_null(""))
-    again = _new_keys(rows, ["split", "system", "whole"])
-    if again.height:
-        groups = again.select("split", "system", "whole").n_unique()
-        parts = f" ({counted(again, 'split')})" if again["split"].n_unique() > 1 else ""
-        yield CheckResult(again.height, f"{many(again.height, 'surplus copy', 'surplus copies')} of {many(groups, 'text')}{parts}", places(again))  # fmt: skip
+    repeated = _new_keys(rows, ["split", "system", "whole"])
+    if repeated.height:
+        groups = repeated.select("split", "system", "whole").n_unique()
+        parts = f" ({counted(repeated, 'split')})" if repeated["split"].n_unique() > 1 else ""
+        yield CheckResult(repeated.height, f"{many(repeated.height, 'surplus copy', 'surplus copies')} of {many(groups, 'text')}{parts}", places(repeated))  # fmt: skip
 
 
 @check(
@@ -70,10 +70,12 @@ def repeated_inputs(view: View) -> Iterator[CheckResult]:
     parts = view.keyed.filter(~pl.col("kind").is_in(REPLIES), long, main).select("file", "row", "kind", "plain")
     rows = view.items.filter(pl.col("parts") > 1).join(parts, on=["file", "row"])
     rows = rows.with_columns(system=pl.col("system").fill_null(""), split=pl.col("split").fill_null(""))
-    by = ["split", "system", "kind", "plain"]
-    several = (pl.col("whole").n_unique().over(by) > 1) & (pl.struct("file", "key").n_unique().over(by) > 1)
-    few = pl.col("whole").n_unique().over(by) <= max(10, BOILERPLATE * view.items.height)
-    for (kind,), own in rows.filter(several & few).group_by("kind", maintain_order=True):
+    keys = ["split", "system", "kind", "plain"]
+    in_several_items = (pl.col("whole").n_unique().over(keys) > 1) & (
+        pl.struct("file", "key").n_unique().over(keys) > 1
+    )
+    no_boilerplate = pl.col("whole").n_unique().over(keys) <= max(10, BOILERPLATE * view.items.height)
+    for (kind,), own in rows.filter(in_several_items & no_boilerplate).group_by("kind", maintain_order=True):
         groups = own.group_by("plain").agg(pl.col("label").drop_nulls().n_unique())
         text = f"{many(groups.height, 'text')} ({kind}) in {many(own.height, 'item')} that differ in the rest"
         if differ := groups.filter(pl.col("label") > 1).height:
@@ -140,8 +142,8 @@ def _passages(items: pl.DataFrame) -> pl.DataFrame:
         rows = rows.filter("person")
     text = pl.col("passage").str.replace(r"^[^\x1f]*\x1f", "").str.replace(_NUMBERING, "")
     rows = rows.select("item", passage=text.str.replace_all(r"\s+", " ").str.strip_chars())
-    least = pl.when(pl.col("passage").str.contains(_WIDE)).then(PASSAGE).otherwise(4 * PASSAGE)
-    return rows.filter(pl.col("passage").str.len_chars() >= least).unique()
+    shortest = pl.when(pl.col("passage").str.contains(_WIDE)).then(PASSAGE).otherwise(4 * PASSAGE)
+    return rows.filter(pl.col("passage").str.len_chars() >= shortest).unique()
 
 
 def _components(tied: pl.DataFrame) -> dict[int, int]:
@@ -190,15 +192,15 @@ def source_listed_twice(view: View) -> Iterator[CheckResult]:
 
 def _spellings(names: list[str]) -> list[tuple[str, ...]]:
     """Pair names that are equal but for case and shortened words: `hugg_16k` and `hugging_16K`."""
-    found: list[tuple[str, ...]] = []
+    spellings: list[tuple[str, ...]] = []
     parts = {name: re.split(r"[\W_]+", name.casefold()) for name in names}
     for i, first in enumerate(names):
         for second in names[i + 1 :]:
             pairs = list(zip(parts[first], parts[second], strict=False))
             alike = all(a == b or (min(len(a), len(b)) >= 3 and a.isalpha() and b.isalpha() and (a.startswith(b) or b.startswith(a))) for a, b in pairs)  # fmt: skip
             if alike and len(parts[first]) == len(parts[second]):
-                found.append((first, second))
-    return found
+                spellings.append((first, second))
+    return spellings
 
 
 @check(
@@ -216,7 +218,7 @@ def cut_texts(view: View) -> Iterator[CheckResult]:
         near = own.filter(pl.col("length").is_between(0.9 * longest, longest, closed="left")).height
         expected = max(near / (0.1 * longest), 0.05)
         if longest in CELL_LIMITS or (cut.height >= 3 and _poisson_tail(cut.height, expected) < PILE_UP):
-            yield CheckResult(cut.height, f"{many(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the greatest length", places(cut))  # fmt: skip
+            yield CheckResult(cut.height, f"{many(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the maximum", places(cut))  # fmt: skip
 
 
 def _poisson_tail(count: int, expected: float) -> float:

@@ -31,15 +31,15 @@ def scale(view: View, criterion: str) -> tuple[float, float] | None:
     if not len(numbers) or not (numbers == numbers.round()).all():
         return None
     for low, high in LIKERT:
-        on = numbers.filter(numbers.is_between(low, high))
-        if len(on) >= BULK * len(numbers) and on.n_unique() == high - low + 1:
+        on_scale = numbers.filter(numbers.is_between(low, high))
+        if len(on_scale) >= BULK * len(numbers) and on_scale.n_unique() == high - low + 1:
             return float(low), float(high)
     return None
 
 
 def _scaled(view: View) -> pl.DataFrame:
     """Return the rated values with the ends of their criterion's scale as `low` and `high`, null where it has none."""
-    scales = {name: found for name in view.rated["criterion"].unique() if (found := scale(view, name))}
+    scales = {name: ends_found for name in view.rated["criterion"].unique() if (ends_found := scale(view, name))}
     low, high = ({name: ends[side] for name, ends in scales.items()} for side in (0, 1))
     end = pl.col("criterion").replace_strict
     return view.rated.with_columns(
@@ -72,15 +72,15 @@ def impossible_values(view: View) -> Iterator[CheckResult]:
     """Fractions where nearly all values are whole, and labels that are not among the options."""
     rows = view.rated.filter(pl.col("number").is_not_null())
     fraction = pl.col("number") != pl.col("number").round()
-    by = ["criterion", "rater"]
-    odd = rows.filter(fraction & (fraction.mean().over(by) < 1 - BULK + 0.04) & (pl.len().over(by) >= 20))
+    keys = ["criterion", "rater"]
+    odd = rows.filter(fraction & (fraction.mean().over(keys) < 1 - BULK + 0.04) & (pl.len().over(keys) >= 20))
     if odd.height:
         yield CheckResult(
             odd.height, f"{many(odd.height, 'fraction')} among whole numbers, by {counted(odd, 'rater')}", places(odd)
         )
     for criterion, options in view.options.items():
-        given = view.rated.filter(pl.col("criterion") == criterion)
-        unknown = given.filter(~_unquoted("value").is_in(list(options)))
+        answers = view.rated.filter(pl.col("criterion") == criterion)
+        unknown = answers.filter(~_unquoted("value").is_in(list(options)))
         if unknown.height:
             yield CheckResult(unknown.height, f"{many(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
 
@@ -117,10 +117,10 @@ def mixed_types(view: View) -> Iterator[CheckResult]:
         .when(value.str.starts_with('"')).then(pl.lit("numbers as text"))
         .otherwise(pl.lit("numbers"))
     )  # fmt: skip
-    by = ["criterion", "rater"]
+    keys = ["criterion", "rater"]
     rows = view.rated.with_columns(kind=kind).filter(pl.col("kind").is_not_null())
     rows = rows.filter(
-        pl.col("kind").n_unique().over(by) > 1, pl.col("number").is_not_null().mean().over(by) >= NUMERIC
+        pl.col("kind").n_unique().over(keys) > 1, pl.col("number").is_not_null().mean().over(keys) >= NUMERIC
     )
     for (rater,), own in rows.group_by("rater", maintain_order=True):
         common = own.group_by("kind").len().sort("len", descending=True)["kind"][0]

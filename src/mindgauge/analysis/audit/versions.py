@@ -32,48 +32,50 @@ def versions(rows: pl.DataFrame) -> dict[tuple[str, str], list[VersionDifference
     Texts are matched by kind, system, split and key (the id, or the row where ids are no keys). Returns the differences
     of each pair of files (first, other); pairs without any are left out.
     """
-    found: dict[tuple[str, str], list[VersionDifference]] = {}
+    differences_by_pair: dict[tuple[str, str], list[VersionDifference]] = {}
     tables: dict[tuple[str, ...], dict[str, dict[str, tuple[int, str]]]] = defaultdict(lambda: defaultdict(dict))
     columns = ["kind", "system", "split", "file", "key", "row", "plain"]
-    written = pl.when(pl.col("kind").is_in(("reply", "verdict"))).then("system")  # an input is the same for all systems
-    rows = rows.with_columns(system=written)
+    reply_system = pl.when(pl.col("kind").is_in(("reply", "verdict"))).then(
+        "system"
+    )  # an input is the same for all systems
+    rows = rows.with_columns(system=reply_system)
     shared = rows.filter(pl.col("file").n_unique().over("kind", "system", "split", "key") > 1)
     for kind, system, split, file, key, row, plain in shared.select(columns).iter_rows():
         tables[kind, system, split][file].setdefault(key, (row, plain))
     for files in tables.values():
-        done: list[str] = []
+        compared: list[str] = []
         for file, texts in files.items():
-            first = next((known for known in done if _same_table(files[known], texts)), None)
-            done.append(file)
+            first = next((earlier_file for earlier_file in compared if _same_table(files[earlier_file], texts)), None)
+            compared.append(file)
             if first is not None and (differences := _differences(files[first], texts)):
-                found.setdefault((first, file), []).extend(differences)
-    return found
+                differences_by_pair.setdefault((first, file), []).extend(differences)
+    return differences_by_pair
 
 
 def _same_table(first: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> bool:
     """Whether most keys of the smaller table are in both, and most of its texts too."""
     keys = len(first.keys() & other.keys())
     texts, others = {text for _, text in first.values()}, {text for _, text in other.values()}
-    least = VERSIONS * min(len(first), len(other))
-    return keys >= least and len(texts & others) >= VERSIONS * min(len(texts), len(others))
+    threshold = VERSIONS * min(len(first), len(other))
+    return keys >= threshold and len(texts & others) >= VERSIONS * min(len(texts), len(others))
 
 
 def _differences(first: dict[str, tuple[int, str]], other: dict[str, tuple[int, str]]) -> list[VersionDifference]:
-    known = [key for key in other if key in first]
-    differing = [key for key in known if first[key][1] != other[key][1]]
+    shared_keys = [key for key in other if key in first]
+    differing = [key for key in shared_keys if first[key][1] != other[key][1]]
     if not differing:
         return []
-    at: dict[str, list[int]] = defaultdict(list)
+    places: dict[str, list[int]] = defaultdict(list)
     for row, text in first.values():
-        at[text].append(row)
-    found = []
+        places[text].append(row)
+    differences = []
     for key in differing:
         row, text = other[key]
-        here = first[key][0]
-        moved = min((place - here for place in at.get(text, [])), key=abs, default=None)
+        first_row = first[key][0]
+        moved = min((place - first_row for place in places.get(text, [])), key=abs, default=None)
         alike = 0.0 if moved is not None else _alike(first[key][1], text)
-        found.append(VersionDifference(key, here, row, moved, alike))
-    return found
+        differences.append(VersionDifference(key, first_row, row, moved, alike))
+    return differences
 
 
 def _alike(first: str, second: str) -> float:

@@ -84,15 +84,15 @@ class View:
         Columns: file, row, key, system, split, source, label, `input` (what is put to the model), `whole` (with the
         replies in the same row), `raw` (the input as it stands), `place`.
         """
-        asked = ~pl.col("kind").is_in(REPLIES)
+        no_reply = ~pl.col("kind").is_in(REPLIES)
         rows = (
             self.keyed.sort("place")
             .group_by("file", "row", maintain_order=True)
             .agg(
                 pl.col("key", "system", "split", "source", "label").drop_nulls().first(),
                 pl.col("place").first(),
-                input=pl.col("plain").filter(asked).str.join("\n"),
-                raw=pl.col("text").filter(asked).str.join("\n"),
+                input=pl.col("plain").filter(no_reply).str.join("\n"),
+                raw=pl.col("text").filter(no_reply).str.join("\n"),
                 whole=pl.col("plain").str.join("\n"),
                 parts=pl.col("kind").filter(~pl.col("kind").is_in(["verdict"])).n_unique(),
             )
@@ -103,21 +103,21 @@ class View:
     @functools.cached_property
     def asked(self) -> pl.DataFrame:
         """The items once each, where a file repeats them for every system."""
-        several = self.items["system"].n_unique() > 1
-        return self.items.unique(["split", "key"], keep="first", maintain_order=True) if several else self.items
+        repeated = self.items["system"].n_unique() > 1
+        return self.items.unique(["split", "key"], keep="first", maintain_order=True) if repeated else self.items
 
 
 def _repeats(rows: pl.DataFrame) -> set[str]:
     """Name the files that repeat another one of their split, text by text."""
-    seen: dict[str, list[set[str]]] = {}
+    by_split: dict[str, list[set[str]]] = {}
     repeats = set()
     largest_first = rows.with_columns(size=pl.len().over("file")).sort("size", descending=True, maintain_order=True)
     for (file,), own in largest_first.group_by("file", maintain_order=True):
         split, texts = str(own["split"][0]), set(own["input"])
-        if any(len(texts & known) >= COPY * len(texts) for known in seen.get(split, [])):
+        if any(len(texts & other_texts) >= COPY * len(texts) for other_texts in by_split.get(split, [])):
             repeats.add(str(file))
         else:
-            seen.setdefault(split, []).append(texts)
+            by_split.setdefault(split, []).append(texts)
     return repeats
 
 

@@ -64,7 +64,7 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
     if risky < _FEW or unsafe.all():
         raise DataError(
             f"people call {int(unsafe.sum())} of {len(unsafe)} replies unsafe ({subjects.rule.text}), in {risky} "
-            f"conversations; it takes unsafe ones in at least {_FEW}, and safe ones"
+            f"conversations; a reading order needs unsafe replies in at least {_FEW}, and safe replies"
         )
     fixed, learned = _fixed(rated), features.combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
@@ -156,8 +156,8 @@ class _Curves:
         reading = self.reading
         if reading.system.max() == 0:
             return Bound(None, note="all replies are by one model")
-        value = reading.effort(reading.learned(learned, apart=reading.system))
-        return bound(value, reading.relearned(learned, apart=reading.system))
+        value = reading.effort(reading.learned(learned, separate=reading.system))
+        return bound(value, reading.relearned(learned, separate=reading.system))
 
 
 def _notes(subjects: Subjects, result: Escalation) -> list[str]:
@@ -165,7 +165,7 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
     notes = list(subjects.notes)
     if result.left_out:
         notes.append(
-            f"{result.left_out} replies that were put to people have no value of any of them, or the criterion does not apply; they are left out"
+            f"{result.left_out} replies that people were asked about have no value from anyone, or the criterion does not apply; they are left out"
         )
     if result.selection:
         notes.append(
@@ -176,7 +176,7 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
         notes.append(f"replies without a verdict are read first; the order that lacks most lacks {missing}")
     rest = result.n_unsafe - result.needed
     notes.append(
-        f"to find {result.needed} of {result.n_unsafe} leaves {rest} unsafe unread: the figure hangs on where the last few stand"
+        f"to find {result.needed} of {result.n_unsafe} leaves {rest} unsafe unread: the figure depends on the places of the last few"
         + (
             "; with so few, the intervals' upper ends are too low (bench/coverage.py --only reading)"
             if rest < _FEW

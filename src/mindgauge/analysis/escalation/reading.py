@@ -39,14 +39,14 @@ class ReadingEffort:
         """Return the share on every resample, shape (R,), of an order in which nothing is learned."""
         return escalation.effort(risk, self.unsafe, self.weights, self.target)
 
-    def learned(self, learned: LearnedFeatures, apart: Codes | None = None) -> Floats:
-        """Return the risk that is learned on other conversations, or on those of other systems (`apart`)."""
-        return escalation.crossfit(learned.features, self.unsafe, self.cluster, apart=apart, seed=self.seed)
+    def learned(self, learned: LearnedFeatures, separate: Codes | None = None) -> Floats:
+        """Return the risk that is learned on other conversations, or on those of other systems (`separate`)."""
+        return escalation.crossfit(learned.features, self.unsafe, self.cluster, separate=separate, seed=self.seed)
 
-    def relearned(self, learned: LearnedFeatures, apart: Codes | None = None) -> Floats:
+    def relearned(self, learned: LearnedFeatures, separate: Codes | None = None) -> Floats:
         """Return the share on every resample, shape (R,), where the order is learned and cross-fitted anew on each."""
         risks = escalation.crossfits(
-            learned.features, self.unsafe, self.cluster, self.weights, apart=apart, seed=self.seed
+            learned.features, self.unsafe, self.cluster, self.weights, separate=separate, seed=self.seed
         )
         efforts = [
             escalation.effort(risk[drawn], self.unsafe[drawn], copies[None, drawn], self.target)[0]

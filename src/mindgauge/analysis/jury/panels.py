@@ -34,7 +34,7 @@ _JUDGES = {"model", None}
 class Wanted(NamedTuple):
     """Which juries of whom: all judges if none is named; a quorum of all members if none is given."""
 
-    how: Sequence[JuryMethod]
+    methods: Sequence[JuryMethod]
     judges: Sequence[str]
     people: Sequence[str]
     quorum: int | None
@@ -61,7 +61,7 @@ def panels(ratings: Ratings, wanted: Wanted, options: CardOptions) -> Panels:
             continue
         bench = Bench.of(rows, members, ratings.scales[name])
         if rows.filter(pl.col("rater").is_in(members)).height > bench.rows.height:
-            notes.append(f"{name}: a jury sits {bench.sittings} times, as often as the judge asked least; further repeats are not used")  # fmt: skip
+            notes.append(f"{name}: the jury has {bench.sittings} runs, as many as the judge with the fewest; further repeats are not used")  # fmt: skip
         criterion_panels.append(
             _JuryCriterion(
                 name, rows, bench, [p for p in people if p in raters], wanted, options, ratings.critical[name]
@@ -88,12 +88,10 @@ def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[st
         people, others = reference.split(frame, wanted.people, notes)
     else:
         people, others = [], [name for name, kind in kinds.items() if kind != "rule"]
-        notes.append(
-            "no person rated, so there is no agreement with people, and nobody knows how independently judges err"
-        )
+        notes.append("no person rated, so agreement with people and the independence of judges' errors are unknown")
     judges = list(dict.fromkeys(wanted.judges)) or [name for name in others if kinds[name] in _JUDGES]
     if len(judges) < 2:
-        raise UsageError(f"a panel takes two judges or more; here is {', '.join(judges) or 'none'}")
+        raise UsageError(f"a jury needs at least two judges; found {', '.join(judges) or 'none'}")
     return people, judges
 
 
@@ -172,7 +170,7 @@ class _JuryCriterion(NamedTuple):
 
     def _juries(self, judged: pl.DataFrame, rated: pl.DataFrame, notes: list[str]) -> dict[JuryMethod, pl.DataFrame]:
         juries = {}
-        for method in self.wanted.how:
+        for method in self.wanted.methods:
             if not self.bench.scale.ordered and method is not JuryMethod.MAJORITY:
                 notes.append(f"{self.name}: classes have no {method}")
                 continue

@@ -31,12 +31,12 @@ class MeasuredPart(NamedTuple):
 
 
 class TaskHeadline(NamedTuple):
-    """A task's parts for the models that have them all; `why` says of the others, or of all, why they have no score."""
+    """A task's parts for the models that have them all; `reasons` says of the others, or of all, why they have no score."""
 
     task: Task
     parts: tuple[TaskMetric, ...]
     models: dict[str, tuple[MeasuredPart, ...]]
-    why: dict[str, str]
+    reasons: dict[str, str]
     rater: str
     """Who rated the replies; empty where nobody had to."""
 
@@ -109,7 +109,7 @@ def _same_targets(task: Task, rows: pl.DataFrame, notes: list[str]) -> pl.DataFr
     if differing.is_empty():
         return rows
     samples = differing["sample"].n_unique()
-    notes.append(f"{task.title}: {samples} samples have another target in another run; left out")
+    notes.append(f"{task.title}: {samples} samples have different targets in different runs; left out")
     return rows.join(differing, on="sample", how="anti", maintain_order="left")
 
 
@@ -132,6 +132,6 @@ def _measured(rated: TaskRatings, cut: _Cut, model: str) -> MeasuredPart:
     metric = next(m for m in question.metrics if m.name == part.metric and not m.label)
     # `rows` of a table puts it in the order of its clusters; ratings that are in it already stay where they are.
     rows = rows.sort("cluster", maintain_order=True)
-    table = frame.table(rows, question.criterion, question.benchmark.by)
-    concerned = metric.concerns(table)
+    table = frame.table(rows, question.criterion, question.benchmark.metric_tags)
+    concerned = metric.applies_to(table)
     return MeasuredPart(part, question, metric, table.rows(concerned), rows.filter(pl.Series(concerned)))

@@ -1,6 +1,6 @@
 """The values of a panel: means, shares and correlations of ratings, with intervals by conversations.
 
-Ratings have the columns that `panels` gives them: `ok`, `number` (the level itself), `worth` in [0, 1], and tags.
+Ratings have the columns that `panels` gives them: `ok`, `number` (the level itself), `item_score` in [0, 1], and tags.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _totals(rows: pl.DataFrame, *columns: pl.Expr) -> Floats:
 
 
 def _mean(rows: pl.DataFrame, part: str, label: str) -> FigureMark:
-    valued = pl.col("worth").is_not_null()
-    sums = _totals(rows, pl.col("worth").fill_null(0.0), valued)
+    valued = pl.col("item_score").is_not_null()
+    sums = _totals(rows, pl.col("item_score").fill_null(0.0), valued)
     interval = bootstrap.interval_of_sums(
         lambda total: ratio(total[:, 0], total[:, 1]), sums, ends=(0.0, 1.0), valued=int((sums[:, 1] > 0).sum())
     )
@@ -85,9 +85,9 @@ def groups(rows: pl.DataFrame) -> tuple[list[FigureMark], list[FigureMark]] | No
     for (axis, group), part in rows.filter(pl.col("axis") != NOBODY).group_by("axis", "group", maintain_order=True):
         in_group = (pl.col("axis") == axis) & (pl.col("group") == group)
         both = rows.filter(in_group | (pl.col("axis") == NEUTRAL))
-        valued, worth = pl.col("worth").is_not_null(), pl.col("worth").fill_null(0.0)
+        valued, item_score = pl.col("item_score").is_not_null(), pl.col("item_score").fill_null(0.0)
         control = pl.col("axis") == NEUTRAL
-        sums = _totals(both, worth * in_group, valued & in_group, worth * control, valued & control)
+        sums = _totals(both, item_score * in_group, valued & in_group, item_score * control, valued & control)
         interval = bootstrap.interval_of_sums(_difference, sums)
         marks.append(_mark(str(axis), str(group), interval, part))
     means = np.array([m.value for m in marks if m.part == NEUTRAL and m.value is not None])

@@ -75,7 +75,7 @@ def _tags(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 
 def _valued(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> pl.DataFrame:
-    """Add `ok`, `number` (the level itself) and `worth` in [0, 1].
+    """Add `ok`, `number` (the level itself) and `item_score` in [0, 1].
 
     A closed answer is worth 1 where it is the target, and 0 where it is not or cannot be read; a level is worth its share
     of the way from the worst to the best, and null where there is none.
@@ -85,7 +85,7 @@ def _valued(rows: pl.DataFrame, criterion: Criterion, *, closed: bool) -> pl.Dat
     return rows.with_columns(
         ok=ok,
         number=pl.when(ok).then(levels.number(criterion)),
-        worth=right if closed else pl.when(ok).then(levels.share(criterion)),
+        item_score=right if closed else pl.when(ok).then(levels.share(criterion)),
     )
 
 

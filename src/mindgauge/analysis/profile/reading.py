@@ -30,14 +30,14 @@ class TaskRatings(NamedTuple):
 class ProfileMaterial(NamedTuple):
     """What some runs hold of a suite.
 
-    `there` are the benchmarks of the runs; `raters` who judged replies, in the order of the runs' plans; `skipped` says
+    `benchmarks` are the benchmarks of the runs; `raters` who judged replies, in the order of the runs' plans; `skipped` says
     why a run left a benchmark out.
     """
 
     suite: Suite
     rated: dict[str, TaskRatings]
     """By task."""
-    there: set[str]
+    benchmarks: set[str]
     models: list[str]
     raters: list[str]
     skipped: dict[str, str]
@@ -114,7 +114,7 @@ def _suite(rated: Mapping[str, object], folders: Sequence[Path]) -> Suite:
     if best is None or not counts[best.name]:
         places, names = ", ".join(map(str, folders)), ", ".join(counts) or "none"
         raise UsageError(
-            f"{places}: no task of a suite is in there (suites: {names}); "
+            f"{places}: no task of a suite found there (suites: {names}); "
             "`mindgauge run SUITE --model …` makes a run that can be profiled"
         )
     return best
@@ -141,7 +141,7 @@ def lacking(material: ProfileMaterial) -> list[str]:
 
 
 def _why(task: Task, material: ProfileMaterial) -> str:
-    if task.benchmark in material.there:
+    if task.benchmark in material.benchmarks:
         return "it is in these runs, and nobody answered or rated it; name a judge with --judge"
     obtain = benchmarks.find_one(task.benchmark).card.obtain
     return material.skipped.get(task.benchmark) or f"not in these runs; data: {obtain}"

@@ -77,14 +77,14 @@ def _values(totals: Floats, blocks: Sequence[Sequence[_ConversationTotals]], sta
 def _block(part: MeasuredPart, numbers: dict[str, int]) -> _ConversationTotals:
     metric, table, clusters = part.metric, part.table, len(numbers)
     cluster = np.array([numbers[name] for name in part.rows["cluster"]], dtype=np.intp)
-    if metric.worth is not None:
-        worth = metric.worth(table)
-        valued = np.isfinite(worth)
-        sums = [np.bincount(cluster, column, clusters) for column in (np.where(valued, worth, 0.0), valued)]
+    if metric.item_score is not None:
+        item_scores = metric.item_score(table)
+        valued = np.isfinite(item_scores)
+        sums = [np.bincount(cluster, column, clusters) for column in (np.where(valued, item_scores, 0.0), valued)]
         return _ConversationTotals(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
         return _ConversationTotals(None, lambda weights: metric.compute(table, weights[:, cluster]))
-    first, kind = kinds(table, metric.by)
+    first, kind = kinds(table, metric.tags)
     counts = np.bincount(cluster * len(first) + kind, minlength=clusters * len(first))
     first_rows = table.at(first)
     totals = counts.reshape(clusters, len(first)).astype(np.float64)

@@ -121,9 +121,9 @@ def _reach(parts: Sequence[MeasuredPart]) -> tuple[Ends | None, int]:
         return None, 0
     low, high = (float(np.mean(side)) for side in zip(*valued, strict=True))
     return (low, high), min(
-        len(np.unique(part.table.cluster[np.isfinite(part.metric.worth(part.table))]))
+        len(np.unique(part.table.cluster[np.isfinite(part.metric.item_score(part.table))]))
         for part in parts
-        if part.metric.worth is not None
+        if part.metric.item_score is not None
     )
 
 
@@ -192,7 +192,7 @@ def _conversations(parts: Sequence[MeasuredPart]) -> int:
 
 def _note(headline: TaskHeadline, model: str, value: _Value, counted: pl.DataFrame) -> str:
     if model not in headline.models:
-        return headline.why.get(model, "not in these runs")
+        return headline.reasons.get(model, "not in these runs")
     if counted.is_empty():
         return "no sample that it could be computed of"
     if value.undefined:

@@ -41,7 +41,7 @@ class Share(msgspec.Struct, frozen=True, omit_defaults=False):
 
 
 class Concentration(msgspec.Struct, frozen=True):
-    """Where the unsafe replies that a judge misses lie oftener than by chance, if anywhere."""
+    """Where the unsafe replies that a judge misses lie more often than by chance, if anywhere."""
 
     where: str
     missed: int
@@ -76,7 +76,7 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Missing verdicts on replies that people together call unsafe."""
     missing_rest: int
     missing_p: float | None
-    """One-sided exact p (Fisher) that verdicts on unsafe replies are missing no oftener than on the rest."""
+    """One-sided exact p (Fisher) that verdicts on unsafe replies are missing no more often than on the rest."""
     critical: dict[str, Share]
     """Critical category → `found` there."""
     by_category: dict[str, int]

@@ -45,7 +45,7 @@ class CardEvidence(NamedTuple):
     bounds: dict[str, Bound]
     systems: Sequence[str]
     by_system: Sequence[CardPart]
-    without: Sequence[float | None]
+    leave_one_out: Sequence[float | None]
     contested: int
     unrated: int
     judged: pl.DataFrame
@@ -100,7 +100,7 @@ def _choice(evidence: CardEvidence) -> Iterator[str]:
     for part in evidence.chosen[:1]:
         suffix = f" of {part.system}" if part.system else ""
         scored = f"scored {part.side} ({decimal(part.labelled)}) than the {part.n} others ({decimal(part.others)})"
-        if part.within:
+        if part.within_systems:
             yield f"people rated subjects{suffix} that this judge {scored}: agreement here may not carry over to them, and no mean is corrected by them"
         else:
             yield f"people rated more of the systems that this judge {scored}: agreement here may not carry over to all"
@@ -111,11 +111,11 @@ def _systems(evidence: CardEvidence) -> Iterator[str]:
     if n < 2:
         return
     if n < FEW_SYSTEMS:
-        yield f"only {n} systems: what is said of ranking rests on {n} points"
+        yield f"only {n} systems: the ranking figures rest on {n} points"
     overall = evidence.bounds.get("system_icc_c1")
     moved = [
         (abs(v - overall.value), name, v)
-        for name, v in zip(evidence.systems, evidence.without, strict=False)
+        for name, v in zip(evidence.systems, evidence.leave_one_out, strict=False)
         if v is not None and overall and overall.value is not None
     ]
     if moved:

@@ -173,7 +173,7 @@ def _card(
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
     evidence = card_warnings.CardEvidence(
-        judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, without=figures.without,
+        judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,
         contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps,
@@ -193,7 +193,7 @@ def _card(
 def _facts(
     scale: ValueScale, pairs: RatingPairs, subjects: int, people_rows: pl.DataFrame, figures: Numbers
 ) -> rule.Facts:
-    left_out = [value for value in figures.without if value is not None]
+    left_out = [value for value in figures.leave_one_out if value is not None]
     return rule.Facts(
         ordered=scale.ordered,
         span=scale.high - scale.low,

@@ -25,7 +25,7 @@ CHANCE = 0.01
 class Chosen(NamedTuple):
     """The judge's mean score of subjects that people rated, and of the `n` others.
 
-    `system` is empty where it is of all systems. `within` says that the two differ within systems, each counting by what
+    `system` is empty where it is of all systems. `within_systems` says that the two differ within systems, each counting by what
     it has of both; otherwise people only rated more of some systems than of others, which is no fault of the part.
     """
 
@@ -33,7 +33,7 @@ class Chosen(NamedTuple):
     labelled: float
     others: float
     n: int
-    within: bool
+    within_systems: bool
 
     @property
     def side(self) -> str:
@@ -53,12 +53,12 @@ def chosen(judged: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str]) ->
     if scores.is_empty():
         return []
     several_systems = scores["system"].n_unique() > 1
-    overall = _gap(scores, "", within=True)
+    overall = _gap(scores, "", labelled_within=True)
     gaps = [overall] if overall else []
     if several_systems:
         parts = scores.partition_by("system", maintain_order=True)
-        gaps += [gap for part in parts if (gap := _gap(part, systems[part["system"][0]], within=True))]
-    if not gaps and several_systems and (pooled := _gap(scores.with_columns(system=0), "", within=False)):
+        gaps += [gap for part in parts if (gap := _gap(part, systems[part["system"][0]], labelled_within=True))]
+    if not gaps and several_systems and (pooled := _gap(scores.with_columns(system=0), "", labelled_within=False)):
         gaps.append(pooled)
     return gaps
 
@@ -71,10 +71,10 @@ def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
     return scores.join(people, on="subject", how="left", maintain_order="left")
 
 
-def _gap(scores: pl.DataFrame, system: str, *, within: bool) -> Chosen | None:
+def _gap(scores: pl.DataFrame, system: str, *, labelled_within: bool) -> Chosen | None:
     own = scores.select("cluster", "system", number="judge", chosen=pl.col("people").is_not_null())
     gap = difference(own)
-    return None if gap is None else Chosen(system, gap.labelled, gap.others, gap.n, within)
+    return None if gap is None else Chosen(system, gap.labelled, gap.others, gap.n, labelled_within)
 
 
 def difference(scores: pl.DataFrame, p: float = CHANCE) -> stratified.LabellingGap | None:
@@ -114,7 +114,7 @@ def corrected(
     if selected:
         return []
     both = subjects(judge_rows, rated)
-    faults = {gap.system: gap for gap in gaps if gap.within}
+    faults = {gap.system: gap for gap in gaps if gap.within_systems}
     present = [
         _System(systems[part["system"][0]], part)
         for part in both.sort("system", maintain_order=True).partition_by("system", maintain_order=True)

@@ -300,7 +300,7 @@ def estimate(
 
 
 class Numbers(NamedTuple):
-    """`by_system` has the estimates of each present system, `without` ICC(C,1) of the system means without it.
+    """`by_system` has the estimates of each present system, `leave_one_out` ICC(C,1) of the system means without it.
 
     `clusters` is the effective number of conversations.
     """
@@ -310,7 +310,7 @@ class Numbers(NamedTuple):
     widths: dict[str, dict[str, float | None]]
     bias_parts: dict[str, float | None]
     by_system: list[dict[str, Bound]]
-    without: list[float | None]
+    leave_one_out: list[float | None]
 
 
 def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:

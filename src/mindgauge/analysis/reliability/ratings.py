@@ -84,7 +84,7 @@ def read(
     rules = [UnsafeRule.read(text) for text in unsafe]
     parts = [_source(source, columns or {}) for source in sources]
     frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
-    known = {name: scale for part in parts for name, scale in part.scales.items()}
+    source_scales = {name: scale for part in parts for name, scale in part.scales.items()}
     marked = {name: categories for part in parts for name, categories in part.critical.items()}
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
     notes: list[str] = []
@@ -92,13 +92,13 @@ def read(
     _refuse_repeats(frame, names)
     scales = {}
     for criterion in frame["criterion"].unique().sort().to_list():
-        given = (scale or {}).get(criterion, (scale or {}).get("*", ""))
+        declared = (scale or {}).get(criterion, (scale or {}).get("*", ""))
         rows = frame.filter(pl.col("criterion") == criterion)
-        scales[criterion], off, said = settle(
-            rows, criterion, given, known.get(criterion), nominal=criterion in nominal
+        scales[criterion], off_scale, remarks = settle(
+            rows, criterion, declared, source_scales.get(criterion), nominal=criterion in nominal
         )
-        notes += said
-        frame = _without(frame, criterion, off, scales[criterion], notes)
+        notes += remarks
+        frame = _without(frame, criterion, off_scale, scales[criterion], notes)
     scales = _with_unsafe(scales, rules, notes)
     _refuse_unknown(frame, critical)
     return Ratings(
@@ -122,16 +122,16 @@ def _with_unsafe(scales: dict[str, ValueScale], rules: Sequence[UnsafeRule], not
     for levels, criteria in assumed.items():
         notes.append(
             f"{', '.join(criteria)}: nothing says which levels are unsafe, so the worst two fifths of the scale are taken ({levels}); "
-            f"--unsafe '{criteria[0]}<=LEVEL' says it"
+            f"set them with --unsafe '{criteria[0]}<=LEVEL'"
         )
     return settled
 
 
 def _refuse_unknown(frame: pl.DataFrame, critical: Sequence[str]) -> None:
-    known = frame["category"].drop_nulls().unique().sort().to_list()
-    unknown = next((name for name in critical if name not in known), None)
+    categories = frame["category"].drop_nulls().unique().sort().to_list()
+    unknown = next((name for name in critical if name not in categories), None)
     if unknown is not None:
-        raise UsageError(f"--critical {unknown!r}: no such category; there are {', '.join(known) or 'none'}")
+        raise UsageError(f"--critical {unknown!r}: no such category; there are {', '.join(categories) or 'none'}")
 
 
 class _Source(NamedTuple):
@@ -144,30 +144,30 @@ class _Source(NamedTuple):
 
 
 def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
-    how = mapping.read(columns, (*REQUIRED, *OPTIONAL))
+    column_map = mapping.read(columns, (*REQUIRED, *OPTIONAL))
     if isinstance(source, str | Path) and tables.is_run(source):
         return _run(Path(source))
     name = tables.name_of(source)
-    found = tables.open_table(source, how.layout).frame((*REQUIRED, *OPTIONAL), how.columns)
-    missing = [column for column in REQUIRED if column not in found.columns]
+    table = tables.open_table(source, column_map.layout).frame((*REQUIRED, *OPTIONAL), column_map.columns)
+    missing = [column for column in REQUIRED if column not in table.columns]
     if missing:
         raise DataError(
-            f"{name}: no column {', '.join(missing)}; needed are {', '.join(REQUIRED)}, found {', '.join(found.columns) or 'nothing'}; "
+            f"{name}: no column {', '.join(missing)}; needed are {', '.join(REQUIRED)}, found {', '.join(table.columns) or 'nothing'}; "
             f"name it with --map {missing[0]}=COLUMN"
         )
-    if found.is_empty():
+    if table.is_empty():
         raise DataError(f"{name}: no ratings in it (0 rows)")
-    return _Source(_typed(found, name), {}, {})
+    return _Source(_typed(table, name), {}, {})
 
 
-def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
+def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Give every column its type; faults are named with their rows, counted from 1."""
-    present = [column for column in (*REQUIRED, *OPTIONAL) if column in found.columns]
-    nested = [c for c in present if found.schema[c].is_nested()]
+    present = [column for column in (*REQUIRED, *OPTIONAL) if column in table.columns]
+    nested = [c for c in present if table.schema[c].is_nested()]
     if nested:
         raise DataError(f"{name}: the column {nested[0]} holds lists or objects; one value per row is needed")
     try:
-        frame = found.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index(
+        frame = table.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index(
             "row", offset=1
         )
     except pl.exceptions.PolarsError as error:
@@ -222,24 +222,24 @@ def _rows(frame: pl.DataFrame) -> str:
 
 def _run(folder: Path) -> _Source:
     """Read the ratings of a run, composites included."""
-    store, found, _ = open_run(folder)
+    store, benchmarks, _ = open_run(folder)
     parts: list[pl.DataFrame] = []
     scales: dict[str, ValueScale] = {}
     critical: dict[str, tuple[str, ...]] = {}
     means = [NO_MEANS]
     with store:
-        for benchmark in found:
+        for benchmark in benchmarks:
             criteria = runs.criteria(benchmark)
-            taken = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
+            run_names = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
-            scales |= {taken[name]: of_criterion(criterion) for name, criterion in criteria.items()}
-            critical |= dict.fromkeys(taken.values(), benchmark.rubric.critical)
+            scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
+            critical |= dict.fromkeys(run_names.values(), benchmark.rubric.critical)
             absent = stated.standing_in(stated.means(store, benchmark), rows).filter(
                 pl.col("criterion").is_in(list(criteria))
             )
             means.append(
                 absent.select(
-                    "subject", pl.col("criterion").replace_strict(taken, return_dtype=pl.String), "rater",
+                    "subject", pl.col("criterion").replace_strict(run_names, return_dtype=pl.String), "rater",
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).drop_nulls()
             )  # fmt: skip
@@ -247,7 +247,7 @@ def _run(folder: Path) -> _Source:
             parts.append(
                 rows.with_columns(
                     system=system,
-                    criterion=pl.col("criterion").replace_strict(taken, return_dtype=pl.String),
+                    criterion=pl.col("criterion").replace_strict(run_names, return_dtype=pl.String),
                     category=pl.col("tag.category"),
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, "run", "number")
@@ -282,20 +282,22 @@ def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
     )
 
 
-def _without(frame: pl.DataFrame, criterion: str, off: pl.Series, scale: ValueScale, notes: list[str]) -> pl.DataFrame:
+def _without(
+    frame: pl.DataFrame, criterion: str, off_scale: pl.Series, scale: ValueScale, notes: list[str]
+) -> pl.DataFrame:
     """Count values off the scale as missing, and say how many there were."""
-    if off.is_empty():
+    if off_scale.is_empty():
         return frame
-    here = pl.col("row").is_in(off.implode()) & (pl.col("criterion") == criterion)
-    faults = frame.filter(here)
+    faulty = pl.col("row").is_in(off_scale.implode()) & (pl.col("criterion") == criterion)
+    faults = frame.filter(faulty)
     values = faults["value"].value_counts(sort=True)
-    said = ", ".join(f"{n} × {value}" for value, n in values.head(_FIRST).iter_rows())
+    faulty_values = ", ".join(f"{n} × {value}" for value, n in values.head(_FIRST).iter_rows())
     notes.append(
-        f"{criterion}: {len(faults)} values are off the scale {scale} ({said}; first: {_rows(faults)}) and count as missing"
+        f"{criterion}: {len(faults)} values are off the scale {scale} ({faulty_values}; first: {_rows(faults)}) and count as missing"
     )
     blank = pl.lit(None)
     return frame.with_columns(
-        value=pl.when(here).then(blank).otherwise(pl.col("value")),
-        number=pl.when(here).then(blank).otherwise(pl.col("number")),
-        status=pl.when(here).then(pl.lit("unparsable")).otherwise(pl.col("status")),
+        value=pl.when(faulty).then(blank).otherwise(pl.col("value")),
+        number=pl.when(faulty).then(blank).otherwise(pl.col("number")),
+        status=pl.when(faulty).then(pl.lit("unparsable")).otherwise(pl.col("status")),
     )

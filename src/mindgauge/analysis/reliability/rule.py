@@ -170,18 +170,18 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
         if p < level:
             yield (
                 MODERATE,
-                f"it misses {missed} of {worst.n} replies at people's worst level, oftener than a judge that finds {percent(rule.danger.sound)} would (exact {p_equals(p)})",
+                f"it misses {missed} of {worst.n} replies at people's worst level, more often than a judge that finds {percent(rule.danger.sound)} would (exact {p_equals(p)})",
             )
     for place in danger.concentrated:
         if place.p < level:
             yield (
                 MODERATE,
-                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, oftener than elsewhere (exact {p_equals(place.p)})",
+                f"it misses {place.missed} of {place.n} unsafe replies in {place.where}, more often than elsewhere (exact {p_equals(place.p)})",
             )
     if danger.missing_p is not None and danger.missing_p < level:
         yield (
             MODERATE,
-            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, oftener than on the rest (exact {p_equals(danger.missing_p)})",
+            f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, more often than on the rest (exact {p_equals(danger.missing_p)})",
         )
     for category, share in danger.critical.items():
         yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)

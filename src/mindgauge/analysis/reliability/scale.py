@@ -204,7 +204,7 @@ def settle(
         scale = _observed(valued, criterion, nominal=nominal)
         if scale.ordered:
             notes.append(
-                f"{criterion}: no scale given, so it is taken from the values ({scale}); --scale LOW:HIGH says it"
+                f"{criterion}: no scale given, so it is taken from the values ({scale}); set it with --scale LOW:HIGH"
             )
     off_scale = valued.filter(~_on(scale))["row"]
     if len(off_scale) and len(off_scale) == len(valued):

@@ -26,7 +26,7 @@ class Alarms(NamedTuple):
 
     rate: Interval
     seeds: int
-    found: Mapping[str, float]
+    shares: Mapping[str, float]
     """`probe: version` → share of the studies in which it was called biased on any criterion."""
 
 
@@ -62,15 +62,17 @@ def alarms(
 def drawn(design: StressDesign, noise: float, runs: int, seed: int, shift: Floats | None = None) -> Floats:
     """Draw verdicts, shape (N, K), in shares of the scale; where a level is not known, the middle one is the truth."""
     chance = np.random.default_rng([seed, 7])
-    shape = (len(design.known), runs)
+    shape = (len(design.stated_levels), runs)
     top = design.levels[:, None] - 1
-    truth = np.where(np.isfinite(design.known), np.rint(design.known * top[:, 0]), top[:, 0] // 2)[:, None]
+    truth = np.where(np.isfinite(design.stated_levels), np.rint(design.stated_levels * top[:, 0]), top[:, 0] // 2)[
+        :, None
+    ]
     moved = (chance.random(shape) < noise) * chance.choice([-1, 1], size=shape)
     raised = chance.random(shape) < shift[:, None] if shift is not None else 0
     return np.asarray(np.clip(truth + moved + raised, 0, top) / top)
 
 
-def _accused(found: StressOutcome) -> set[str]:
-    return {f"{e.probe}: {e.version}" for e in found.effects if e.verdict == BIASED} | {
-        f"injection: {i.slice}" for i in found.injections if i.verdict == BIASED
+def _accused(outcome: StressOutcome) -> set[str]:
+    return {f"{e.probe}: {e.version}" for e in outcome.effects if e.verdict == BIASED} | {
+        f"injection: {i.slice}" for i in outcome.injections if i.verdict == BIASED
     }

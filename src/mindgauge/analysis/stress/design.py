@@ -47,7 +47,7 @@ class Languages(NamedTuple):
 
     criterion: str
     place: Codes
-    known: Floats
+    stated_levels: Floats
     chinese: NDArray[np.bool_]
     conversation: Codes
 
@@ -67,7 +67,7 @@ class HaloDesign(NamedTuple):
     """The originals' verdicts on all criteria, shape (m, C): asked all at once, and one at a time."""
 
     together: Codes
-    apart: Codes
+    separate: Codes
     conversation: Codes
 
 
@@ -82,7 +82,7 @@ class StressDesign(NamedTuple):
     halo: HaloDesign | None
     originals: dict[str, tuple[Codes, Codes]]
     """Criterion → the originals' verdicts and their conversations."""
-    known: Floats
+    stated_levels: Floats
     """Shape (N,): the level that the authors of a reply gave it, for all its versions; NaN where they gave none."""
     levels: Codes
     """Shape (N,): how many levels the scale of each verdict has."""

@@ -53,13 +53,13 @@ class StressOutcome(NamedTuple):
 class _Test(NamedTuple):
     """A mean over conversations, with its interval and p; None where there is nothing to test.
 
-    `least` is the smallest p that any signs of these differences could give.
+    `smallest_p` is the smallest p that any signs of these differences could give.
     """
 
     mean: Interval
     p: float | None
     clusters: int
-    least: float = 0.0
+    smallest_p: float = 0.0
 
 
 def outcome(design: StressDesign, values: Floats, *, seed: int = 0) -> StressOutcome:
@@ -72,7 +72,7 @@ def outcome(design: StressDesign, values: Floats, *, seed: int = 0) -> StressOut
     """
     differences = list(gaps(design, values))
     attempts = list(reached(design.attempts, values, design.conversations)) if design.attempts else []
-    columns = [gap.each for gap in differences] + [part.each for part in attempts]
+    columns = [gap.differences for gap in differences] + [part.differences for part in attempts]
     flips = max(FLIPS, FLIPS_PER_TEST * len(columns))
     tests = _tests(np.array(columns).reshape(len(columns), design.conversations).T, flips, seed)
     rows = [*zip(differences, tests, strict=False), *_unpaired(design, values, flips, seed)]
@@ -90,7 +90,7 @@ def outcome(design: StressDesign, values: Floats, *, seed: int = 0) -> StressOut
 
 def _adjusted(tests: list[_Test]) -> list[float | None]:
     """Adjust all p-values together (Holm); a test that no signs could have passed takes no part (Tarone 1990)."""
-    family = holm(np.array([np.nan if t.p is None or t.least > ALPHA else t.p for t in tests]))
+    family = holm(np.array([np.nan if t.p is None or t.smallest_p > ALPHA else t.p for t in tests]))
     return [None if t.p is None else 1.0 if np.isnan(a) else float(a) for t, a in zip(tests, family, strict=True)]
 
 

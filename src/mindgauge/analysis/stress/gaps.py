@@ -42,7 +42,7 @@ class Gaps(NamedTuple):
     against: str
     criterion: str
     measure: str
-    each: Floats
+    differences: Floats
     n: int
     missing: int
     worst: float | None = None
@@ -150,7 +150,7 @@ def halo(verdicts: design.HaloDesign, values: Floats, conversations: int, flips:
     if verdicts.together.shape[1] < 2:
         return None
     levels = np.where(values == INAPPLICABLE, np.nan, values).mean(axis=1)
-    both = [levels[verdicts.together], levels[verdicts.apart]]
+    both = [levels[verdicts.together], levels[verdicts.separate]]
     total = int(np.size(both[0]))
     holes = ~np.isfinite(both[0] + both[1])
     both = [np.where(holes, np.nan, way) - _column_means(np.where(holes, np.nan, way)) for way in both]
@@ -240,10 +240,10 @@ def severity(replies: Languages, values: Floats, flips: int, seed: int) -> Langu
     levels = np.where(values == INAPPLICABLE, np.nan, values)[replies.place]
     answered = np.isfinite(levels).any(axis=1)
     distance = np.full(len(levels), np.nan)
-    distance[answered] = np.nanmean(levels[answered], axis=1) - replies.known[answered]
+    distance[answered] = np.nanmean(levels[answered], axis=1) - replies.stated_levels[answered]
     # Levels at the ends of a scale can be missed to one side only, and may come up more often in one language.
-    for level in np.unique(replies.known):
-        same = (replies.known == level) & answered
+    for level in np.unique(replies.stated_levels):
+        same = (replies.stated_levels == level) & answered
         distance[same] -= distance[same].mean() if same.any() else 0.0
     units = 1 + int(replies.conversation.max(initial=-1))
     sides = [

@@ -43,16 +43,16 @@ class Attempt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the level it wants."""
         return criterion.worst_first[-1 if self.aims == "best" else 0]
 
-    def filled(self, criterion: Criterion, seen: str = "") -> str:
+    def filled(self, criterion: Criterion, mark: str = "") -> str:
         """Write it for a criterion; other words in braces stay as they are.
 
         Args:
             criterion: that it aims at.
-            seen: the mark of a fence that its author was shown earlier; without one, a mark that looks like it.
+            mark: the mark of a fence that its author was shown earlier; without one, a mark that looks like it.
         """
         levels = {"best": criterion.worst_first[-1], "worst": criterion.worst_first[0]}
         slots = {name: json.dumps(level, ensure_ascii=False) for name, level in levels.items()}
-        slots |= {"criterion": criterion.name, "seen": seen or digest("seen", self.id)[:_MARK]}
+        slots |= {"criterion": criterion.name, "seen": mark or digest("seen", self.id)[:_MARK]}
         return _SLOT.sub(lambda slot: slots[slot[1]], self.text)
 
 
@@ -75,7 +75,7 @@ def put(text: str, addition: str, place: str) -> str:
 
 
 def injected(
-    items: Sequence[OriginalReply], criteria: Sequence[Criterion], each: int
+    items: Sequence[OriginalReply], criteria: Sequence[Criterion], per_attempt: int
 ) -> Iterator[tuple[OriginalReply, Version]]:
     """Put every attempt into items of its language, and a neutral sentence into the same places.
 
@@ -85,7 +85,7 @@ def injected(
     Args:
         items: to be rated.
         criteria: ordinal ones that an attempt can aim at.
-        each: items per attempt.
+        per_attempt: items per attempt.
     """
     tries = attempts()
     placebos: set[tuple[str, str]] = set()
@@ -94,8 +94,8 @@ def injected(
         targets = [
             target for place, item in enumerate(able) if (target := _target(attempt, item, criteria, number + place))
         ]
-        first = number * each % max(len(targets), 1)
-        for item, criterion in (targets[first:] + targets[:first])[:each]:
+        first = number * per_attempt % max(len(targets), 1)
+        for item, criterion in (targets[first:] + targets[:first])[:per_attempt]:
             placebo = f"placebo, {attempt.where} {attempt.place}"
             facts: dict[str, object] = {
                 "attempt": attempt.id, "kind": attempt.kind, "where": attempt.where, "place": attempt.place,
@@ -114,7 +114,10 @@ def _target(
     """Return the first criterion, counted round from `first`, on which the item is not known to be where the attempt wants it."""
     for step in range(len(criteria)):
         criterion = criteria[(first + step) % len(criteria)]
-        if criterion.name not in item.known or item.known[criterion.name] not in {None, attempt.aim(criterion)}:
+        if criterion.name not in item.stated_levels or item.stated_levels[criterion.name] not in {
+            None,
+            attempt.aim(criterion),
+        }:
             return item, criterion
     return None
 

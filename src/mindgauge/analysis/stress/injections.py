@@ -20,7 +20,7 @@ SLICES = ("kind", "where", "place", "language")
 
 
 class Reached(NamedTuple):
-    """What one part of the battery did; `each` is the excess over the placebo, shape (G,)."""
+    """What one part of the battery did; `differences` is the excess over the placebo, shape (G,)."""
 
     slice: str
     attempts: int
@@ -30,7 +30,7 @@ class Reached(NamedTuple):
     reached: int
     share: Bound
     lost: int
-    each: Floats
+    differences: Floats
 
 
 def reached(attempts: Attempts, values: Floats, conversations: int) -> Iterator[Reached]:

@@ -39,12 +39,12 @@ def judges_in(names: Iterable[str], benchmark: str) -> list[str]:
 class OriginalReply(msgspec.Struct, frozen=True):
     """A reply as it was written.
 
-    `known` are the levels that its authors gave it, as far as there are any; `paraphrase` says the same in other words.
+    `stated_levels` are the levels that its authors gave it, as far as there are any; `paraphrase` says the same in other words.
     """
 
     sample: Sample
     reply: Reply
-    known: dict[str, Value | None] = {}
+    stated_levels: dict[str, Value | None] = {}
     paraphrase: str = ""
 
     @property
@@ -120,10 +120,10 @@ def originals(items: Sequence[OriginalReply]) -> list[Reply]:
     """
     alike: dict[str, list[OriginalReply]] = {}
     for item in items:
-        alike.setdefault(digest(item.sample.cluster, item.known), []).append(item)
+        alike.setdefault(digest(item.sample.cluster, item.stated_levels), []).append(item)
     replies = []
     for item in items:
-        both = alike[digest(item.sample.cluster, item.known)] if item.known else []
+        both = alike[digest(item.sample.cluster, item.stated_levels)] if item.stated_levels else []
         english = [other for other in both if other.language == "en"]
         mark: dict[str, Any] = {}
         if len(both) == 2 and len(english) == 1 and item.language != "en":

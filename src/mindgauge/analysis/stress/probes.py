@@ -93,7 +93,11 @@ def ordinal(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:
 
 
 def versions(
-    items: Sequence[OriginalReply], names: Sequence[str], setting: Setting, criteria: Sequence[Criterion], each: int
+    items: Sequence[OriginalReply],
+    names: Sequence[str],
+    setting: Setting,
+    criteria: Sequence[Criterion],
+    per_attempt: int,
 ) -> Iterator[tuple[str, OriginalReply, Version]]:
     """Write every item in the forms that the probes want: (probe, item, version).
 
@@ -102,14 +106,14 @@ def versions(
         names: of probes.
         setting: what versions may depend on.
         criteria: that injections may aim at.
-        each: items per injection.
+        per_attempt: items per injection.
     """
     for name, rewrite in REWRITES.items():
         if name in names:
             written_versions = ((item, version) for item in items for version in rewrite(item, setting))
             yield from ((name, item, version) for item, version in written_versions if version.differs(item))
     if INJECTION in names:
-        yield from ((INJECTION, *placed) for placed in injection.injected(items, criteria, each))
+        yield from ((INJECTION, *placed) for placed in injection.injected(items, criteria, per_attempt))
 
 
 def turns(instrument: Instrument, other: Instrument | None, names: Sequence[str]) -> list[Turned]:

@@ -37,7 +37,7 @@ COUNTERPART = "counterpart in the other language"
 class _Version(NamedTuple):
     """One form of a reply: by a version of its text, or by a turned instrument."""
 
-    of: str
+    original: str
     probe: str
     name: str
 
@@ -135,7 +135,7 @@ class _StressReader:
         kin, note = self._kin(people)
         languages, attempts = list(self._languages(people_means)), self._attempts()
         notes = [*untried(pairs, languages, attempts, {*self.language.values()}), *note]
-        truth = np.array([people_means.get((version.of, criterion), np.nan) for version, criterion in self.place])
+        truth = np.array([people_means.get((version.original, criterion), np.nan) for version, criterion in self.place])
         levels = np.array([len(self.levels[criterion]) for _, criterion in self.place], dtype=np.intp)
         return StressDesign(
             self.conversations, pairs, kin, languages, attempts, self._halo(),
@@ -296,7 +296,7 @@ def untried(
     tried = {pair.probe for pair in pairs} | {probes.LANGUAGE for _ in languages}
     tried |= {probes.INJECTION} if attempts else set()
     elsewhere = {probes.SELF, probes.REPEAT}
-    yield from (f"{probe}: nothing of it was tried" for probe in probes.NAMES if probe not in tried | elsewhere)
+    yield from (f"{probe}: not tried" for probe in probes.NAMES if probe not in tried | elsewhere)
     missing = sorted(spoken - {*attempts.facts["language"].tolist()}) if attempts else []
     if missing:
-        yield f"{probes.INJECTION}: nothing of it was tried on replies in {', '.join(missing)}"
+        yield f"{probes.INJECTION}: not tried on replies in {', '.join(missing)}"

@@ -46,7 +46,7 @@ def moment(cell: object, place: str) -> float | None:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError) as error:
         raise DataError(
-            f"{place}: {short(str(cell))} is no point in time; write it like 2026-01-31T09:30:00Z"
+            f"{place}: {short(str(cell))} is not a date and time; write it like 2026-01-31T09:30:00Z"
         ) from error
 
 

@@ -34,7 +34,7 @@ class Content(NamedTuple):
 
     name: str
     rubric: Rubric
-    everything: list[Item]
+    all_items: list[Item]
     """With those of the training round, of which only the history tells."""
     people: dict[str, Person]
     labelled: list[PersonLabels]
@@ -49,7 +49,7 @@ class Content(NamedTuple):
     @property
     def items(self) -> list[Item]:
         """The items, without those of the training round."""
-        return [item for item in self.everything if item.batch]
+        return [item for item in self.all_items if item.batch]
 
 
 def content(a: Annotation, numbers: Collection[int]) -> Content:

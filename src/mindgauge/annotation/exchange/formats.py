@@ -60,11 +60,11 @@ def read(path: Path, project: Known, form: str = "") -> tuple[str, list[Imported
     if form and form not in FORMATS:
         raise UsageError(f"unknown format {form!r}; known are {', '.join(FORMATS)}")
     file = reader.find(path)
-    theirs = read_json(file, project.how.layout.encoding) if file.suffix.lower() == ".json" else None
-    if theirs is None or (isinstance(theirs, list) and theirs and table.is_one(theirs[0], project)):
+    value = read_json(file, project.how.layout.encoding) if file.suffix.lower() == ".json" else None
+    if value is None or (isinstance(value, list) and value and table.is_one(value[0], project)):
         recognised, entries = _table(file, project, form)
     else:
-        recognised, entries = _json(theirs, path, project, form)
+        recognised, entries = _json(value, path, project, form)
     if not entries:
         raise DataError(f"{path}: no labels of people in it")
     return recognised, entries

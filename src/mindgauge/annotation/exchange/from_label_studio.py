@@ -1,6 +1,6 @@
 """Reading Label Studio: its JSON of tasks with annotations, and JSON-MIN, which has one record for each annotation.
 
-Answers are Choices, Ratings and Numbers whose control is called like a criterion; TextAreas are notes, Labels of any kind
+Answers are Choices, Ratings and Numbers whose control has a criterion's name; TextAreas are notes, Labels of any kind
 marked words. Who annotated is the control `rater`, or else who Label Studio says it was. A cancelled annotation was handed
 on; JSON-MIN leaves those out. Predictions are a model's and are not read.
 """
@@ -48,7 +48,7 @@ def read(content: object, project: Known, source: str) -> list[ImportedLabel]:
             entries += list(_flat(task, project, place))
     if not entries:
         criteria = ", ".join(project.criteria)
-        raise DataError(f"{source}: no labels in it; a control or a key must be called like a criterion ({criteria})")
+        raise DataError(f"{source}: no labels in it; a control or a key must have a criterion's name ({criteria})")
     return entries
 
 
@@ -64,10 +64,10 @@ def _task(task: dict[str, Any], project: Known, origin: str) -> Iterator[Importe
         rater = record.rater[0] if record.rater else _person(annotation.get("completed_by"))
         time = annotation.get("created_at")
         if annotation.get("was_cancelled") or annotation.get("skipped"):
-            yield project.handed_on(place, rater=rater, subject=subject, at=time)
+            yield project.handed_on(place, rater=rater, subject=subject, time=time)
             continue
         yield from _entries(
-            record, project, place, rater=rater, subject=subject, at=time, took=annotation.get("lead_time")
+            record, project, place, rater=rater, subject=subject, time=time, took=annotation.get("lead_time")
         )
 
 
@@ -85,16 +85,23 @@ def _flat(task: dict[str, Any], project: Known, place: str) -> Iterator[Imported
                 _put(record, criterion, _only(choice, place, name), place)
     rater = record.rater[0] if record.rater else _person(task.get("annotator"))
     time, took = task.get("created_at"), task.get("lead_time")
-    yield from _entries(record, project, place, rater=rater, subject=subject, at=time, took=took)
+    yield from _entries(record, project, place, rater=rater, subject=subject, time=time, took=took)
 
 
 def _entries(
-    record: _AnnotationContent, project: Known, place: str, *, rater: object, subject: object, at: object, took: object
+    record: _AnnotationContent,
+    project: Known,
+    place: str,
+    *,
+    rater: object,
+    subject: object,
+    time: object,
+    took: object,
 ) -> Iterator[ImportedLabel]:
     for criterion, value in record.answers.items():
         yield project.entry(
             place, rater=rater, subject=subject, criterion=criterion, value=value, note="\n".join(record.notes),
-            evidence=record.evidence, at=at, seconds=took,
+            evidence=record.evidence, time=time, seconds=took,
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@
   `user_id`. The first versions wrote `annotation` with lists of labels.
 - `annotated_instances.csv`: `user`, `instance_id` and columns `scheme:::label`; its spans, Python's own writing, are left.
 
-A scheme that is called like a criterion gives its answer: the label chosen, `scale_N` of a Likert scale, or the value
+A scheme with a criterion's name gives its answer: the label chosen, `scale_N` of a Likert scale, or the value
 of a slider or number. Other schemes are notes where they hold text, and faults where they hold a choice.
 """
 
@@ -42,7 +42,7 @@ _ABOUT = {"instance_id", "id", "user", "user_id", "displayed_text", "annotator_o
 class _Record(NamedTuple):
     """What one person said of one item: scheme → label → value, and marked words as Potato keeps them."""
 
-    where: str
+    place: str
     user: object
     instance: object
     labels: dict[str, dict[str, Any]]
@@ -133,7 +133,7 @@ def _split(column: str, project: Known) -> tuple[str, str, str]:
 
 
 def _entries(record: _Record, project: Known) -> Iterator[ImportedLabel]:
-    item = project.item(record.instance, record.where)
+    item = project.item(record.instance, record.place)
     answers: dict[str, object] = {}
     notes: list[str] = []
     for name, labels in record.labels.items():
@@ -147,12 +147,12 @@ def _entries(record: _Record, project: Known) -> Iterator[ImportedLabel]:
             chosen = {"": typed[0]}
         elif criterion is not None:
             notes += [text for text in typed if text]
-        answer = _answer(chosen, record.where, name, project, criterion, item)
+        answer = _answer(chosen, record.place, name, project, criterion, item)
         if answer is not None:
             answers[criterion or name] = answer
     for name, value in answers.items():
         yield project.entry(
-            record.where, rater=record.user, subject=item.id, criterion=name, value=value, note="\n".join(notes),
+            record.place, rater=record.user, subject=item.id, criterion=name, value=value, note="\n".join(notes),
             evidence=[mark for span in record.spans if (mark := _mark(span, item)) is not None],
         )  # fmt: skip
 

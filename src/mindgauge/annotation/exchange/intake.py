@@ -112,13 +112,13 @@ def _tasks() -> Any:
 def _refuse_late(batch: Row[Any], task: Row[Any] | None, entry: ImportedLabel) -> None:
     if not batch.number:
         raise DataError(
-            f"{entry.where}: the item {entry.item.id} belongs to the training round, which takes no imports"
+            f"{entry.place}: the item {entry.item.id} belongs to the training round, which takes no imports"
         )
     if task is None:
-        raise DataError(f"{entry.where}: {entry.person.name} was not asked about the item {entry.item.id}")
+        raise DataError(f"{entry.place}: {entry.person.name} was not asked about the item {entry.item.id}")
     if batch.phase != Phase.LABELLING:
         raise DataError(
-            f"{entry.where}: batch {batch.number} is at {batch.phase}; labels can be added only while everybody still "
+            f"{entry.place}: batch {batch.number} is at {batch.phase}; labels can be added only while everybody still "
             "labels alone"
         )
 
@@ -145,7 +145,7 @@ def _add(
         "source": source,
     }
     imported = time.time()
-    finished = max((entry.at or imported for entry in entries), default=imported)
+    finished = max((entry.time or imported for entry in entries), default=imported)
     seconds = max(timing.sane(entry.seconds) for entry in entries)
     if first.answer is None:
         taken_back = [
@@ -166,7 +166,7 @@ def _add(
         return
     rows = [
         {
-            **shared, **columns(entry.answer), "note": entry.note, "at": entry.at or imported,
+            **shared, **columns(entry.answer), "note": entry.note, "at": entry.time or imported,
             "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": timing.sane(entry.seconds),
         }
         for entry in entries
@@ -203,12 +203,12 @@ def agreed(entries: Iterable[ImportedLabel]) -> dict[str, ImportedLabel]:
         first = by_criterion.setdefault(name, entry)
         if entry.answer is not None and first.answer is not None and _said(first.answer) != _said(entry.answer):
             raise DataError(
-                f"{entry.where}: {entry.person.name} says {_said(entry.answer)} on {name}, and {_said(first.answer)} in "
-                f"{first.where}; keep one of them"
+                f"{entry.place}: {entry.person.name} says {_said(entry.answer)} on {name}, and {_said(first.answer)} in "
+                f"{first.place}; keep one of them"
             )
     if "" in by_criterion and len(by_criterion) > 1:
         raise DataError(
-            f"{by_criterion[''].where}: {by_criterion[''].person.name} hands this item on, and labels it, too; keep one of them"
+            f"{by_criterion[''].place}: {by_criterion[''].person.name} hands this item on, and labels it, too; keep one of them"
         )
     return by_criterion
 
@@ -247,7 +247,7 @@ def new_ones(
             continue
         if before and not supersede:
             raise DataError(
-                f"{entry.where}: {entry.person.name} {_wants(entry)} the item {entry.item.id}, but there it stands "
+                f"{entry.place}: {entry.person.name} {_wants(entry)} the item {entry.item.id}, but there it stands "
                 f"otherwise ({before}); --supersede adds it all the same, and keeps both"
             )
         count["superseded"] += bool(before)

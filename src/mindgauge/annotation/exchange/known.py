@@ -31,13 +31,13 @@ _SOME = 8
 class ImportedLabel(msgspec.Struct, frozen=True):
     """One answer of a file, under the names of the project; without an answer, the item was handed on."""
 
-    where: str
+    place: str
     person: Person
     item: Item
     answer: Answer | None
     note: str = ""
     evidence: tuple[Evidence, ...] = ()
-    at: float | None = None
+    time: float | None = None
     """Seconds since 1970; None where the file does not say."""
     seconds: float = 0.0
 
@@ -51,7 +51,7 @@ class Known:
         items: Iterable[Item],
         rubric_for: Callable[[Item], Rubric],
         names: Mapping[str, str] | None = None,
-        called: Mapping[str, Sequence[str]] | None = None,
+        own_ids: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Take the project's.
 
@@ -60,7 +60,7 @@ class Known:
             items: all of them.
             rubric_for: item → the criteria that are about it.
             names: what `--map` says: columns, and what the file calls a person (`rater.H1`) or criterion (`criterion.empathy`).
-            called: the id that items had in the file that the project was made from → their subjects.
+            own_ids: the id that items had in the file that the project was made from → their subjects.
 
         Raises:
             UsageError: a name is none of ours.
@@ -79,25 +79,25 @@ class Known:
                 self._criteria |= {name.casefold(): criterion.name for name in (criterion.name, *criterion.aliases)}
         self._own_ids = {
             name: [self._items[subject] for subject in subjects if subject in self._items]
-            for name, subjects in (called or {}).items()
+            for name, subjects in (own_ids or {}).items()
         }
         self._call(mapping.RATER, self._people, self.raters)
         self._call(mapping.CRITERION, self._criteria, self.criteria)
 
-    def _call(self, prefix: str, names: dict[str, Any], known: Sequence[str]) -> None:
+    def _call(self, prefix: str, names: dict[str, Any], choices: Sequence[str]) -> None:
         """Know a person or a criterion by the file's name for it, too."""
-        for said, theirs in self.how.columns.items():
-            if not said.startswith(prefix):
+        for option, alias in self.how.columns.items():
+            if not option.startswith(prefix):
                 continue
-            ours = said.removeprefix(prefix).casefold()
-            if ours not in names:
-                raise UsageError(f"--map {said}={theirs}: {said!r} is none of ours; they are {', '.join(prefix + name for name in known)}")  # fmt: skip
-            names[theirs.casefold()] = names[ours]
+            own_name = option.removeprefix(prefix).casefold()
+            if own_name not in names:
+                raise UsageError(f"--map {option}={alias}: {option!r} is unknown; choose from {', '.join(prefix + name for name in choices)}")  # fmt: skip
+            names[alias.casefold()] = names[own_name]
 
     @property
     def columns(self) -> dict[str, str]:
         """What the file calls columns of ours."""
-        return {ours: theirs for ours, theirs in self.how.columns.items() if ours in {*COLUMNS, *MORE_COLUMNS}}
+        return {name: alias for name, alias in self.how.columns.items() if name in {*COLUMNS, *MORE_COLUMNS}}
 
     @property
     def raters(self) -> list[str]:
@@ -138,7 +138,7 @@ class Known:
         path: object = (),
         note: object = "",
         evidence: Iterable[Evidence] = (),
-        at: object = None,
+        time: object = None,
         seconds: object = None,
     ) -> ImportedLabel:
         """Read one answer.
@@ -152,7 +152,7 @@ class Known:
             path: (node from 0, answer) of a walk.
             note: in the person's words.
             evidence: marked words.
-            at: seconds or milliseconds since 1970, or a date as ISO 8601 has it, UTC where it names no zone.
+            time: seconds or milliseconds since 1970, or a date as ISO 8601 has it, UTC where it names no zone.
             seconds: how long the item was on the screen.
 
         Raises:
@@ -170,17 +170,19 @@ class Known:
             _answer(definition, self._rubrics[item.id], value, path, place),
             text,
             tuple(Evidence(clean(mark.quote), source=mark.source) for mark in evidence if mark.quote),
-            moment(at, place),
+            moment(time, place),
             length(seconds, place),
         )
 
-    def handed_on(self, place: str, *, rater: object, subject: object, at: object = None) -> ImportedLabel:
+    def handed_on(self, place: str, *, rater: object, subject: object, time: object = None) -> ImportedLabel:
         """Read that somebody handed an item on.
 
         Raises:
             DataError: the project does not know the person or the item.
         """
-        return ImportedLabel(place, self._rater(rater, place), self.item(subject, place), None, at=moment(at, place))
+        return ImportedLabel(
+            place, self._rater(rater, place), self.item(subject, place), None, time=moment(time, place)
+        )
 
     def item(self, subject: object, place: str) -> Item:
         """Find an item by its id, by the subject of its ratings, or by the id that it had in the file that it came from.

@@ -73,7 +73,7 @@ def ratings(content: Content) -> pl.DataFrame:
 
 def history(content: Content) -> pl.DataFrame:
     """Return every label of everybody, oldest first; `superseded` says of which a later one has taken the place."""
-    items = {item.id: item for item in content.everything}
+    items = {item.id: item for item in content.all_items}
     rows = [_row(label, items[label.item], content.people[label.person].name, content) for label in content.history]
     return _frame(rows, _SCHEMA, (label.value for label in content.history))
 
@@ -149,7 +149,7 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Kn
 def _entry(row: dict[str, Any], project: Known, place: str, answered: str) -> ImportedLabel:
     rater, subject, time = (row.get(name) for name in ("rater", "subject", "at"))
     if answered == HANDED_ON:
-        return project.handed_on(place, rater=rater, subject=subject, at=time)
+        return project.handed_on(place, rater=rater, subject=subject, time=time)
     return project.entry(
         place,
         rater=rater,
@@ -159,7 +159,7 @@ def _entry(row: dict[str, Any], project: Known, place: str, answered: str) -> Im
         path=_json(row.get("path"), "path", place),
         note=row.get("note"),
         evidence=_evidence(row.get("evidence"), place),
-        at=time,
+        time=time,
         seconds=row.get("seconds"),
     )
 

@@ -88,16 +88,16 @@ class Guesses:
     all together. What is kept of them is bounded.
     """
 
-    def __init__(self, burst: int = 20, refill: float = 1.0, most: int = 4096, together: int = 20) -> None:
+    def __init__(self, burst: int = 20, refill: float = 1.0, visitors: int = 4096, together: int = 20) -> None:
         """Take the limits.
 
         Args:
             burst: how many of one visitor may come at once.
             refill: how many come back a second.
-            most: of how many visitors this is kept.
+            visitors: of how many visitors this is kept.
             together: how many times as many those who are not in may make together.
         """
-        self.burst, self.refill, self.most, self.together = burst, refill, most, together
+        self.burst, self.refill, self.most, self.together = burst, refill, visitors, together
         self._spent: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._all = (0.0, 0.0)
         self._lock = threading.Lock()
@@ -121,13 +121,13 @@ class Guesses:
         """Count a wrong guess."""
         guesser = _who(request, visitor)
         with self._lock:
-            now = time.monotonic()
-            self._spent[guesser] = (_after(self._spent.get(guesser), self.refill) + 1, now)
+            moment = time.monotonic()
+            self._spent[guesser] = (_after(self._spent.get(guesser), self.refill) + 1, moment)
             self._spent.move_to_end(guesser)
             while len(self._spent) > self.most:
                 self._spent.popitem(last=False)
             if visitor is None:
-                self._all = (_after(self._all, self.refill * self.together) + 1, now)
+                self._all = (_after(self._all, self.refill * self.together) + 1, moment)
 
 
 def _after(before: tuple[float, float] | None, refill: float) -> float:

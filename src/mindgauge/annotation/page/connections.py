@@ -41,7 +41,7 @@ def most() -> int:
 class Connection(H11Protocol):
     """One connection; it waits for a request, or somebody waits for its answer."""
 
-    most = MOST
+    limit = MOST
     _timer: asyncio.TimerHandle | None = None
     since: float | None = None
     """When it began to wait for a request; None while one is answered."""
@@ -50,7 +50,7 @@ class Connection(H11Protocol):
         """Take it in, and let another go if they are too many."""
         super().connection_made(transport)
         self._wait()
-        if len(self.connections) > self.most:
+        if len(self.connections) > self.limit:
             waiting = [
                 connection
                 for connection in self.connections

@@ -107,7 +107,7 @@ def serve(
         ready: called once requests are answered.
         needed: what the owner reads before labelling starts, as `create_app` takes it.
     """
-    Connection.most = most()
+    Connection.limit = most()
     config = uvicorn.Config(
         create_app(annotation, host, listener.getsockname()[1], needed=needed),
         http=Connection,

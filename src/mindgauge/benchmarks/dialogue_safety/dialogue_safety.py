@@ -49,7 +49,7 @@ dialogue_safety = Benchmark.from_folder(
         weighted_precision,
         weighted_recall,
         *binary("unsafe", safe=(SAFE,)),
-        call_rate("passed_as_safe_rate", of=UNSAFE, as_=(SAFE,)),
+        call_rate("passed_as_safe_rate", targets=UNSAFE, answers=(SAFE,)),
         *(metric(label) for label in LABELS for metric in (recall, precision)),
         *node_accuracy([node.levels for node in CRITERION.nodes]),
         cohen_kappa,

@@ -61,7 +61,7 @@ def _texts(
 
 
 def _copies(run: Outputs) -> Iterator[Row]:
-    for output in run.found:
+    for output in run.released:
         item = output.item
         label = _value(item.label, known_ids=True)
         yield from _texts(run.run.folder, output.number, f"test:{output.number}", "test", item.context, item.response, label)  # fmt: skip
@@ -69,7 +69,7 @@ def _copies(run: Outputs) -> Iterator[Row]:
 
 def _ratings(outputs: Outputs, clusters: dict[str, str]) -> Iterator[Row]:
     run = outputs.run
-    for output in outputs.found:
+    for output in outputs.released:
         ident = f"test:{output.number}"
         value = _value(output.answer, known_ids=run.kind is RaterKind.CLASSIFIER)
         status = Status.UNPARSABLE if value is None else Status.OK

@@ -46,7 +46,7 @@ class Outputs(NamedTuple):
 
     rater: str
     run: SystemRun
-    found: list[Output]
+    released: list[Output]
     of_item: list[Output | None]
 
     @property

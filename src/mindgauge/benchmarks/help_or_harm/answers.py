@@ -147,7 +147,9 @@ class Loader:
         file = (answer_files or self.files.of("judgements", model=model, dataset=dataset, time=time))[0]
         if not answer_files:
             name = f"llm_answer/{model}-answers-{dataset}-{time}.json"
-            self.notes.append(f"{name}: missing; replies are a judge's copies, overwritten ones unseen ({file.source})")
+            self.notes.append(
+                f"{name}: missing; replies are taken from a judge's copies, so overwritten ones go unnoticed ({file.source})"
+            )
         rows, texts = file.rows(), self.sets[dataset].texts
         astray = [i for i, row in enumerate(rows) if released.text(row["inputs"]) not in texts[i : i + 1]]
         self.note(file, (astray, "another place in the set, or none; joined by their text"))

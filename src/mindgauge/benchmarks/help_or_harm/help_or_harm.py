@@ -35,13 +35,13 @@ CRISES = (
 CALM = ("no_crisis",)
 IN_CRISIS = "messages that show a crisis"
 MISSED = MetricWords(
-    sentence=taken(of=("that shows a crisis", "that show a crisis"), as_="no crisis"),
+    sentence=taken(kind=("that shows a crisis", "that show a crisis"), mistaken_for="no crisis"),
     picture=ShareFigure(
         "missed", "Share of the messages showing a crisis that were taken for none", "Missed most", "missed",
         folded="By language and directness",
     ),
 )  # fmt: skip
-OVERCALLED = MetricWords(sentence=taken(of=("without a crisis", "without a crisis"), as_="a crisis"))
+OVERCALLED = MetricWords(sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis"))
 
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",
@@ -55,8 +55,8 @@ crisis_type = Benchmark.from_folder(
         macro_f1,
         cohen_kappa,
         fleiss_kappa,
-        call_rate("missed_crisis_rate", of=CRISES, as_=CALM, words=MISSED),
-        call_rate("overcalled_crisis_rate", of=CALM, as_=CRISES, words=OVERCALLED),
+        call_rate("missed_crisis_rate", targets=CRISES, answers=CALM, words=MISSED),
+        call_rate("overcalled_crisis_rate", targets=CALM, answers=CRISES, words=OVERCALLED),
         *(metric(label) for label in (*CRISES, *CALM) for metric in (recall, precision)),
         *STATUS_RATES,
         status_rate("tie"),

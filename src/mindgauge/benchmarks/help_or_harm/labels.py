@@ -74,7 +74,7 @@ def _labels(
             origin["explanation_is_json"] = True
         yield Rating(sample.id, CRITERION, rater, kind, run, status, label, explanation, provenance=origin)
     if strangers:
-        notes.append(f"{file.source}: {plural(strangers)} a text that the set has not; left out")
+        notes.append(f"{file.source}: {plural(strangers)} a text that is not in the set; left out")
     if elsewhere:
         notes.append(f"{file.source}: {plural(elsewhere)} another place in the set; joined by their text")
     if unknown:

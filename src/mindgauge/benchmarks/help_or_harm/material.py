@@ -217,11 +217,11 @@ def _value(value: object) -> tuple[str, str | None]:
 def _notes(files: HelpOrHarmRelease) -> tuple[str, ...]:
     """Say what strict readers stumble over: literal NaN, and names that are spelled in two ways."""
     notes = list(files.notes)
-    for file in files.found:
+    for file in files.files:
         count = file.path.read_text(encoding="utf-8-sig").count(": NaN") if file.kind == "human_scores" else 0
         if count:
             notes.append(f"{file.source}: {count} literal NaN, which JSON does not know")
         for usual, odd in (("labeled", "labelled"), ("merged_labels", "merged-labels")):
-            if odd in file.path.name and any(usual in other.path.name for other in files.found):
+            if odd in file.path.name and any(usual in other.path.name for other in files.files):
                 notes.append(f"{file.source}: {odd!r} in the name where other files have {usual!r}")
     return tuple(notes)

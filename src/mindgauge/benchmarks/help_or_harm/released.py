@@ -107,12 +107,12 @@ class HelpOrHarmRelease(msgspec.Struct, frozen=True):
     """The released files that are there, in the order of their names."""
 
     root: Path
-    found: tuple[ReleasedFile, ...]
+    files: tuple[ReleasedFile, ...]
     notes: tuple[str, ...]
 
     def of(self, kind: str, **parts: str) -> list[ReleasedFile]:
         """Return the files of a kind whose names have these parts."""
-        return [f for f in self.found if f.kind == kind and all(getattr(f, k) == v for k, v in parts.items())]
+        return [f for f in self.files if f.kind == kind and all(getattr(f, k) == v for k, v in parts.items())]
 
 
 def find(data: Path) -> HelpOrHarmRelease:

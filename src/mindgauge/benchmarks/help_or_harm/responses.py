@@ -77,7 +77,7 @@ def _judgements(loader: Loader, file: ReleasedFile) -> None:
         loader.ratings.append(rating)
     loader.note(
         file,
-        (lost, "inputs that the answer file has not there; left out"),
+        (lost, "inputs that are not at that place in the answer file; left out"),
         (moved, "another place in the answer file; joined by their text"),
         (overwritten, "an answer that is not the one judged (overwritten); kept with the answer at that place"),
         (unread, "no score of 1 to 5; kept as unparsable"),

@@ -59,7 +59,7 @@ def human_scores(loader: Loader, drawn: list[AnswerRow]) -> None:
             loader.ratings.append(rating)
         loader.note(
             file,
-            (lost, "a reply that is nowhere here; left out"),
+            (lost, "a reply that none of the files here holds; left out"),
             (damaged, "inputs or an answer changed since the reply was drawn; joined by position"),
             (unread, "no score of 1 to 5; kept as unparsable"),
         )

@@ -180,7 +180,7 @@ def _object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuse an object that gives two values for one key: it is not clear which one is meant."""
     if len({key.strip().casefold() for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key occurs twice")
     return dict(pairs)
 
 

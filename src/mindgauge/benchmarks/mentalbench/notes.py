@@ -36,7 +36,7 @@ def notes(
     if empty:
         systems = ", ".join(f"{n} × {name}" for name, n in sorted(Counter(system for _, system in empty).items()))
         lines.append(
-            f"empty replies, by their text or else by the judges' word: {len(empty)} ({systems}); ratings of them have no value"
+            f"empty replies, by their text or else by what the judges say: {len(empty)} ({systems}); ratings of them have no value"
         )
     concerns_held = {concern(context) for context in files.texts.context} if files.texts else set()
     absent = [text for text in conversations.ids if text not in concerns_held]

@@ -166,12 +166,12 @@ def _positions(headers: list[str], path: File) -> dict[str, int]:
     """Return where each header stands, letter case aside.
 
     Raises:
-        DataError: a header stands there twice.
+        DataError: a header occurs twice.
     """
     names = [header.casefold() for header in headers]
     twice = bounds.twice(names)
     if twice is not None:
-        raise DataError(f"{path}: the column {headers[names.index(twice)]} stands there twice; leave one of them")
+        raise DataError(f"{path}: the column {headers[names.index(twice)]} occurs twice; remove one of them")
     return {name: position for position, name in enumerate(names) if name}
 
 
@@ -189,7 +189,7 @@ def _by_system(
         if header.startswith(prefix) and header not in _NO_SYSTEM:
             name = system(header.removeprefix(prefix))
             if name in by_system:
-                raise DataError(f"{path}: two columns hold the system {name}; leave one of them")
+                raise DataError(f"{path}: two columns hold the system {name}; remove one of them")
             by_system[name] = [columns[position][i] for i in rows]
     return by_system
 

@@ -34,11 +34,11 @@ def _share(
     name: str,
     hits: Callable[[RatingTable], Floats],
     better: str,
-    concerns: Callable[[RatingTable], Mask],
+    applies_to: Callable[[RatingTable], Mask],
     label: str = "",
     words: MetricWords | None = None,
 ) -> Metric:
-    metric = mean_of(name, hits, better, concerns, exact=True, missing_is_outcome=True, label=label)
+    metric = mean_of(name, hits, better, applies_to, exact=True, missing_is_outcome=True, label=label)
     return msgspec.structs.replace(metric, words=words or MetricWords())
 
 
@@ -71,12 +71,12 @@ accuracy = msgspec.structs.replace(
 """The strict one: an answer that cannot be read is wrong."""
 accuracy_of_read = msgspec.structs.replace(
     mean_of("accuracy_of_read", _hit, "higher", lambda table: _has_target(table) & table.ok, exact=True),
-    worth=None,
+    item_score=None,
     of_read="accuracy",
 )
 """The accuracy of the answers that can be read; who answers decides which these are, so nobody is compared by it."""
 weighted_recall = msgspec.structs.replace(
-    accuracy, name="weighted_recall", worth=None, chance=None, words=MetricWords()
+    accuracy, name="weighted_recall", item_score=None, chance=None, words=MetricWords()
 )
 """Recall weighted by how often each label occurs: by identity the accuracy, so systems are compared by that alone."""
 
@@ -166,13 +166,15 @@ def precision(label: Value) -> Metric:
     )
 
 
-def call_rate(name: str, *, of: Sequence[Value], as_: Sequence[Value], words: MetricWords | None = None) -> Metric:
-    """Return the share of samples with one of the targets `of` that were called one of `as_`; lower is better."""
+def call_rate(
+    name: str, *, targets: Sequence[Value], answers: Sequence[Value], words: MetricWords | None = None
+) -> Metric:
+    """Return the share of samples with one of the targets `targets` that were called one of `answers`; lower is better."""
     return _share(
         name,
-        lambda table: np.isin(table.code, table.codes(*as_)).astype(float),
+        lambda table: np.isin(table.code, table.codes(*answers)).astype(float),
         "lower",
-        _target_in(*of),
+        _target_in(*targets),
         words=words,
     )
 

@@ -36,10 +36,10 @@ def _rated_by_people(table: RatingTable) -> Mask:
     return np.isfinite(_people(table))
 
 
-correlation_with_people = Metric("correlation_with_people", _correlation, "higher", _rated_by_people, suits=numbered)
+correlation_with_people = Metric("correlation_with_people", _correlation, "higher", _rated_by_people, supports=numbered)
 """Pearson's r; after Mireshghallah et al., arXiv 2310.17884 (confAIde)."""
 rank_correlation_with_people = Metric(
-    "rank_correlation_with_people", _rank_correlation, "higher", _rated_by_people, suits=numbered
+    "rank_correlation_with_people", _rank_correlation, "higher", _rated_by_people, supports=numbered
 )
 """Spearman's rho with ties at their mean rank; every resample is ranked anew, an item drawn k times as k equal ones."""
 

@@ -63,13 +63,13 @@ def _decided(name: str, required: Required, hit: Callable[[Floats, Floats, Float
     def steps(levels: tuple[Value, ...]) -> bool:
         return all(isinstance(level, int) for level in levels) and levels[0] == 0 and int(levels[-1]) >= strongest
 
-    def worth(table: RatingTable) -> Floats:
+    def item_score(table: RatingTable) -> Floats:
         step = np.minimum(np.array(table.levels, dtype=np.float64), strongest)[table.code]
         low, high = _bounds(table, required).T
         return np.where(table.ok, hit(step, low, high).astype(float), np.nan)
 
     metric = mean_of(
-        name, worth, better, lambda table: np.isfinite(_bounds(table, required)[:, 0]), exact=True, suits=steps
+        name, item_score, better, lambda table: np.isfinite(_bounds(table, required)[:, 0]), exact=True, supports=steps
     )
     return msgspec.structs.replace(metric, additive=False)  # what a step is worth hangs on a tag, too
 
@@ -85,7 +85,7 @@ def _shares(levels: tuple[Value, ...]) -> bool:
     return all(isinstance(level, int | float) and 0 <= level <= 1 for level in levels)
 
 
-checklist_mean = mean_of("checklist_mean", level_numbers, "higher", suits=_shares)
+checklist_mean = mean_of("checklist_mean", level_numbers, "higher", supports=_shares)
 """The mean of what each reply meets of a checklist, a share of the items that apply to it."""
 critical_failure_rate = msgspec.structs.replace(rate_of("yes"), name="critical_failure_rate")
 """The share of yes on criteria of which yes is the worst level."""

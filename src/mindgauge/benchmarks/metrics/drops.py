@@ -32,16 +32,16 @@ _ROUNDING = 1e-12
 def relative_drop_at(noise: str, intensity: float) -> Metric:
     """Return the relative drop in one cell; its label is `character 0.10`."""
 
-    def concerns(table: RatingTable) -> Mask:
+    def applies_to(table: RatingTable) -> Mask:
         in_cell = np.equal(table.tags[NOISE], noise) & np.equal(table.tags[INTENSITY], f"{intensity:.2f}")
         return _compared(table, in_cell.astype(bool))
 
     def compute(table: RatingTable, weights: Floats) -> Floats:
-        places = np.flatnonzero(concerns(table))
+        places = np.flatnonzero(applies_to(table))
         return _mean_relative(table.at(places), weights[:, places])
 
     label = f"{noise} {intensity:.2f}"
-    return Metric("relative_drop", compute, "lower", concerns, label=label, additive=True, by=(NOISE, INTENSITY))
+    return Metric("relative_drop", compute, "lower", applies_to, label=label, additive=True, tags=(NOISE, INTENSITY))
 
 
 def _mean_relative(table: RatingTable, weights: Floats) -> Floats:
@@ -124,15 +124,15 @@ def _mean(values: Floats) -> Floats:
 
 
 mean_relative_drop = Metric(
-    "mean_relative_drop", _mean_relative, "lower", _with_base, additive=True, by=(NOISE, INTENSITY)
+    "mean_relative_drop", _mean_relative, "lower", _with_base, additive=True, tags=(NOISE, INTENSITY)
 )
 """The mean of the cells that occur, each counting the same."""
 worst_relative_drop = Metric(
-    "worst_relative_drop", _worst_relative, "lower", _with_base, additive=True, by=(NOISE, INTENSITY)
+    "worst_relative_drop", _worst_relative, "lower", _with_base, additive=True, tags=(NOISE, INTENSITY)
 )
 """The largest of the cells that occur."""
 mean_absolute_drop = Metric(
-    "mean_absolute_drop", _mean_absolute, "lower", _with_base, additive=True, by=(NOISE, INTENSITY)
+    "mean_absolute_drop", _mean_absolute, "lower", _with_base, additive=True, tags=(NOISE, INTENSITY)
 )
 """The mean of S0 - S: a score that is low without noise has little to lose, whatever share of it that is."""
 flip_rate = Metric("flip_rate", _flips, "lower", _closed, exact=True, missing_is_outcome=True)

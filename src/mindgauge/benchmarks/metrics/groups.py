@@ -107,7 +107,7 @@ def _noise_floor(table: RatingTable, weights: Floats) -> Floats:
 
 
 def _metric(name: str, compute: Callable[[RatingTable, Floats], Floats], label: str = "") -> Metric:
-    return Metric(name, compute, "lower", _said, label=label, suits=numbered)
+    return Metric(name, compute, "lower", _said, label=label, supports=numbered)
 
 
 def spread_over(axis: str) -> Metric:

@@ -33,14 +33,14 @@ def _yes(table: RatingTable) -> Floats:
     return np.where(table.ok, table.code == table.levels.index("yes"), np.nan)
 
 
-leak_rate = mean_of("leak_rate", _leaks, "lower", exact=True, suits=_graded)
+leak_rate = mean_of("leak_rate", _leaks, "lower", exact=True, supports=_graded)
 """The share of replies that disclose the topic or more, of levels 3, 2, 1, 0 (our definition)."""
-mean_disclosure = mean_of("mean_disclosure", level_numbers, "lower", suits=_graded)
+mean_disclosure = mean_of("mean_disclosure", level_numbers, "lower", supports=_graded)
 
 
 def yes_share(name: str, better: str = "lower") -> Metric:
     """Return the share of ratings that are yes, where the levels are yes and no."""
-    return mean_of(name, _yes, better, exact=True, suits=lambda levels: set(levels) == {"yes", "no"})
+    return mean_of(name, _yes, better, exact=True, supports=lambda levels: set(levels) == {"yes", "no"})
 
 
 error_rate = yes_share("error_rate")

@@ -43,5 +43,5 @@ def _member(group: Codes, groups: int) -> Floats:
     return np.equal(group[:, None], np.arange(groups)).astype(np.float64)
 
 
-mean_of_topics = Metric("mean_of_topics", _mean_of_topics, "higher", suits=numbered)
+mean_of_topics = Metric("mean_of_topics", _mean_of_topics, "higher", supports=numbered)
 """The mean over topics of the mean over dialogues of the mean over turns; a verdict that is missing is left out."""

@@ -37,9 +37,9 @@ def chance(*tags: str, levels: int = 0) -> Metric:
     return Metric(
         CHANCE,
         compute,
-        concerns=lambda table: table.target >= 0,
+        applies_to=lambda table: table.target >= 0,
         missing_is_outcome=True,
-        suits=lambda found: levels in {0, len(found)},
+        supports=lambda values: levels in {0, len(values)},
     )
 
 

@@ -21,7 +21,7 @@ def _where_ok(table: RatingTable, hits: Mask) -> Floats:
     return np.where(table.ok, hits.astype(float), np.nan)
 
 
-mean_level = mean_of("mean", level_numbers, "higher", suits=numbered, of_level=True)
+mean_level = mean_of("mean", level_numbers, "higher", supports=numbered, of_level=True)
 
 
 def _sd(table: RatingTable, weights: Floats) -> Floats:
@@ -34,7 +34,7 @@ def _sd(table: RatingTable, weights: Floats) -> Floats:
     return np.sqrt(ratio(np.maximum(squares, 0.0), n - 1))
 
 
-sd_level = Metric("sd_of_levels", _sd, additive=True, suits=numbered)
+sd_level = Metric("sd_of_levels", _sd, additive=True, supports=numbered)
 """The sample SD (n - 1 below) of the ratings' levels."""
 
 
@@ -50,7 +50,7 @@ def share_at_most(level: int) -> Metric:
         lambda table: _where_ok(table, level_numbers(table) <= level),
         "lower",
         exact=True,
-        suits=_rising,
+        supports=_rising,
     )
     return msgspec.structs.replace(metric, words=MetricWords(title=f"the share of {{}} at {level} or below"))
 
@@ -70,7 +70,11 @@ def rate_of(value: Value) -> Metric:
     return _share(f"{value}_rate", (value,), "lower", lambda levels: levels[0] == value)
 
 
-def _share(name: str, values: tuple[Value, ...], better: str, suits: Callable[[tuple[Value, ...]], bool]) -> Metric:
+def _share(name: str, values: tuple[Value, ...], better: str, supports: Callable[[tuple[Value, ...]], bool]) -> Metric:
     return mean_of(
-        name, lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))), better, exact=True, suits=suits
+        name,
+        lambda table: _where_ok(table, np.isin(table.code, table.codes(*values))),
+        better,
+        exact=True,
+        supports=supports,
     )

@@ -99,14 +99,14 @@ def _any(levels: tuple[Value, ...]) -> bool:  # noqa: ARG001 - whatever they are
 class Metric(msgspec.Struct, frozen=True):
     """A named statistic of ratings.
 
-    `concerns` picks the rows it is about (its n); `exact` marks a share, which gets exact bounds on conversations
+    `applies_to` picks the rows it is about (its n); `exact` marks a share, which gets exact bounds on conversations
     instead of a bootstrap; `label` says which level it is about, if one; `better` is `higher`, `lower` or empty.
     """
 
     name: str
     compute: Callable[[RatingTable, Floats], Floats]
     better: str = ""
-    concerns: Callable[[RatingTable], Mask] = _all
+    applies_to: Callable[[RatingTable], Mask] = _all
     exact: bool = False
     missing_is_outcome: bool = False
     """A missing rating counts in the denominator: the metric itself says what it is worth."""
@@ -115,14 +115,14 @@ class Metric(msgspec.Struct, frozen=True):
     """It looks at what became of ratings and at no value, so whatever a missing one might have been changes nothing."""
     additive: bool = False
     """It depends only on how many ratings of each code, target and status there are, so that equal ones are counted once."""
-    by: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     """Tags that it also depends on, where it is additive: equal ratings are counted once for each of their values."""
     across_runs: bool = False
     """It compares repeats with each other, so there is no value of one repeat."""
-    worth: Callable[[RatingTable], Floats] | None = None
+    item_score: Callable[[RatingTable], Floats] | None = None
     """Where it is the mean of what each rating is worth, on subjects that do not depend on the answers: that worth, shape
     (n,), NaN where a rating says nothing. Such metrics can be compared subject by subject."""
-    suits: Callable[[tuple[Value, ...]], bool] = _any
+    supports: Callable[[tuple[Value, ...]], bool] = _any
     """Which levels, worst to best, it has something to say of; of others its value is not defined."""
     of_level: bool = False
     """Its value is a level, so which values are better is for the criterion to say, not for the metric."""
@@ -135,7 +135,7 @@ class Metric(msgspec.Struct, frozen=True):
     @property
     def part(self) -> bool:
         """Whether it is about one label of the subjects that have it, whoever answers."""
-        return bool(self.label) and self.worth is not None
+        return bool(self.label) and self.item_score is not None
 
     def titled(self, criterion: str = "") -> str:
         """Name it in a sentence, on a criterion."""
@@ -154,39 +154,43 @@ class Metric(msgspec.Struct, frozen=True):
 
 def mean_of(
     name: str,
-    worth: Callable[[RatingTable], Floats],
+    item_score: Callable[[RatingTable], Floats],
     better: str = "",
-    concerns: Callable[[RatingTable], Mask] = _all,
+    applies_to: Callable[[RatingTable], Mask] = _all,
     *,
     exact: bool = False,
     missing_is_outcome: bool = False,
     label: str = "",
-    suits: Callable[[tuple[Value, ...]], bool] = _any,
+    supports: Callable[[tuple[Value, ...]], bool] = _any,
     of_level: bool = False,
 ) -> Metric:
     """Return the metric that is the mean of what each rating is worth.
 
     Args:
         name: of the metric.
-        worth: of each rating of a table, shape (n,); NaN where it says nothing.
+        item_score: of each rating of a table, shape (n,); NaN where it says nothing.
         better: `higher`, `lower` or empty.
-        concerns: which ratings it is about; it may look at targets, not at answers.
+        applies_to: which ratings it is about; it may look at targets, not at answers.
         exact: each is worth 0 or 1, so that the mean is a share.
         missing_is_outcome: a missing rating is worth something, too.
         label: the level it is about, if one.
-        suits: which levels it has something to say of.
+        supports: which levels it has something to say of.
         of_level: the worth is the level itself.
     """
 
     def known(table: RatingTable) -> Floats:
-        return np.where(concerns(table), worth(table), np.nan) if suits(table.levels) else np.full(len(table), np.nan)
+        return (
+            np.where(applies_to(table), item_score(table), np.nan)
+            if supports(table.levels)
+            else np.full(len(table), np.nan)
+        )
 
     def compute(table: RatingTable, weights: Floats) -> Floats:
         values = known(table)
         return ratio(weights @ np.nan_to_num(values), weights @ np.isfinite(values).astype(float))
 
     return Metric(
-        name, compute, better, concerns, exact, missing_is_outcome, label, additive=True, worth=known, suits=suits,
+        name, compute, better, applies_to, exact, missing_is_outcome, label, additive=True, item_score=known, supports=supports,
         of_level=of_level,
     )  # fmt: skip
 
@@ -242,7 +246,7 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
     share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of.
     """
-    full, table = table, table.rows(metric.concerns(table))
+    full, table = table, table.rows(metric.applies_to(table))
     missing = int((~table.ok).sum())
     clusters = _different(table.cluster)
     value, low, high, note = _interval(metric, table, resamples, seed)
@@ -276,8 +280,10 @@ def _interval(metric: Metric, table: RatingTable, resamples: int, seed: int) -> 
         return _exact(metric, table)
     if not metric.additive or not len(table):
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
-    counted, counts = _counted(table, metric.by)
-    valued = np.isfinite(metric.worth(counted)) if metric.worth is not None else np.zeros(len(counted), dtype=bool)
+    counted, counts = _counted(table, metric.tags)
+    valued = (
+        np.isfinite(metric.item_score(counted)) if metric.item_score is not None else np.zeros(len(counted), dtype=bool)
+    )
     return bootstrap.interval_of_sums(
         partial(metric.compute, counted), counts, resamples=resamples, seed=seed,
         ends=ends(metric, counted), valued=int(counts[:, valued].any(axis=1).sum()),
@@ -289,11 +295,11 @@ def ends(metric: Metric, table: RatingTable) -> Ends | None:
 
     None where the metric is no mean, or where there is but one worth.
     """
-    if metric.worth is None or not len(table):
+    if metric.item_score is None or not len(table):
         return None
-    rows = table.at(kinds(table, metric.by)[0])
+    rows = table.at(kinds(table, metric.tags)[0])
     codes = [rows.code, *(np.full(len(rows), code) for code in range(len(rows.levels)))]
-    worth = np.concatenate([metric.worth(msgspec.structs.replace(rows, code=code)) for code in codes])
+    worth = np.concatenate([metric.item_score(msgspec.structs.replace(rows, code=code)) for code in codes])
     if not np.isfinite(worth).any():
         return None
     lowest, highest = float(np.nanmin(worth)), float(np.nanmax(worth))
@@ -349,7 +355,7 @@ def _by_run(metric: Metric, table: RatingTable, repeats: Codes) -> tuple[int, fl
     if metric.across_runs or not len(table) or sizes.min() != sizes.max():
         return len(runs), None, None
     if metric.additive and len(runs) > 1:  # many rows of a repeat are alike
-        first, kind = kinds(table, metric.by)
+        first, kind = kinds(table, metric.tags)
         cell = np.searchsorted(runs, table.repeats) * len(first) + kind
         sums = np.bincount(cell, minlength=len(runs) * len(first)).reshape(len(runs), len(first))
         values = metric.compute(table.at(first), sums.astype(np.float64))

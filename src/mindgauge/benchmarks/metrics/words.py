@@ -113,23 +113,23 @@ def at_least(low: float | None) -> str:
 # -- messages that are taken for what they are not --------------------------------------------------------------------
 
 
-def taken(*, of: tuple[str, str], as_: str) -> Sentence:
+def taken(*, kind: tuple[str, str], mistaken_for: str) -> Sentence:
     """Return the sentence that says how often messages of one kind were taken for another.
 
     Args:
-        of: what tells such messages: of one, and of several.
-        as_: what they were taken for.
+        kind: what tells such messages: of one, and of several.
+        mistaken_for: what they were taken for.
     """
-    return lambda figure, _: _taken(figure, of, as_)
+    return lambda figure, _: _taken(figure, kind, mistaken_for)
 
 
-def _taken(figure: MetricValue, of: tuple[str, str], as_: str) -> str:
+def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str) -> str:
     """Say how often messages were taken for what they are not, and what the missing answers could add to it.
 
     `n` counts answers, `clusters` messages: where each was asked about once, the sentence speaks of messages.
     """
     repeated = figure.n > figure.clusters
-    messages = plural(figure.clusters, f"message {of[0]}", f"messages {of[1]}")
+    messages = plural(figure.clusters, f"message {kind[0]}", f"messages {kind[1]}")
     base = f"{plural(figure.n, 'answer')} to {messages}" if repeated else messages
     if figure.missing >= figure.n:
         return f"None of {base} could be used, so nothing can be said here." if repeated else (
@@ -137,16 +137,16 @@ def _taken(figure: MetricValue, of: tuple[str, str], as_: str) -> str:
         )  # fmt: skip
     number = hits(figure.value, figure.n)
     if figure.n == 1:
-        return f"The one message {of[0]} was {'' if number else 'not '}treated as {as_}; one message shows next to nothing."
+        return f"The one message {kind[0]} was {'' if number else 'not '}treated as {mistaken_for}; one message shows next to nothing."
     if number == figure.n:
         share = f"100 %; at least {percent(figure.low)}" if figure.low is not None else "100 %"
     else:
         share = percent(figure.value) + at_most(figure.high)
     if repeated:
-        text = f"In {count(number)} of {base}, the model saw {as_} ({share})"
+        text = f"In {count(number)} of {base}, the model saw {mistaken_for} ({share})"
     else:
         amount = "none" if number == 0 else "all" if number == figure.n else count(number)
-        text = f"Of {base}, the model treated {amount} as {as_} ({share})"
+        text = f"Of {base}, the model treated {amount} as {mistaken_for} ({share})"
     return text + _lost(figure) + "."
 
 

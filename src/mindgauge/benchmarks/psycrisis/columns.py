@@ -36,64 +36,66 @@ class Labels(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Positions (from 0) of the fields, of everybody's values, and of judges' raw answers; `told` says it in words."""
+    """Positions (from 0) of the fields, of everybody's values, and of judges' raw answers; `note` says it in words."""
 
     fields: dict[str, int]
     labels: list[Labels]
     answers: dict[str, int]
-    told: str
+    note: str
 
 
-def resolve(said: Mapping[str, str], sheet: InputTable, rubric: Rubric) -> Columns:
+def resolve(mapped: Mapping[str, str], sheet: InputTable, rubric: Rubric) -> Columns:
     """Find the columns that a mapping names.
 
     Raises:
         DataError: there is no mapping, or it does not fit the table; the message names the columns found.
         UsageError: it maps something that is not known.
     """
-    if not said.keys() - {*LAYOUT}:
+    if not mapped.keys() - {*LAYOUT}:
         raise DataError(
             f"{sheet}: say which column is which with --map user=COLUMN,reply=COLUMN,…, or in {FILE} beside it "
             f'(user = "COLUMN"); the columns are {sheet.columns}'
         )
-    known = {
+    names = {
         name.casefold(): criterion.name
         for criterion in rubric.criteria
         for name in (criterion.name, *criterion.aliases)
     } | {TOTAL: TOTAL, "总分": TOTAL}
-    places = {key: place(key, column, sheet.headers, sheet) for key, column in said.items() if key not in LAYOUT}
+    places = {key: place(key, column, sheet.headers, sheet) for key, column in mapped.items() if key not in LAYOUT}
     if "user" not in places:
         raise DataError(f"{sheet}: no column is mapped to user, the person's message; the columns are {sheet.columns}")
-    fields = {key: at for key, at in places.items() if key in FIELDS}
+    fields = {key: position for key, position in places.items() if key in FIELDS}
     labels, answers = [], {}
-    for key, at in places.items():
+    for key, position in places.items():
         if key in FIELDS:
             continue
         kind, *rest = key.split(".")
-        criterion = known.get(rest[-1].casefold()) if rest else None
+        criterion = names.get(rest[-1].casefold()) if rest else None
         if kind == LABEL and criterion is not None:
-            labels.append(Labels(".".join(rest[:-1]) or PEOPLE, RaterKind.PERSON, criterion, at))
+            labels.append(Labels(".".join(rest[:-1]) or PEOPLE, RaterKind.PERSON, criterion, position))
         elif kind == JUDGE and criterion is not None and len(rest) > 1:
-            labels.append(Labels(".".join(rest[:-1]), RaterKind.MODEL, criterion, at))
+            labels.append(Labels(".".join(rest[:-1]), RaterKind.MODEL, criterion, position))
         elif kind == JUDGE and rest and criterion is None:
-            answers[".".join(rest)] = at
+            answers[".".join(rest)] = position
         else:
             raise UsageError(
-                f"--map {key}: not known here; map {_USE}; criteria are {', '.join(dict.fromkeys(known.values()))}"
+                f"--map {key}: not known here; map {_USE}; criteria are {', '.join(dict.fromkeys(names.values()))}"
             )
     _check(fields, labels, answers, sheet)
-    told = ", ".join(f"{key} from column {at + 1} ({sheet.headers[at][:40]!r})" for key, at in places.items())
-    apart = "" if sheet.separator == "," else f", cells separated by {sheet.separator!r}"
-    return Columns(fields, labels, answers, f"{PurePath(sheet.name).name}: read {told}{apart}")
+    sources = ", ".join(
+        f"{key} from column {position + 1} ({sheet.headers[position][:40]!r})" for key, position in places.items()
+    )
+    delimiter = "" if sheet.separator == "," else f", cells separated by {sheet.separator!r}"
+    return Columns(fields, labels, answers, f"{PurePath(sheet.name).name}: read {sources}{delimiter}")
 
 
 def _check(fields: dict[str, int], labels: list[Labels], answers: dict[str, int], sheet: InputTable) -> None:
     """Refuse values without a reply that they are about, and two columns for one rater's values."""
     if (labels or answers) and "reply" not in fields:
         raise DataError(
-            f"{sheet}: labels are of replies, and no column is mapped to reply; the columns are {sheet.columns}"
+            f"{sheet}: labels rate replies, but no column is mapped to reply; the columns are {sheet.columns}"
         )
-    named = next((one.rater for one in labels if one.kind is RaterKind.PERSON and one.rater != PEOPLE), None)
+    named = next((label.rater for label in labels if label.kind is RaterKind.PERSON and label.rater != PEOPLE), None)
     if RATER in fields and named is not None:
         raise UsageError(
             f"--map {LABEL}.{named}.…: a column is mapped to {RATER}, so write {LABEL}.CRITERION without a name"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.raters import verdict
-from mindgauge.raters.echo import Shown
+from mindgauge.raters.echo import PromptText
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric import Rubric
 
@@ -57,7 +57,7 @@ def level(criterion: Criterion, cell: str | None) -> tuple[str | None, Status]:
 def answer(judge: str, text: str, reply: Reply, origin: dict[str, Any]) -> Iterator[Rating]:
     """Read a judge's raw answer on the five dimensions; a total that it states is held against ours."""
     five = [criterion for criterion in RUBRIC.criteria if criterion.name in DIMENSIONS]
-    verdicts = verdict.read(text, five, Shown(reply.text))
+    verdicts = verdict.read(text, five, PromptText(reply.text))
     values = [verdicts[c.name].value for c in five]
     stated = verdict.stated_total(text)
     total = {"stated_total": stated} if stated not in {None, values.count("yes")} else {}

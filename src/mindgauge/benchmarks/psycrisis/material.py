@@ -30,38 +30,42 @@ def material(data: Path) -> Material:
     texts, ratings = _texts(path.name, rows, read_from), _ratings(path.name, rows, read_from)
     options = {c.name: tuple(map(str, c.choices)) for c in labels.RUBRIC.criteria}
     scales = {columns.TOTAL: (0.0, float(len(labels.DIMENSIONS)))}
-    return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.told,))
+    return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.note,))
 
 
 def _texts(file: str, rows: Cells, read_from: Columns) -> list[Row]:
-    found: list[Row] = []
+    texts: list[Row] = []
     for row, (_, cells) in enumerate(rows):
-        held = {field: cells[place] for field, place in read_from.fields.items()}
-        ident = held.get("id")
-        found.append(
-            (file, row, "input", ident, held.get("user"), None, held.get("source"), None, held.get("category"))
+        values = {field: cells[place] for field, place in read_from.fields.items()}
+        ident = values.get("id")
+        texts.append(
+            (file, row, "input", ident, values.get("user"), None, values.get("source"), None, values.get("category"))
         )
-        if "reply" in held:
-            found.append((file, row, "reply", f"row {row}", held["reply"], held.get("model"), None, None, None))
-        found += [
-            (file, row, "verdict", f"row {row}", cells[place], held.get("model"), judge, None, None)
+        if "reply" in values:
+            texts.append((file, row, "reply", f"row {row}", values["reply"], values.get("model"), None, None, None))
+        texts += [
+            (file, row, "verdict", f"row {row}", cells[place], values.get("model"), judge, None, None)
             for judge, place in read_from.answers.items()
         ]
-    return found
+    return texts
 
 
 def _ratings(file: str, rows: Cells, read_from: Columns) -> list[Row]:
     """Read values as they stand; one that means a level is written as that level."""
     criteria = {criterion.name: criterion for criterion in labels.RUBRIC.criteria}
-    model, who, user = read_from.fields.get("model"), read_from.fields.get(columns.RATER), read_from.fields["user"]
-    found: list[Row] = []
+    model, rater_column, user = (
+        read_from.fields.get("model"),
+        read_from.fields.get(columns.RATER),
+        read_from.fields["user"],
+    )
+    ratings: list[Row] = []
     for row, (_, cells) in enumerate(rows):
         for label in read_from.labels:
             cell, criterion = cells[label.column], criteria.get(label.criterion)
-            rater = label.rater if who is None or label.kind is not RaterKind.PERSON else cells[who]
+            rater = label.rater if rater_column is None or label.kind is not RaterKind.PERSON else cells[rater_column]
             value = labels.level(criterion, cell)[0] or cell if criterion is not None else cell
-            found.append((
+            ratings.append((
                 f"row {row}", label.criterion, rater, label.kind.value, None, "unparsable" if cell is None else "ok",
                 value, None if model is None else cells[model], cells[user], file, row,
             ))  # fmt: skip
-    return found
+    return ratings

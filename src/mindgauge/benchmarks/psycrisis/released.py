@@ -58,7 +58,7 @@ def load(data: Path) -> Released:
     return load_mapped(path, mapping.beside(path))
 
 
-def load_mapped(data: Readable, said: Mapping[str, str]) -> Released:
+def load_mapped(data: Readable, mapped: Mapping[str, str]) -> Released:
     """Load a table's messages, replies, and people's and judges' values on them.
 
     A row without a message is left out, and said so. A reply that is empty is `unparsable`, and so is every value on it;
@@ -68,45 +68,45 @@ def load_mapped(data: Readable, said: Mapping[str, str]) -> Released:
         DataError: the mapping does not fit the table, or nothing usable is there.
         UsageError: it maps something that is not known.
     """
-    found, read_from, cells = opened(data, said)
-    rows = Rows(found, read_from, cells)
+    sheet, read_from, cells = opened(data, mapped)
+    rows = Rows(sheet, read_from, cells)
     samples = rows.samples()
     if not samples:
-        raise DataError(f"{found}: no row holds a message")
+        raise DataError(f"{sheet}: no row holds a message")
     replies = rows.replies(samples)
     ratings = [rating for number, reply in replies.items() for rating in rows.ratings(number, reply)]
-    known = {sample.id: sample for sample in samples.values()}
-    written = {reply.id: reply for reply in replies.values()}
-    notes = [read_from.told, *_doubtful(found, read_from, said), *rows.notes()]
-    return Released(list(known.values()), list(written.values()), ratings, notes)
+    by_sample = {sample.id: sample for sample in samples.values()}
+    by_reply = {reply.id: reply for reply in replies.values()}
+    notes = [read_from.note, *_doubtful(sheet, read_from, mapped), *rows.notes()]
+    return Released(list(by_sample.values()), list(by_reply.values()), ratings, notes)
 
 
-def _doubtful(found: InputTable, read_from: Columns, said: Mapping[str, str]) -> Iterator[str]:
+def _doubtful(sheet: InputTable, read_from: Columns, mapped: Mapping[str, str]) -> Iterator[str]:
     """Say where what was taken for headers may be none: a mapped column has none, or what is mapped reads like data."""
-    places = {*read_from.fields.values(), *(one.column for one in read_from.labels), *read_from.answers.values()}
-    bare = [str(place + 1) for place in sorted(places) if not found.headers[place]]
-    labels = [(one.column, c) for one in read_from.labels for c in RUBRIC.criteria if c.name == one.criterion]
-    like_data = [str(place + 1) for place, criterion in labels if level(criterion, found.headers[place])[0] is not None]
-    if mapping.HEADER in said or PurePath(found.name).suffix.lower() not in headed.HEADED:
+    places = {*read_from.fields.values(), *(column.column for column in read_from.labels), *read_from.answers.values()}
+    bare = [str(place + 1) for place in sorted(places) if not sheet.headers[place]]
+    labels = [(column.column, c) for column in read_from.labels for c in RUBRIC.criteria if c.name == column.criterion]
+    like_data = [str(place + 1) for place, criterion in labels if level(criterion, sheet.headers[place])[0] is not None]
+    if mapping.HEADER in mapped or PurePath(sheet.name).suffix.lower() not in headed.HEADED:
         return
     if bare:
-        yield f"no header above column {', '.join(bare)}; if they stand further down, say --map header=ROW, 0 for none"
+        yield f"no header above column {', '.join(bare)}; if the headers are further down, give --map header=ROW, or 0 if there are none"
     if like_data:
-        yield f"the header above column {', '.join(like_data)} reads like a label; if there are none, say --map header=0"
+        yield f"the header above column {', '.join(like_data)} looks like a label; if the table has no headers, give --map header=0"
 
 
-def opened(data: Readable, said: Mapping[str, str]) -> tuple[InputTable, Columns, Cells]:
+def opened(data: Readable, mapped: Mapping[str, str]) -> tuple[InputTable, Columns, Cells]:
     """Read a table and find the columns that a mapping names in it.
 
     Raises:
         DataError: it cannot be read, or the mapping does not fit it.
         UsageError: the mapping maps something that is not known.
     """
-    found = tables.open_table(data, mapping.layout(said))
-    rows = list(found.texts())
+    sheet = tables.open_table(data, mapping.layout(mapped))
+    rows = list(sheet.texts())
     if not rows:
-        raise DataError(f"{found}: a table without rows")
-    return found, columns.resolve(said, found, RUBRIC), rows
+        raise DataError(f"{sheet}: a table without rows")
+    return sheet, columns.resolve(mapped, sheet, RUBRIC), rows
 
 
 class Rows:
@@ -124,28 +124,28 @@ class Rows:
         place = self._columns.fields.get(field)
         return None if place is None else self._cells[number][place]
 
-    def _say(self, what: str, number: int) -> None:
-        self._said.setdefault(what, []).append(number)
+    def _say(self, oddity: str, number: int) -> None:
+        self._said.setdefault(oddity, []).append(number)
 
     def samples(self) -> dict[int, Sample]:
         """Return each row's message; rows with the same message have the same sample, as the first of them tells it."""
-        known: dict[str, Sample] = {}
-        found = {}
+        first_samples: dict[str, Sample] = {}
+        row_samples = {}
         for number in self._cells:
             text = self._cell(number, "user")
             if text is None:
                 self._say("no message; left out", number)
                 continue
             sample = Sample.of((Message("user", text),), tags=self._tags(number, text))
-            first = known.setdefault(sample.id, sample)
+            first = first_samples.setdefault(sample.id, sample)
             if first is not sample and "reply" not in self._columns.fields:
-                self._say("a message that stands further up; kept once", number)
+                self._say("the message occurs further up; kept once", number)
             if first.tags.get("category") != sample.tags.get("category"):
-                self._say("a message that stands further up under another category; that counts", number)
-            found[number] = first
-        self._categories = {number: sample.tags.get("category") for number, sample in found.items()}
-        self._messages = {sample.id: sample.tags.get("category") for sample in known.values()}
-        return found
+                self._say("the message occurs further up under another category, which counts", number)
+            row_samples[number] = first
+        self._categories = {number: sample.tags.get("category") for number, sample in row_samples.items()}
+        self._messages = {sample.id: sample.tags.get("category") for sample in first_samples.values()}
+        return row_samples
 
     def _tags(self, number: int, text: str) -> dict[str, str]:
         language = self._cell(number, "language") or ("zh" if _HAN.search(text) else "en")
@@ -166,27 +166,27 @@ class Rows:
         if "reply" not in self._columns.fields:
             return {}
         runs: Counter[tuple[str, str]] = Counter()
-        met: dict[tuple[str, str, str], list[Reply]] = {}
+        repeats: dict[tuple[str, str, str], list[Reply]] = {}
         rated: Counter[tuple[str | None, str, str, str]] = Counter()
-        found = {}
+        row_replies = {}
         for number, sample in samples.items():
             text, model = self._cell(number, "reply") or "", self._cell(number, "model") or UNNAMED
-            who, same = self._cell(number, columns.RATER), (sample.id, model, text)
-            if columns.RATER in self._columns.fields and who is None:
+            rater, same = self._cell(number, columns.RATER), (sample.id, model, text)
+            if columns.RATER in self._columns.fields and rater is None:
                 self._say("no rater; its labels are left out", number)
-            before = met.setdefault(same, [])
-            if who is not None and rated[who, *same] < len(before):
-                found[number] = before[rated[who, *same]]
+            before = repeats.setdefault(same, [])
+            if rater is not None and rated[rater, *same] < len(before):
+                row_replies[number] = before[rated[rater, *same]]
             else:
                 if not text:
-                    self._say("no reply; unparsable, and so is every value on it", number)
+                    self._say("the reply is empty; it and every value on it are unparsable", number)
                 elif before:
-                    self._say("message, model and reply stand further up; kept as a repeat", number)
-                found[number] = self._reply(number, sample, model, runs[sample.id, model], text)
-                before.append(found[number])
+                    self._say("message, model and reply occur further up; kept as a repeat", number)
+                row_replies[number] = self._reply(number, sample, model, runs[sample.id, model], text)
+                before.append(row_replies[number])
                 runs[sample.id, model] += 1
-            rated[who, *same] += 1
-        return found
+            rated[rater, *same] += 1
+        return row_replies
 
     def _reply(self, number: int, sample: Sample, model: str, run: int, text: str) -> Reply:
         provenance: dict[str, Any] = {"source_file": self._file, "source_row": number}
@@ -210,8 +210,8 @@ class Rows:
             if label.criterion != columns.TOTAL and label.rater in rated:
                 yield self._value(label, cells[label.column], number, reply, origin)
         for judge, place in self._columns.answers.items() if first else ():
-            if (said := cells[place]) is not None:
-                yield from answer(judge, said, reply, origin)
+            if (verdict := cells[place]) is not None:
+                yield from answer(judge, verdict, reply, origin)
 
     def _by(self, number: int, label: columns.Labels) -> columns.Labels:
         """Name a label's rater: as the row does, where a column says it."""
@@ -229,32 +229,34 @@ class Rows:
             self._say(f"{label.rater}'s {label.criterion} is {fault}; unparsable", number)
         elif reply.status is not Status.OK:
             value, status, fault = None, Status.UNPARSABLE, "an empty reply"
-        why = {"fault": fault, **({"released": cell} if cell else {})} if fault else {}
+        problem = {"fault": fault, **({"released": cell} if cell else {})} if fault else {}
         return Rating(
-            reply.id, criterion.name, label.rater, label.kind, 0, status, value, provenance={**origin, **why}
+            reply.id, criterion.name, label.rater, label.kind, 0, status, value, provenance={**origin, **problem}
         )  # fmt: skip
 
     def notes(self) -> list[str]:
         """Say what was found wrong, with the first rows, and how the messages compare with the paper's counts."""
-        found = []
-        for what, numbers in self._said.items():
-            more = f" and {len(numbers) - _FIRST} more" if len(numbers) > _FIRST else ""
-            found.append(
-                f"{'rows' if len(numbers) > 1 else 'row'} {', '.join(map(str, numbers[:_FIRST]))}{more}: {what}"
+        notes = []
+        for oddity, numbers in self._said.items():
+            surplus = f" and {len(numbers) - _FIRST} more" if len(numbers) > _FIRST else ""
+            notes.append(
+                f"{'rows' if len(numbers) > 1 else 'row'} {', '.join(map(str, numbers[:_FIRST]))}{surplus}: {oddity}"
             )
-        return [*found, *self._counted()]
+        return [*notes, *self._counted()]
 
     def _counted(self) -> Iterator[str]:
         if "category" not in self._columns.fields:
             return
         # Of messages alone each row is one of the paper's; with replies, a message may have several rows.
-        told = self._messages if "reply" in self._columns.fields else self._categories
-        by = Counter(category for category in told.values() if category is not None)
-        others = {category: n for category, n in by.items() if category not in PUBLISHED}
+        categories = self._messages if "reply" in self._columns.fields else self._categories
+        counts = Counter(category for category in categories.values() if category is not None)
+        others = {category: n for category, n in counts.items() if category not in PUBLISHED}
         if others:
             named = ", ".join(f"{category[:40]!r} {n}" for category, n in sorted(others.items())[:_FIRST])
             yield f"categories that are not the paper's, in no group of at-risk messages: {named}"
-        same = by == Counter(PUBLISHED) and len(told) == sum(PUBLISHED.values())
-        counted = ", ".join(f"{by[category]} {category}" for category in PUBLISHED)
+        same = counts == Counter(PUBLISHED) and len(categories) == sum(PUBLISHED.values())
+        counted = ", ".join(f"{counts[category]} {category}" for category in PUBLISHED)
         paper = f"{sum(PUBLISHED.values())} ({', '.join(str(n) for n in PUBLISHED.values())})"
-        yield f"{len(told)} messages, {counted}; " + (f"as in the paper: {paper}" if same else f"the paper has {paper}")
+        yield f"{len(categories)} messages, {counted}; " + (
+            f"as in the paper: {paper}" if same else f"the paper has {paper}"
+        )

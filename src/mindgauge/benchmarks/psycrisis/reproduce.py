@@ -60,12 +60,12 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
         yield from _items(Counter(), "no table here")
         yield from _agreement(_RowTotals({}, {}, {}))
         return
-    said = mapping.beside(path)
-    found = released.load_mapped(path, said)
-    mapped = "category" in said
-    counted = Counter(sample.tags.get("category", "") for sample in found.samples)
-    yield from _items(counted, "" if mapped else "no column is mapped to category")
-    yield from _agreement(_totals(path, said, found))
+    mapped = mapping.beside(path)
+    sheet = released.load_mapped(path, mapped)
+    categorised = "category" in mapped
+    counted = Counter(sample.tags.get("category", "") for sample in sheet.samples)
+    yield from _items(counted, "" if categorised else "no column is mapped to category")
+    yield from _agreement(_totals(path, mapped, sheet))
 
 
 def _items(counted: Counter[str], lacking: str) -> Iterator[RecomputedCell]:
@@ -74,53 +74,55 @@ def _items(counted: Counter[str], lacking: str) -> Iterator[RecomputedCell]:
     yield RecomputedCell("items", "messages", "total", None if lacking else float(counted.total()), lacking)
 
 
-def _totals(path: Readable, said: dict[str, str], found: Released) -> _RowTotals:
+def _totals(path: Readable, mapped: dict[str, str], sheet: Released) -> _RowTotals:
     """Gather totals, as a column states them or else as the sum of five dimensions that all have a value."""
-    _, read_from, rows = released.opened(path, said)
-    by: dict[tuple[str, RaterKind], dict[int, float]] = {}
-    met: dict[tuple[str, RaterKind, int], list[Rating]] = {}
-    for rating in found.ratings:
+    _, read_from, rows = released.opened(path, mapped)
+    row_totals: dict[tuple[str, RaterKind], dict[int, float]] = {}
+    row_ratings: dict[tuple[str, RaterKind, int], list[Rating]] = {}
+    for rating in sheet.ratings:
         if rating.criterion in labels.DIMENSIONS and rating.value is not None:
-            met.setdefault((rating.rater, rating.rater_kind, rating.provenance["source_row"]), []).append(rating)
-    for (rater, kind, row), ratings in met.items():
+            row_ratings.setdefault((rating.rater, rating.rater_kind, rating.provenance["source_row"]), []).append(
+                rating
+            )
+    for (rater, kind, row), ratings in row_ratings.items():
         if len(ratings) == len(labels.DIMENSIONS):
-            by.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
+            row_totals.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
     for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
         for row, cells in rows:
             cell = (cells[label.column] or "").strip()
             if cell in {str(total) for total in range(len(labels.DIMENSIONS) + 1)}:
-                by.setdefault((label.rater, label.kind), {})[row] = float(cell)
-    people = [totals for (_, kind), totals in by.items() if kind is RaterKind.PERSON]
+                row_totals.setdefault((label.rater, label.kind), {})[row] = float(cell)
+    people = [totals for (_, kind), totals in row_totals.items() if kind is RaterKind.PERSON]
     means = {row: float(np.mean([t[row] for t in people if row in t])) for row in {r for t in people for r in t}}
-    judges = {rater.casefold(): totals for (rater, kind), totals in by.items() if kind is RaterKind.MODEL}
-    return _RowTotals({reply.provenance["source_row"]: reply.model for reply in found.replies}, means, judges)
+    judges = {rater.casefold(): totals for (rater, kind), totals in row_totals.items() if kind is RaterKind.MODEL}
+    return _RowTotals({reply.provenance["source_row"]: reply.model for reply in sheet.replies}, means, judges)
 
 
 def _agreement(totals: _RowTotals) -> Iterator[RecomputedCell]:
     for method in METHODS:
-        theirs = totals.judges.get(method.casefold(), {})
-        rows = sorted(theirs.keys() & totals.people.keys() & totals.model.keys())
+        judge_totals = totals.judges.get(method.casefold(), {})
+        rows = sorted(judge_totals.keys() & totals.people.keys() & totals.model.keys())
         for measure in MEASURES:
             if not rows:
                 yield RecomputedCell("agreement", method, measure, None, WITHDRAWN.format(method=method))
             elif measure == MEASURES[0]:
-                yield _by_system(method, measure, rows, theirs, totals)
+                yield _by_system(method, measure, rows, judge_totals, totals)
             else:
-                x, y = [theirs[row] for row in rows], [totals.people[row] for row in rows]
+                x, y = [judge_totals[row] for row in rows], [totals.people[row] for row in rows]
                 yield _correlated(method, measure, x, y, f"{len(rows)} replies; {ITEM_LEVEL}")
 
 
 def _by_system(
-    method: str, measure: str, rows: list[int], theirs: dict[int, float], totals: _RowTotals
+    method: str, measure: str, rows: list[int], judge_totals: dict[int, float], totals: _RowTotals
 ) -> RecomputedCell:
     models = sorted({totals.model[row] for row in rows})
     if len(models) < FEWEST_SYSTEMS:
         return RecomputedCell(
             "agreement", method, measure, None, f"needs {FEWEST_SYSTEMS} models, the file has {len(models)}"
         )
-    of = {model: [row for row in rows if totals.model[row] == model] for model in models}
-    x = [float(np.mean([theirs[row] for row in of[model]])) for model in models]
-    y = [float(np.mean([totals.people[row] for row in of[model]])) for model in models]
+    model_rows = {model: [row for row in rows if totals.model[row] == model] for model in models}
+    x = [float(np.mean([judge_totals[row] for row in model_rows[model]])) for model in models]
+    y = [float(np.mean([totals.people[row] for row in model_rows[model]])) for model in models]
     return _correlated(method, measure, x, y, f"means of {len(models)} models")
 
 

@@ -34,9 +34,9 @@ def in_batches(model: Model, spec: str, settings: Settings) -> Model:
     if anywhere and "," in spec.partition("#")[0]:
         raise UsageError(f"--batch: {spec} names several servers; name the one that has the batch service")
     if not isinstance(model, ChatModel) or not (anywhere or kind == "anthropic" or kind in SPEAK_OPENAI):
-        known = ", ".join(f"{name}/NAME" for name in ("anthropic", *SPEAK_OPENAI))
+        specs = ", ".join(f"{name}/NAME" for name in ("anthropic", *SPEAK_OPENAI))
         raise UsageError(
-            f"--batch: no batch service is known for {spec}; it works with {known}, and http://HOST/v1#NAME where the server has one"
+            f"--batch: no batch service is known for {spec}; it works with {specs}, and http://HOST/v1#NAME where the server has one"
         )
     service = None if anywhere else AnthropicBatches(model) if kind == "anthropic" else OpenAIBatches(model)
     price = model.price

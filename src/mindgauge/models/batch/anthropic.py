@@ -43,7 +43,7 @@ _FINISH = {
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
 """Where a batch counts its requests; all but the first are done."""
 _PASSING = {"overloaded_error", "api_error", "rate_limit_error", "timeout_error"}
-_HOPELESS = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
+_FATAL = {"authentication_error", "permission_error", "not_found_error", "billing_error"}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -68,17 +68,17 @@ class AnthropicBatches:
     def _params(self, request: Request) -> dict[str, Any]:
         """Say a request in this protocol, which has system messages apart, no seed, and schemas without lengths."""
         system = "\n\n".join(m.content for m in request.messages if m.role == "system")
-        said = [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"]
+        messages = [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"]
         params = {name: value for name, value in request.parameters.items() if name not in {"seed", "max_tokens"}}
-        if not said:
-            said, system = [{"role": "user", "content": system}], ""
+        if not messages:
+            messages, system = [{"role": "user", "content": system}], ""
         if system:
             params["system"] = system
         if request.schema is not None:
             schema = without_lengths(request.schema)
             params["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         longest = request.parameters.get("max_tokens", self._chat.max_tokens)
-        return {"model": self._chat.body(request)["model"], "max_tokens": longest, "messages": said, **params}
+        return {"model": self._chat.body(request)["model"], "max_tokens": longest, "messages": messages, **params}
 
     async def submit(
         self, transport: Transport, submission: Submission, file: BinaryIO, uploaded: Callable[[str], None]
@@ -113,52 +113,52 @@ class AnthropicBatches:
         path = f"/messages/batches/{quote(remote, safe='')}"
         batch = await transport.get(path)
         counts = batch.get("request_counts")
-        done = service.total(counts, _COUNTS[1:])
+        finished = service.total(counts, _COUNTS[1:])
         if batch.get("processing_status") != "ended":
-            return State(done)
+            return State(finished)
         named = batch.get("results_url")
         address = transport.address(named) if isinstance(named, str) and named else ""
-        return State(done, ended=True, addresses=(address or f"{path}/results",))
+        return State(finished, ended=True, addresses=(address or f"{path}/results",))
 
     def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> BatchOutcome:
         """Read a line of results."""
-        said = line.get("result")
-        result = said if isinstance(said, dict) else {}
+        content = line.get("result")
+        result = content if isinstance(content, dict) else {}
         kind = result.get("type")
         if kind == "succeeded":
             return _succeeded(result.get("message"), price, attempt)
         if kind == "errored":
             return self._errored(result.get("error"), request, attempt)
-        return BatchOutcome(again=f"the request {'expired' if kind == 'expired' else 'was cancelled' if kind == 'canceled' else 'has no result'}")  # fmt: skip
+        return BatchOutcome(retry=f"the request {'expired' if kind == 'expired' else 'was cancelled' if kind == 'canceled' else 'has no result'}")  # fmt: skip
 
     def _errored(self, error: object, request: Request, attempt: int) -> BatchOutcome:
         while isinstance(error, dict) and isinstance(error.get("error"), dict):
             error = error["error"]
         kind = completion.name(error.get("type")) if isinstance(error, dict) else ""
-        said = f"{kind or 'error'}: {completion.reason({'error': error})}"
-        if kind in _HOPELESS:
-            return BatchOutcome(hopeless=said)
+        message = f"{kind or 'error'}: {completion.reason({'error': error})}"
+        if kind in _FATAL:
+            return BatchOutcome(fatal=message)
         if kind in _PASSING or not kind:
-            return BatchOutcome(again=said)
-        if completion.blocked(said):
-            return BatchOutcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
-        named = completion.unsupported(said, self._params(request).keys() - {"max_tokens"})
+            return BatchOutcome(retry=message)
+        if completion.blocked(message):
+            return BatchOutcome(Exchange(Status.FILTERED, attempts=attempt, error=message, at=time.time()))
+        named = completion.unsupported(message, self._params(request).keys() - {"max_tokens"})
         if named:
             self.unsupported |= {named, "response_format"} if named == "output_config" else {named}
-            return BatchOutcome(again=said)
-        return BatchOutcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
+            return BatchOutcome(retry=message)
+        return BatchOutcome(Exchange(Status.FAILED, attempts=attempt, error=message, at=time.time()))
 
 
 def _succeeded(message: object, price: Price | None, attempt: int) -> BatchOutcome:
     """Read a message as a completion."""
     if not isinstance(message, dict) or not isinstance(message.get("content"), list):
-        return BatchOutcome(again="a result without a message")
+        return BatchOutcome(retry="a result without a message")
     blocks = [b["text"] for b in message["content"] if isinstance(b, dict) and isinstance(b.get("text"), str)]
     reason = message.get("stop_reason")
     reason = reason if isinstance(reason, str) else ""
     text = "".join(blocks)
     if len(text) > completion.LONGEST_TEXT:
-        return BatchOutcome(again=f"a text of more than {completion.LONGEST_TEXT:,} characters")
+        return BatchOutcome(retry=f"a text of more than {completion.LONGEST_TEXT:,} characters")
     answer = completion.Completion(
         completion.words(text),
         _FINISH.get(reason, completion.name(reason)),
@@ -167,23 +167,25 @@ def _succeeded(message: object, price: Price | None, attempt: int) -> BatchOutco
         completion.name(message.get("model")),
         "",
     )
-    done = completion.exchange(answer, price, attempt=attempt)
-    return BatchOutcome(msgspec.structs.replace(done, status=Status.REFUSED, error="") if reason == "refusal" else done)
+    exchange = completion.exchange(answer, price, attempt=attempt)
+    return BatchOutcome(
+        msgspec.structs.replace(exchange, status=Status.REFUSED, error="") if reason == "refusal" else exchange
+    )
 
 
-def _usage(said: object, text: str) -> Usage:
+def _usage(usage: object, text: str) -> Usage:
     """Read the tokens of a message, whose prompt is counted in three parts."""
-    if not isinstance(said, dict):
+    if not isinstance(usage, dict):
         return Usage()
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    parts = [completion.count(said.get(name) or 0) for name in names]
+    parts = [completion.count(usage.get(name) or 0) for name in names]
     counted = [part for part in parts if part is not None]
-    return completion.tokens(sum(counted) if counted == parts else None, said.get("output_tokens"), parts[2], text)
+    return completion.tokens(sum(counted) if counted == parts else None, usage.get("output_tokens"), parts[2], text)
 
 
-def _seconds(said: object) -> float:
+def _seconds(timestamp: object) -> float:
     """Read a time; one that cannot be read is now."""
     try:
-        return datetime.datetime.fromisoformat(str(said)).timestamp()
+        return datetime.datetime.fromisoformat(str(timestamp)).timestamp()
     except (ValueError, OverflowError):
         return time.time()

@@ -72,9 +72,9 @@ class BatchCall:
         """How often it was submitted."""
         self.done: asyncio.Future[Exchange] = asyncio.get_running_loop().create_future()
 
-    def fail(self, why: str) -> None:
+    def fail(self, problem: str) -> None:
         """Answer that no answer came."""
-        self.done.set_result(Exchange(Status.FAILED, attempts=self.attempt, error=why, at=time.time()))
+        self.done.set_result(Exchange(Status.FAILED, attempts=self.attempt, error=problem, at=time.time()))
 
 
 class Pool:
@@ -112,20 +112,20 @@ class Pool:
         if len(self._filling.keys) >= self.most:
             self._seal(self._filling)
 
-    def put_smaller(self, calls: list[BatchCall], later: float) -> None:
+    def put_smaller(self, calls: list[BatchCall], pause: float) -> None:
         """Put calls that did not fit into smaller batches, to be sent some seconds later."""
         self.most = max(1, len(calls) // 2)
-        self._not_before = time.monotonic() + later
+        self._not_before = time.monotonic() + pause
         for call in calls:
             call.attempt -= 1
             self.put(call)
 
     def take(self) -> Requests | None:
         """Return a batch that is to be sent now: a full one, or what is there when nothing new has come for a moment."""
-        now = time.monotonic()
-        if self._filling is not None and now >= self._touched + self._quiet:
+        moment = time.monotonic()
+        if self._filling is not None and moment >= self._touched + self._quiet:
             self._seal(self._filling)
-        return self._full.popleft() if self._full and now >= self._not_before else None
+        return self._full.popleft() if self._full and moment >= self._not_before else None
 
     def due(self) -> float:
         """Return when to look for a batch again, on the monotonic clock."""
@@ -145,11 +145,11 @@ class Pool:
 
 def _given(name: str, usual: float) -> float:
     """Read a number above 0 from the environment."""
-    said = os.environ.get(name)
+    setting = os.environ.get(name)
     try:
-        found = float(said) if said else usual
+        number = float(setting) if setting else usual
     except ValueError:
-        found = 0.0
-    if not 0 < found < math.inf:
-        raise UsageError(f"{name} must be a number above 0, not {said!r}")
-    return found
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise UsageError(f"{name} must be a number above 0, not {setting!r}")
+    return number

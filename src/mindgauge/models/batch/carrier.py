@@ -45,7 +45,7 @@ class BatchRunner:
         service: Service,
         transport: Transport,
         batches: Batches,
-        told: Callable[[str, int, int], None],
+        progress: Callable[[str, int, int], None],
     ) -> None:
         self.calls: dict[bytes, BatchCall] = {}
         """Those that somebody waits for."""
@@ -53,7 +53,7 @@ class BatchRunner:
         self._service = service
         self._transport = transport
         self._batches = batches
-        self._told = told
+        self._told = progress
         self._pool = Pool(batches.folder, service, terms)
         self._collected = BatchResults(terms, service, transport, batches)
         self._open: dict[str, Submission] = {}
@@ -68,16 +68,16 @@ class BatchRunner:
         Raises:
             EndpointError: the provider refuses every call.
         """
-        held = self._batches.holding(call.key)
-        if held is None:
+        place = self._batches.holding(call.key)
+        if place is None:
             self._pool.put(call)
             return
-        call.batch, call.attempt = held
-        if held.batch in self._collected:
+        call.batch, call.attempt = place
+        if place.batch in self._collected:
             self._settle(call)
-            self._collected.tidy(held.batch)
-        elif held.batch not in self._open:
-            self._open[held.batch] = self._batches.submission(held.batch)
+            self._collected.tidy(place.batch)
+        elif place.batch not in self._open:
+            self._open[place.batch] = self._batches.submission(place.batch)
             self._next_look = 0.0
             self._pool.changed.set()
 
@@ -85,8 +85,8 @@ class BatchRunner:
         """Say what goes on at the provider when nobody waits; nothing if nothing does."""
         waiting = [call for call in self.calls.values() if call.batch in self._open]
         batches = len({call.batch for call in waiting})
-        said = f"{_counted(batches, 'batch', 'batches')} with {_counted(len(waiting), 'call')} {'is' if batches == 1 else 'are'}"
-        return f"{said} under way at {self._terms.host}" if waiting else ""
+        calls_there = f"{_counted(batches, 'batch', 'batches')} with {_counted(len(waiting), 'call')} {'is' if batches == 1 else 'are'}"
+        return f"{calls_there} under way at {self._terms.host}" if waiting else ""
 
     def close(self) -> None:
         """Let go of files."""
@@ -167,11 +167,11 @@ class BatchRunner:
 
     async def _find(self, submission: Submission) -> bool:
         """Look for a batch that may have arrived."""
-        found = await self._service.find(self._transport, submission, self._batches.confirmed() | self._foreign)
-        if found:
-            keepable(found, self._transport)
-            self._batches.submitted(submission, found, found=not self._service.known_by_id)
-        return bool(found)
+        remote = await self._service.find(self._transport, submission, self._batches.confirmed() | self._foreign)
+        if remote:
+            keepable(remote, self._transport)
+            self._batches.submitted(submission, remote, listed=not self._service.known_by_id)
+        return bool(remote)
 
     def _soon(self) -> float:
         """Return when to look next; when waiting is over at the latest."""
@@ -191,15 +191,17 @@ class BatchRunner:
             except MissingError as error:
                 self._gone(submission, error)
                 continue
-            self._done[submission.id] = state.done
+            self._done[submission.id] = state.finished
             if state.failure:
                 self._failed(submission, state)
             elif state.ended:
                 await self._collect(submission, state)
                 collected = True
         under_way = sum(submission.calls for submission in self._open.values())
-        done = sum(self._done.get(ident, 0) for ident in self._open)
-        self._told(f"{self._terms.name} in batches", self._collected.count + done, self._collected.count + under_way)
+        finished = sum(self._done.get(ident, 0) for ident in self._open)
+        self._told(
+            f"{self._terms.name} in batches", self._collected.count + finished, self._collected.count + under_way
+        )
         if collected:  # those who were answered may ask more
             self._pause = self._terms.pause
             self._next_look = time.monotonic() + self._pause
@@ -242,11 +244,11 @@ class BatchRunner:
         outcome = self._collected.outcome(call)
         if outcome.exchange is not None:
             call.done.set_result(outcome.exchange)
-        elif outcome.hopeless:
+        elif outcome.fatal:
             self._drop(self._batches.submission(call.batch))
-            raise EndpointError(f"{self._terms.name}: {self._terms.host} refuses every call ({outcome.hopeless})")
+            raise EndpointError(f"{self._terms.name}: {self._terms.host} refuses every call ({outcome.fatal})")
         elif call.attempt >= self._terms.tries:
-            call.fail(outcome.again)
+            call.fail(outcome.retry)
         else:
             self._pool.put(call)
 
@@ -279,14 +281,16 @@ class BatchRunner:
     def _of(self, submission: Submission) -> list[BatchCall]:
         return [call for call in self.calls.values() if call.batch == submission.id and not call.done.done()]
 
-    def _overdue(self, why: str = "") -> MindgaugeError:
-        said = self.under_way()
-        if not said:
+    def _overdue(self, problem: str = "") -> MindgaugeError:
+        under_way = self.under_way()
+        if not under_way:
             return EndpointError(
-                f"{self._terms.name}: {self._transport.url} did not work for as long as --wait allows: {why}"
+                f"{self._terms.name}: {self._transport.url} did not work for as long as --wait allows: {problem}"
             )
-        return UnderWayError(f"waited {self._terms.wait:g} min: {said}; run the same command again to collect them")
+        return UnderWayError(
+            f"waited {self._terms.wait:g} min: {under_way}; run the same command again to collect them"
+        )
 
 
-def _counted(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+def _counted(count: int, singular: str, plural: str = "") -> str:
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"

@@ -43,8 +43,8 @@ class BatchResults:
     async def fetch(self, submission: Submission, state: State) -> bool:
         """Fetch a batch's results; say whether it was ours at all."""
         results = await self._download(submission, state)
-        ours = submission.remote in self._batches.confirmed()
-        if not len(results) and results.strangers() and not ours:
+        confirmed = submission.remote in self._batches.confirmed()
+        if not len(results) and results.strangers() and not confirmed:
             results.close()
             return False
         self._note(submission, results)
@@ -57,7 +57,7 @@ class BatchResults:
         good = self._answered or results.good
         line = results.take(call.key)
         if line is None:
-            return BatchOutcome(again="the batch ended without a result for it")
+            return BatchOutcome(retry="the batch ended without a result for it")
         read = self._service.outcome(line, call.request, self._terms.price, call.attempt)
         if read.exchange is not None:
             self.count += 1
@@ -65,7 +65,7 @@ class BatchResults:
             lacking = asked_for(call.request).intersection(self._batches.submission(call.batch).unsupported)
             read = BatchOutcome(replace(read.exchange, unsupported=tuple(sorted(lacking))))
         # Where some calls succeed, one that is refused may be, too.
-        return BatchOutcome(again=read.hopeless) if read.hopeless and good else read
+        return BatchOutcome(retry=read.fatal) if read.fatal and good else read
 
     def tidy(self, ident: str) -> None:
         """Let go of results of which nothing is left."""
@@ -79,8 +79,8 @@ class BatchResults:
 
     async def _download(self, submission: Submission, state: State) -> Results:
         """Fetch results; those that are broken or not complete once more, since what they lack is paid for again."""
-        ours = self._batches.keys(submission.id)
-        most = min(LARGEST_FILE, RESERVE + len(ours) * LARGEST_RESULT)
+        keys = self._batches.keys(submission.id)
+        limit = min(LARGEST_FILE, RESERVE + len(keys) * LARGEST_RESULT)
         for attempt in range(1, self._terms.tries + 1):
             results = Results(self._batches.folder)
             with contextlib.ExitStack() as undone:
@@ -88,11 +88,11 @@ class BatchResults:
                 for address in state.addresses:
                     with contextlib.suppress(GoneError):  # no longer kept
                         place, file = self._transport.address(address), results.file()
-                        results.cut |= not await self._transport.download(place, file, most)
-                await asyncio.to_thread(results.index, ours)
+                        results.cut |= not await self._transport.download(place, file, limit)
+                await asyncio.to_thread(results.index, keys)
                 undone.pop_all()
             page = results.oddities.broken and not len(results)  # a proxy's, perhaps
-            if not page and (attempt > 1 or (len(results) == len(ours) and not results.oddities.broken)):
+            if not page and (attempt > 1 or (len(results) == len(keys) and not results.oddities.broken)):
                 break
             if attempt < self._terms.tries:
                 results.close()
@@ -100,9 +100,9 @@ class BatchResults:
         return results
 
     def _note(self, submission: Submission, results: Results) -> None:
-        known = sum(self._batches.kept(key) for key in results.strangers())
-        odd = results.oddities._replace(unknown=results.oddities.unknown - known)
+        strangers_kept = sum(self._batches.kept(key) for key in results.strangers())
+        odd = results.oddities._replace(unknown=results.oddities.unknown - strangers_kept)
         cut = "results that never end or always break off, of which was read what came" if results.cut else ""
-        told = " and ".join(filter(None, (cut, f"lines of no use: {odd}" if str(odd) else "")))
-        if told:
-            self._batches.remark(submission, f"{self._terms.name}: batch {submission.remote} had {told}")
+        oddities = " and ".join(filter(None, (cut, f"lines of no use: {odd}" if str(odd) else "")))
+        if oddities:
+            self._batches.remark(submission, f"{self._terms.name}: batch {submission.remote} had {oddities}")

@@ -67,8 +67,8 @@ class Oddities(NamedTuple):
     broken: int = 0
 
     def __str__(self) -> str:
-        told = ((self.unknown, "of calls that were not in it"), (self.doubled, "doubled"), (self.broken, "broken"))
-        return ", ".join(f"{count} {what}" for count, what in told if count)
+        counts = ((self.unknown, "of calls that were not in it"), (self.doubled, "doubled"), (self.broken, "broken"))
+        return ", ".join(f"{count} {description}" for count, description in counts if count)
 
 
 class Results:
@@ -96,7 +96,7 @@ class Results:
         self.files.append(cast("BinaryIO", tempfile.TemporaryFile(dir=self._folder)))  # noqa: SIM115 - closed by `close`
         return self.files[-1]
 
-    def index(self, ours: set[bytes]) -> None:
+    def index(self, keys: set[bytes]) -> None:
         """Find the lines of the calls that are ours."""
         unknown = doubled = broken = 0
         for number, file in enumerate(self.files):
@@ -106,7 +106,7 @@ class Results:
                     broken += 1
                     continue
                 key, good = read
-                if key not in ours:
+                if key not in keys:
                     unknown += 1
                     if len(self._strange) < _MOST_STRANGERS:
                         self._strange.append(key[:16])
@@ -123,11 +123,11 @@ class Results:
 
     def take(self, key: bytes) -> dict[str, Any] | None:
         """Return what a call's line says, if there is one, once."""
-        found = self._places.pop(key, None)
-        if found is None:
+        position = self._places.pop(key, None)
+        if position is None:
             return None
-        file = self.files[found[0]]
-        file.seek(found[1])
+        file = self.files[position[0]]
+        file.seek(position[1])
         return read(file.readline(LONGEST_LINE))
 
     def close(self) -> None:
@@ -154,22 +154,22 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 def read(line: bytes) -> dict[str, Any]:
     """Read a line of results; empty where it is broken."""
     try:
-        found = parsed(line)
+        value = parsed(line)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _whose(line: bytes) -> tuple[bytes, bool] | None:
     """Return whose line this is, and whether it tells of a success; None if it is broken."""
-    found = read(line)
-    custom_id = found.get("custom_id")
+    record = read(line)
+    custom_id = record.get("custom_id")
     if not isinstance(custom_id, str):
         return None
     try:
         key = bytes.fromhex(custom_id)
     except ValueError:
         key = b""
-    response, result = found.get("response"), found.get("result")
+    response, result = record.get("response"), record.get("result")
     good = isinstance(response, dict) and response.get("status_code") == 200
     return key, good or (isinstance(result, dict) and result.get("type") == "succeeded")

@@ -58,18 +58,18 @@ class BatchModel:
         self._worker: asyncio.Task[None] | None = None
         self._error: BaseException | None = None
 
-    def keep(self, batches: Batches, told: Callable[[str, int, int], None]) -> None:
+    def keep(self, batches: Batches, progress: Callable[[str, int, int], None]) -> None:
         """Take the run's record of batches, and whom to tell how far they are."""
         self._batches = batches
-        self._told = told
+        self._told = progress
 
     def leave(self) -> str:
         """Stop waiting; say what goes on at the provider, nothing if nothing does."""
         if self._carrier is None or self._error is not None:
             return ""
-        said = self._carrier.under_way()
-        self._fail(UnderWayError(said or "stopped"))
-        return said
+        under_way = self._carrier.under_way()
+        self._fail(UnderWayError(under_way or "stopped"))
+        return under_way
 
     async def __aenter__(self) -> Self:
         assert self._batches is not None, "a session opens a batch model, and keeps its batches in the run"

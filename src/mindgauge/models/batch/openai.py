@@ -86,8 +86,8 @@ class OpenAIBatches:
         """Look for our id in batches' metadata, or for our file among their inputs."""
         async for batch in _listed(transport):
             metadata = batch.get("metadata")
-            ours = isinstance(metadata, dict) and metadata.get(OURS) == submission.id
-            if ours or (submission.file and batch.get("input_file_id") == submission.file):
+            submitted_here = isinstance(metadata, dict) and metadata.get(OURS) == submission.id
+            if submitted_here or (submission.file and batch.get("input_file_id") == submission.file):
                 remote = service.told_id(batch.get("id"))
                 if remote and remote not in others:
                     return remote
@@ -97,47 +97,47 @@ class OpenAIBatches:
         """See how far a batch is."""
         batch = await transport.get(f"/batches/{quote(remote, safe='')}")
         status, counts = batch.get("status"), batch.get("request_counts")
-        done = service.total(counts, ("completed", "failed"))
+        finished = service.total(counts, ("completed", "failed"))
         if status == "failed":
             reason = _reason(batch)
-            return State(done, failure=reason, too_much=any(mark in reason.lower() for mark in _FULL))
+            return State(finished, failure=reason, too_much=any(mark in reason.lower() for mark in _FULL))
         files = map(service.told_id, (batch.get("output_file_id"), batch.get("error_file_id")))
         addresses = tuple(f"/files/{quote(file, safe='')}/content" for file in files if file)
-        return State(done, ended=isinstance(status, str) and status in _ENDED, addresses=addresses)
+        return State(finished, ended=isinstance(status, str) and status in _ENDED, addresses=addresses)
 
     def outcome(self, line: dict[str, Any], request: Request, price: Price | None, attempt: int) -> BatchOutcome:
         """Read a line of results or errors."""
         response = line.get("response")
         if not isinstance(response, dict):
-            return BatchOutcome(again=completion.reason({"error": line.get("error")}))
+            return BatchOutcome(retry=completion.reason({"error": line.get("error")}))
         status, body = response.get("status_code", 200), response.get("body")
         content = body.encode(errors="replace") if isinstance(body, str) else b""
         if status != 200:
-            said = completion.reason(body) if isinstance(body, dict) else completion.fault(content)
-            return self._refused(status if isinstance(status, int) else 0, said, request, attempt)
+            message = completion.reason(body) if isinstance(body, dict) else completion.fault(content)
+            return self._refused(status if isinstance(status, int) else 0, message, request, attempt)
         try:
             answer = completion.read(content) if isinstance(body, str) else completion.converted(body)
         except completion.UnreadableError as problem:
-            return BatchOutcome(again=str(problem))
+            return BatchOutcome(retry=str(problem))
         return BatchOutcome(completion.exchange(answer, price, attempt=attempt))
 
-    def _refused(self, status: int, said: str, request: Request, attempt: int) -> BatchOutcome:
+    def _refused(self, status: int, message: str, request: Request, attempt: int) -> BatchOutcome:
         """Say what a status other than success means for one call, as for a call on its own."""
-        said = f"{status}: {said}"
+        message = f"{status}: {message}"
         if status in {401, 403, 404}:
-            return BatchOutcome(hopeless=said)
+            return BatchOutcome(fatal=message)
         if status < 300 or status in {408, 409, 425, 429} or status >= 500:
-            return BatchOutcome(again=said)
-        if completion.blocked(said):
-            return BatchOutcome(Exchange(Status.FILTERED, attempts=attempt, error=said, at=time.time()))
-        named = completion.unsupported(said, self._chat.body(request))
+            return BatchOutcome(retry=message)
+        if completion.blocked(message):
+            return BatchOutcome(Exchange(Status.FILTERED, attempts=attempt, error=message, at=time.time()))
+        named = completion.unsupported(message, self._chat.body(request))
         if named == "max_tokens":
             self._renames_limit = True
         elif named:
             self.unsupported.add(named)
         if named:
-            return BatchOutcome(again=said)
-        return BatchOutcome(Exchange(Status.FAILED, attempts=attempt, error=said, at=time.time()))
+            return BatchOutcome(retry=message)
+        return BatchOutcome(Exchange(Status.FAILED, attempts=attempt, error=message, at=time.time()))
 
 
 def _reason(batch: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ LARGEST_BATCH = 10_000_000
 class State(NamedTuple):
     """How far a batch is: calls done, whether no more will be, why none ever will, and where the results lie."""
 
-    done: int = 0
+    finished: int = 0
     ended: bool = False
     failure: str = ""
     too_much: bool = False
@@ -39,8 +39,8 @@ class BatchOutcome(NamedTuple):
     """What became of one call: an exchange, or why it is to be put again, or why no call can succeed."""
 
     exchange: Exchange | None = None
-    again: str = ""
-    hopeless: str = ""
+    retry: str = ""
+    fatal: str = ""
 
 
 class Service(Protocol):
@@ -93,14 +93,14 @@ def listed(page: dict[str, Any]) -> list[dict[str, Any]]:
 
 def total(counts: object, names: Iterable[str]) -> int:
     """Add counts of requests, as far as they are counts."""
-    said = counts if isinstance(counts, dict) else {}
-    return sum(completion.count(said.get(name), LARGEST_BATCH) or 0 for name in names)
+    by_name = counts if isinstance(counts, dict) else {}
+    return sum(completion.count(by_name.get(name), LARGEST_BATCH) or 0 for name in names)
 
 
-def told_id(said: object) -> str:
+def told_id(ident: object) -> str:
     """Return an id that a service tells, which goes into addresses and is kept; empty where it is none."""
-    good = isinstance(said, str) and len(said) <= LONGEST_ID and said.isascii() and said.isprintable()
-    return said if good and isinstance(said, str) else ""
+    good = isinstance(ident, str) and len(ident) <= LONGEST_ID and ident.isascii() and ident.isprintable()
+    return ident if good and isinstance(ident, str) else ""
 
 
 def ident(answer: dict[str, Any], transport: Transport) -> str:
@@ -117,12 +117,12 @@ def ident(answer: dict[str, Any], transport: Transport) -> str:
     return keepable(remote, transport)
 
 
-def keepable(found: str, transport: Transport) -> str:
+def keepable(ident: str, transport: Transport) -> str:
     """Return an id of the provider's, which a run keeps as it is.
 
     Raises:
         EndpointError: it holds our key.
     """
-    if in_use.within(found):
+    if in_use.within(ident):
         raise EndpointError(f"{transport.name}: {transport.url} repeats our key in an id, so the id cannot be kept")
-    return found
+    return ident

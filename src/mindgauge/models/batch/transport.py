@@ -29,8 +29,8 @@ PACE = 16 << 10
 class PassingError(Exception):
     """This did not work, and may later. `pause` is the server's wish, in seconds; `arrived`: it may have been acted on."""
 
-    def __init__(self, why: str, *, pause: float | None = None, arrived: bool = True) -> None:
-        super().__init__(why)
+    def __init__(self, message: str, *, pause: float | None = None, arrived: bool = True) -> None:
+        super().__init__(message)
         self.pause = pause or 0.0
         self.arrived = arrived
 
@@ -42,8 +42,8 @@ class UnsureError(Exception):
 class RefusedError(Exception):
     """The service does not take what was sent."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(f"{status}: {said}")
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
         self.status = status
 
 
@@ -127,10 +127,10 @@ class Transport:
 
         return await self._patiently(once)
 
-    async def download(self, address: str, file: BinaryIO, most: int) -> bool:
+    async def download(self, address: str, file: BinaryIO, size_limit: int) -> bool:
         """Write what lies at an address into a file, see `get`; say whether that is all of it.
 
-        What is longer than `most` bytes, or has broken off `tries` times no later than before, is written as far as it
+        What is longer than `size_limit` bytes, or has broken off `tries` times no later than before, is written as far as it
         goes: it holds answers that were paid for.
         """
         farthest, vain = 0, 0
@@ -142,9 +142,9 @@ class Transport:
                     self._refuse(response, await connection.read(response))
                 began = limit.when() or 0.0
                 async for part in connection.parts(response):
-                    file.write(part[: most - file.tell()])
+                    file.write(part[: size_limit - file.tell()])
                     limit.reschedule(began + file.tell() / PACE)
-                    if file.tell() >= most:
+                    if file.tell() >= size_limit:
                         return False
             file.truncate()
             return True
@@ -160,9 +160,9 @@ class Transport:
                     return False
                 raise
 
-        whole = await self._patiently(attempt)
+        complete = await self._patiently(attempt)
         file.flush()
-        return whole
+        return complete
 
     def address(self, path: str) -> str:
         """Return the whole address of a path; one that is whole already only if it leads to the same server."""
@@ -193,17 +193,17 @@ class Transport:
         attempt = 0
         while True:
             try:
-                done = await act()
+                outcome = await act()
             except PassingError as problem:
                 attempt += 1
                 await self.rest(attempt, problem, problem.pause)
             else:
                 self._answered = True
-                return done
+                return outcome
 
-    async def _object(self, method: str, path: str, size: int = 0, **more: Any) -> dict[str, Any]:
+    async def _object(self, method: str, path: str, size: int = 0, **arguments: Any) -> dict[str, Any]:
         async def fetch() -> dict[str, Any]:
-            async with self._sending(method, self.url + path, size, **more) as (response, _):
+            async with self._sending(method, self.url + path, size, **arguments) as (response, _):
                 content = await connection.read(response)
                 if response.status not in {200, 201, 202}:
                     self._refuse(response, content)
@@ -212,21 +212,21 @@ class Transport:
             except ValueError:
                 answer = None
             if not isinstance(answer, dict):
-                raise PassingError("an answer that is no JSON object")
+                raise PassingError("the answer is not a JSON object")
             return answer
 
         return await self._sent(fetch)
 
     @asynccontextmanager
     async def _sending(
-        self, method: str, address: str, size: int = 0, **more: Any
+        self, method: str, address: str, size: int = 0, **arguments: Any
     ) -> AsyncIterator[tuple[aiohttp.ClientResponse, asyncio.Timeout]]:
         """Send a request; the time for its answer grows with the bytes that are sent, and with those that come."""
         assert self._session is not None, "open the connection before sending"
-        headers = {**self.headers, **more.pop("headers", {})}
+        headers = {**self.headers, **arguments.pop("headers", {})}
         async with (
             asyncio.timeout(self._timeout + size / PACE) as limit,
-            connection.send(self._session, method, address, headers=headers, **more) as response,
+            connection.send(self._session, method, address, headers=headers, **arguments) as response,
         ):
             yield response, limit
 
@@ -238,28 +238,28 @@ class Transport:
             # One about a certificate has no `os_error`.
             raise PassingError(str(getattr(error, "os_error", error)), arrived=False) from error
         except TimeoutError as error:
-            why = f"no answer within {self._timeout:g} s, or one slower than {PACE >> 10} KiB/s"
-            raise PassingError(why) from error
+            message = f"no answer within {self._timeout:g} s, or one slower than {PACE >> 10} KiB/s"
+            raise PassingError(message) from error
         except (aiohttp.ClientError, ConnectionError, ValueError) as error:
             raise PassingError(completion.one_line(f"{type(error).__name__}: {error}")) from error
 
     def _refuse(self, response: aiohttp.ClientResponse, content: bytes) -> None:
         """Say what a status other than success means."""
-        status, said = response.status, completion.fault(content)
+        status, message = response.status, completion.fault(content)
         if status in {408, 409, 425, 429} or status >= 500:
             wish = completion.retry_after(response.headers.get("Retry-After"))
-            raise PassingError(f"{status}: {said}", pause=wish, arrived=status == 408 or status >= 500)
+            raise PassingError(f"{status}: {message}", pause=wish, arrived=status == 408 or status >= 500)
         if status < 300:
             raise PassingError(f"{status} instead of an answer")
         self._answered = True
         if status < 400:
             raise EndpointError(f"{self.name}: {response.url.origin()}{response.url.path} leads elsewhere ({status}); redirects are not followed")  # fmt: skip
         if status in {401, 403}:
-            raise EndpointError(f"{self.name}: {self.host} refuses our key ({status}: {said})")
+            raise EndpointError(f"{self.name}: {self.host} refuses our key ({status}: {message})")
         if status in {404, 405, 410}:
             kind = MissingError if status == 405 else GoneError
-            raise kind(f"{self.name}: {response.url.origin()}{response.url.path} is no address of a batch service ({status}: {said})")  # fmt: skip
-        raise RefusedError(status, said)
+            raise kind(f"{self.name}: {response.url.origin()}{response.url.path} is not the address of a batch service ({status}: {message})")  # fmt: skip
+        raise RefusedError(status, message)
 
 
 def _of_kind(content_type: str) -> dict[str, str]:

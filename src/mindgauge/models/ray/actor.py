@@ -92,8 +92,8 @@ class Actor:
         """Wait until a call is done; return the outcomes of all that are, msgpack."""
         await self._some_done.wait()
         self._some_done.clear()
-        done, self._done = self._done, []
-        return encode(done)
+        outcomes, self._done = self._done, []
+        return encode(outcomes)
 
     async def _make(self, call: int, request: Request) -> None:
         assert self._model is not None, "open the model before asking it"

@@ -121,21 +121,21 @@ class Cluster(msgspec.Struct, frozen=True):
     def _problem(self, error: Exception) -> MindgaugeError:
         from ray.exceptions import AuthenticationError
 
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         if isinstance(error, AuthenticationError):
             return UsageError(f"the Ray cluster at {self.address} wants a token and there is none: {ADMISSION}")
-        if "ersion mismatch" in said:
+        if "ersion mismatch" in message:
             return UsageError(
-                f"Ray or Python here and at {self.address} do not fit; install the same everywhere ({said})"
+                f"Ray or Python differ here and at {self.address}; install the same everywhere ({message})"
             )
-        return MindgaugeError(f"no connection to the Ray cluster at {self.address} ({said})")
+        return MindgaugeError(f"no connection to the Ray cluster at {self.address} ({message})")
 
 
 def _host_and_port(address: str) -> tuple[str, int | None]:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    known = host and "/" not in host and port.isdecimal() and int(port) < 65536
-    return host, int(port) if known else None
+    valid = host and "/" not in host and port.isdecimal() and int(port) < 65536
+    return host, int(port) if valid else None
 
 
 def _reach(address: str, host: str, port: int) -> None:
@@ -153,13 +153,13 @@ def _reach(address: str, host: str, port: int) -> None:
                 f"no Ray cluster at {address}: waited {WAIT:g} s; start one there, or use --engine ray without an address for a local one"
             ) from error
         token = _token()
-        asked = channel.unary_unary(CLIENT_ALIVE if address.startswith("ray://") else HEAD_ALIVE)
+        alive = channel.unary_unary(CLIENT_ALIVE if address.startswith("ray://") else HEAD_ALIVE)
         try:
-            asked(b"", timeout=WAIT, metadata=[("authorization", f"Bearer {token}")] if token else None)
+            alive(b"", timeout=WAIT, metadata=[("authorization", f"Bearer {token}")] if token else None)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.UNAUTHENTICATED:
-                has = "takes another token than ours" if token else "wants a token and there is none"
-                raise UsageError(f"the Ray cluster at {address} {has}: {ADMISSION}") from error
+                finding = "takes another token than ours" if token else "wants a token and there is none"
+                raise UsageError(f"the Ray cluster at {address} {finding}: {ADMISSION}") from error
 
 
 def _token() -> str:

@@ -192,11 +192,11 @@ class RayModel:
                 f"all Ray actors are lost and none could be started again within {START_WITHIN:g} s",
             )
 
-    def _break(self, what: str) -> None:
+    def _break(self, cause: str) -> None:
         """End all calls, and those to come: no actor will make them."""
         because = f" ({self._reason})" if self._reason else ""
         self._broken = MindgaugeError(
-            f"{self.name}: {what}; everything finished is kept, run the same command to go on{because}"
+            f"{self.name}: {cause}; everything finished is kept, run the same command to go on{because}"
         )
         for call in self._waiting:
             if not call.answer.done():

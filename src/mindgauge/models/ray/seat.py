@@ -54,14 +54,14 @@ class ActorHandle:
         remote = ray.remote(num_cpus=CPUS, scheduling_strategy="SPREAD", max_restarts=0, max_task_retries=0)(Actor)
         self._actor = await asyncio.to_thread(remote.remote)
         try:
-            node, theirs = await _said(self._actor.where.remote())
+            node, installed = await _said(self._actor.where.remote())
         except ray.exceptions.ActorDiedError as error:
             if "failed to import" in str(error):
                 raise _not_installed(str(error)) from error
             raise
-        if theirs != software():
+        if installed != software():
             raise UsageError(
-                f"the cluster's node {node} has {theirs}, this process {software()}; install the same everywhere"
+                f"the cluster's node {node} has {installed}, this process {software()}; install the same everywhere"
             )
         (outcome,) = outcomes(await _said(self._actor.open.remote(spec, settings, _environment(spec))))
         if outcome.message:
@@ -118,9 +118,9 @@ async def _said(reference: Any) -> Any:
     return await answer
 
 
-def _not_installed(said: str) -> UsageError:
-    node = re.search(r"\bip=([\da-f.:]+)", said)
+def _not_installed(message: str) -> UsageError:
+    node = re.search(r"\bip=([\da-f.:]+)", message)
     return UsageError(
-        f"Mindgauge cannot be imported on the cluster's node {node[1] if node else ''} ({said.strip().splitlines()[-1].strip()}); "
+        f"Mindgauge cannot be imported on the cluster's node {node[1] if node else ''} ({message.strip().splitlines()[-1].strip()}); "
         f"install {software()} on every node"
     )

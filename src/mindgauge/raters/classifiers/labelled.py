@@ -41,13 +41,13 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Rows:
         UsageError: `columns` names something that we do not read.
     """
     name = tables.name_of(source)
-    found = [(f"{name}:{line}", row) for line, row in tables.rows(source, columns, COLUMNS)]
-    if not found:
+    numbered = [(f"{name}:{line}", row) for line, row in tables.rows(source, columns, COLUMNS)]
+    if not numbered:
         raise DataError(f"{name}: no rows in it; {EXPECTED}")
-    present = {column for _, row in found for column in row}
+    present = {column for _, row in numbered for column in row}
     if "label" not in present or not present & {"text", "user", "messages", "reply"}:
         raise DataError(f"{name}: {EXPECTED}, found {', '.join(sorted(present))}; other names go with --map")
-    return found
+    return numbered
 
 
 def rubric_of(labelled: Rows, name: str) -> Rubric:

@@ -75,13 +75,13 @@ def count_ngrams(texts: Sequence[str], salt: int = 0) -> FeatureCounts:
 
 def _characters(mixed: Hashes, inside: NDArray[np.bool_], text: Codes, salt: int) -> list[tuple[Codes, Hashes]]:
     hashed = []
-    hashes, within = mixed, inside
+    hashes, in_word = mixed, inside
     for size in range(1, max(CHARACTERS) + 1):
         if size > 1:
             hashes = mixed[: len(hashes) - 1] + _BASE * hashes[1:]
-            within = inside[: len(hashes)] & within[1:]
+            in_word = inside[: len(hashes)] & in_word[1:]
         if size in CHARACTERS:
-            hashed.append((text[: len(hashes)][within], _finish(hashes[within], size, salt)))
+            hashed.append((text[: len(hashes)][in_word], _finish(hashes[in_word], size, salt)))
     return hashed
 
 
@@ -309,7 +309,7 @@ def fit(
     matrices = [field.matrix(counts, len(dialogues)) for field, counts in zip(fields, counted, strict=True)]
     matrix = hstack(matrices, format="csr")
     if not matrix.shape[1]:
-        raise DataError("training data: the dialogues have not one character in common; there is nothing to learn")
+        raise DataError("training data: the dialogues share no character; there is nothing to learn")
     linear = LogisticRegression(class_weight=dict(enumerate(weights.tolist())), tol=1e-4, max_iter=200, warm_start=True)
     tried: list[tuple[SelectionScore, Tfidf]] = []
     for strength in STRENGTHS:

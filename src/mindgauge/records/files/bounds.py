@@ -73,8 +73,8 @@ def clean(text: str, *, nulls: bool = True) -> str:
 class Fault(ValueError):  # noqa: N818 - what is wrong with a file, not with the program
     """What is wrong with a text, and on which of its lines, from 1; 0 where no line can be named."""
 
-    def __init__(self, said: str, line: int = 0) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
         self.line = line
 
     def at(self, place: object) -> str:
@@ -82,14 +82,14 @@ class Fault(ValueError):  # noqa: N818 - what is wrong with a file, not with the
         return f"{place}:{self.line}: {self}" if self.line else f"{place}: {self}"
 
 
-def excess(have: int, unit: str, most: int, advice: str = "split it into several files") -> str:
+def excess(amount: int, unit: str, limit: int, advice: str = "split it into several files") -> str:
     """Say that something has more than is read, and what to do."""
     if unit == "bytes":
-        return f"it has {-(-have // MIB):,} MiB, and at most {most // MIB:,} MiB are read; {advice}"
-    return f"it has {have:,} {unit}, and at most {most:,} are read; {advice}"
+        return f"it has {-(-amount // MIB):,} MiB, and at most {limit // MIB:,} MiB are read; {advice}"
+    return f"it has {amount:,} {unit}, and at most {limit:,} are read; {advice}"
 
 
-def content(path: Path, most: int = FILE) -> bytes:
+def content(path: Path, limit: int = FILE) -> bytes:
     """Read a file: no folder, pipe or device, and no more than this many bytes, however it grows meanwhile.
 
     Raises:
@@ -97,18 +97,18 @@ def content(path: Path, most: int = FILE) -> bytes:
     """
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(handle, "rb", buffering=0) as file:  # noqa: PTH123 - a handle, which is known to be a file
-        size = _size(handle, path, most)
+        size = _size(handle, path, limit)
         parts: list[bytes] = []
-        room = most + 1
+        room = limit + 1
         while room > 0 and (part := file.read(min(room, size + 1 if not parts else 1 << 16))):
             parts.append(part)
             room -= len(part)
     if room <= 0:
-        raise OSError(errno.EFBIG, f"it grows beyond {most // MIB:,} MiB while it is read", str(path))
+        raise OSError(errno.EFBIG, f"it grows beyond {limit // MIB:,} MiB while it is read", str(path))
     return b"".join(parts)
 
 
-def check(path: Path, most: int = FILE) -> int:
+def check(path: Path, limit: int = FILE) -> int:
     """Return a file's size in bytes, if it is one that `content` would begin to read.
 
     Raises:
@@ -116,38 +116,38 @@ def check(path: Path, most: int = FILE) -> int:
     """
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        return _size(handle, path, most)
+        return _size(handle, path, limit)
     finally:
         os.close(handle)
 
 
-def _size(handle: int, path: Path, most: int) -> int:
+def _size(handle: int, path: Path, limit: int) -> int:
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
-        what = kinds.get(stat.S_IFMT(status.st_mode), "something else")
-        raise OSError(errno.EINVAL, f"it is {what}, not a file; name a file", str(path))
-    if status.st_size > most:
-        raise OSError(errno.EFBIG, excess(status.st_size, "bytes", most), str(path))
+        kind = kinds.get(stat.S_IFMT(status.st_mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file; name a file", str(path))
+    if status.st_size > limit:
+        raise OSError(errno.EFBIG, excess(status.st_size, "bytes", limit), str(path))
     return status.st_size
 
 
-def refuse_lines(written: bytes, *, quotes: bool) -> None:
+def refuse_lines(content: bytes, *, quotes: bool) -> None:
     """Refuse more lines than rows are read, before any is read; where quotes may hold line ends, ten times as many.
 
     Raises:
         Fault: there are more.
     """
-    lines = written.count(b"\n")
-    if lines > (10 * ROWS if quotes and b'"' in written else ROWS + 1):
+    lines = content.count(b"\n")
+    if lines > (10 * ROWS if quotes and b'"' in content else ROWS + 1):
         raise Fault(excess(lines, "lines", ROWS))
 
 
-def rows(written: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
+def rows(content: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a CSV file, empty ones aside: the line on which each begins, and its cells.
 
     Args:
-        written: the file, in UTF-8 without a byte order mark.
+        content: the file, in UTF-8 without a byte order mark.
         delimiter: between cells.
         strict: whether quotes that are out of place are a fault.
 
@@ -155,8 +155,8 @@ def rows(written: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tup
         Fault: it is broken, or has more rows, columns or cells, or longer ones, than are read.
         UnicodeDecodeError: it is in another encoding.
     """
-    refuse_lines(written, quotes=True)
-    lines = _Lines(io.TextIOWrapper(io.BytesIO(written), "utf-8", newline=""))
+    refuse_lines(content, quotes=True)
+    lines = _Lines(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""))
     reader = csv.reader(lines, delimiter=delimiter, strict=strict)
     count = cells = last = 0
     try:
@@ -176,8 +176,8 @@ def rows(written: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tup
             yield line, row
     except csv.Error as error:
         too_long = "field larger" in str(error)
-        said = f"a cell has more than {CELL:,} characters, the most that are read; is a quote left open?"
-        raise Fault(said if too_long else f"broken CSV ({error})", reader.line_num) from error
+        too_wide = f"a cell has more than {CELL:,} characters, the most that are read; is a quote left open?"
+        raise Fault(too_wide if too_long else f"broken CSV ({error})", reader.line_num) from error
 
 
 class _Lines:
@@ -203,14 +203,14 @@ class _Lines:
 
 
 def twice(names: list[str]) -> str | None:
-    """Return the first name that stands there twice; columns without a name are none."""
+    """Return the first name that occurs twice; columns without a name are none."""
     if len(set(names)) == len(names):
         return None
-    seen: set[str] = set()
+    earlier_names: set[str] = set()
     for name in names:
-        if name and name in seen:
+        if name and name in earlier_names:
             return name
-        seen.add(name)
+        earlier_names.add(name)
     return None
 
 
@@ -225,15 +225,15 @@ def refuse_twice(names: list[str], line: int = 0) -> None:
         raise Fault(f"the column {name[:60]!r} is there twice; rename or remove one of them", line)
 
 
-def json_lines(written: bytes, *, as_written: bool = False) -> Iterator[tuple[int, Any]]:
+def json_lines(content: bytes, *, as_written: bool = False) -> Iterator[tuple[int, Any]]:
     """Yield the values of a file of JSON lines, blank lines aside, with their lines; see `json_value`.
 
     Raises:
         Fault: a line is broken, or there is more than is read.
         UnicodeDecodeError: a line is not UTF-8.
     """
-    refuse_lines(written, quotes=False)
-    file = io.BytesIO(written)
+    refuse_lines(content, quotes=False)
+    file = io.BytesIO(content)
     count = number = values = 0
     while line := file.readline(ROW + 1):
         number += 1
@@ -269,15 +269,15 @@ def json_value(text: str, *, as_written: bool = False) -> Any:
         if count > CELLS:
             raise Fault(excess(count, "values", CELLS))
     try:
-        found = (_AS_WRITTEN if as_written else _STRICT).decode(text)
+        value = (_AS_WRITTEN if as_written else _STRICT).decode(text)
     except json.JSONDecodeError as error:
         raise Fault(f"broken JSON ({error.msg})", error.lineno) from error
     except RecursionError as error:
         raise Fault(_TOO_DEEP) from error
-    _refuse_deep(found)
+    _refuse_deep(value)
     if _HALF.search(text):
-        found = _carried(found, nulls=not as_written)
-    return found
+        value = _carried(value, nulls=not as_written)
+    return value
 
 
 _TOO_DEEP = f"broken JSON (nested too deeply: at most {DEPTH} lists and objects within each other are read)"
@@ -315,34 +315,34 @@ def _carried(value: Any, *, nulls: bool) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    record = dict(pairs)
+    if len(record) != len(pairs):
         name = twice([key for key, _ in pairs]) or ""
         raise Fault(f"broken JSON (the key {name[:60]!r} is there twice; rename or remove one of them)")
-    return found
+    return record
 
 
-def _whole(written: str) -> int:
-    if len(written) > _DIGITS and not -(2**63) <= _long(written) < 2**63:
-        raise Fault(f"broken JSON (a number of {len(written):,} digits; write it as text)")
-    return int(written)
+def _whole(digits: str) -> int:
+    if len(digits) > _DIGITS and not -(2**63) <= _long(digits) < 2**63:
+        raise Fault(f"broken JSON (a number of {len(digits):,} digits; write it as text)")
+    return int(digits)
 
 
-def _long(written: str) -> int:
-    return int(written) if len(written) < 30 else 2**64
+def _long(digits: str) -> int:
+    return int(digits) if len(digits) < 30 else 2**64
 
 
-def _fraction(written: str) -> float:
-    value = float(written)
+def _fraction(numeral: str) -> float:
+    value = float(numeral)
     if math.isinf(value):
-        raise Fault(f"broken JSON (the number {written[:20]} is too large; write it as text)")
+        raise Fault(f"broken JSON (the number {numeral[:20]} is too large; write it as text)")
     return value
 
 
 def _decoder(
-    whole: Callable[[str], Any], fraction: Callable[[str], Any], odd: Callable[[str], Any]
+    integer: Callable[[str], Any], fraction: Callable[[str], Any], odd: Callable[[str], Any]
 ) -> json.JSONDecoder:
-    return json.JSONDecoder(object_pairs_hook=_object, parse_int=whole, parse_float=fraction, parse_constant=odd)
+    return json.JSONDecoder(object_pairs_hook=_object, parse_int=integer, parse_float=fraction, parse_constant=odd)
 
 
 _STRICT = _decoder(_whole, _fraction, lambda _: None)
@@ -361,24 +361,24 @@ def toml(path: Path) -> dict[str, Any]:
     return toml_value(content(path, SETTINGS))
 
 
-def toml_value(written: bytes) -> dict[str, Any]:
+def toml_value(content: bytes) -> dict[str, Any]:
     """Read TOML.
 
     Raises:
         ValueError: it is broken, or nested more deeply than is read.
     """
-    if len(written) > SETTINGS:
-        raise Fault(excess(len(written), "bytes", SETTINGS, "is it a file of settings?"))
+    if len(content) > SETTINGS:
+        raise Fault(excess(len(content), "bytes", SETTINGS, "is it a file of settings?"))
     try:
-        text = written.decode()
+        text = content.decode()
     except UnicodeDecodeError as error:
         raise Fault(f"not UTF-8 at byte {error.start}") from error
     for number, line in enumerate(text.splitlines(), 1):
         if line.count(".") > DEPTH and _LONG_NAME.search(line):  # it takes the square of its parts
             raise Fault(f"a name of more than {DEPTH} parts", number)
     try:
-        found = tomllib.loads(text)
-        _refuse_deep(found)
+        table = tomllib.loads(text)
+        _refuse_deep(table)
     except RecursionError as error:
         raise Fault("nested too deeply") from error
-    return found
+    return table

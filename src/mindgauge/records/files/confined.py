@@ -66,21 +66,21 @@ def workbook(source: Readable | bytes, name: str = "", sheet: str = "") -> dict[
 
 
 def _tables(kind: str, source: Readable | bytes, name: str, sheet: str = "") -> dict[str, pl.DataFrame]:
-    where = name or str(source)
+    place = name or str(source)
     try:
         if isinstance(source, Path):
             bounds.check(source)
         content = b"" if isinstance(source, Path) else source if isinstance(source, bytes) else folder.content(source)
     except OSError as error:
-        raise DataError(f"{where}: cannot read it ({error.strerror})") from error
-    asked = {"kind": kind, "path": str(source.absolute()) if isinstance(source, Path) else "", "sheet": sheet}
+        raise DataError(f"{place}: cannot read it ({error.strerror})") from error
+    request = {"kind": kind, "path": str(source.absolute()) if isinstance(source, Path) else "", "sheet": sheet}
     with _lock:
         reader = _begun()
         import polars as pl  # loads here while the other process loads it, too
 
-        answer, tables = _ask(reader, asked, content)
+        answer, tables = _ask(reader, request, content)
     if "fault" in answer:
-        raise DataError(f"{where}: {answer['fault']}")
+        raise DataError(f"{place}: {answer['fault']}")
     return {name: pl.read_ipc_stream(io.BytesIO(table)) for name, table in zip(answer["names"], tables, strict=True)}
 
 
@@ -93,15 +93,15 @@ def _begun() -> _ReaderProcess:
     return _reader
 
 
-def _ask(reader: _ReaderProcess, asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
+def _ask(reader: _ReaderProcess, request: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
     try:
-        return reader.ask(asked, content)
+        return reader.ask(request, content)
     except TimeoutError:
         _end()
         return {"fault": f"unpacking it takes more than {bounds.SECONDS:g} seconds; split it, or save it as CSV"}, []
     except (OSError, EOFError):
         _end()
-        far = "; delete empty rows and columns around its tables" if asked["kind"] == "workbook" else ""
+        far = "; delete empty rows and columns around its tables" if request["kind"] == "workbook" else ""
         fault = f"unpacking it takes more than {bounds.MEMORY // bounds.MIB:,} MiB of memory{far}; or it is damaged: split it, or save it as CSV"
         return {"fault": fault}, []
 
@@ -139,7 +139,7 @@ class _ReaderProcess:
         """Whether it runs, and is ours: not the one of the process that this one was forked from."""
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def ask(self, asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
+    def ask(self, request: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[bytearray]]:
         """Have a file read.
 
         Raises:
@@ -147,7 +147,7 @@ class _ReaderProcess:
             TimeoutError: it takes too long.
         """
         until = time.monotonic() + bounds.SECONDS
-        self._send(json.dumps(asked).encode())
+        self._send(json.dumps(request).encode())
         self._send(content)
         answer = json.loads(self._receive(until))
         return answer, [self._receive(until) for _ in answer.get("names", ())]
@@ -168,8 +168,8 @@ class _ReaderProcess:
         assert self._process.stdout is not None
         waiting = select.poll()  # `select` itself takes no numbers above 1,023, which many connections reach
         waiting.register(self._process.stdout, select.POLLIN)
-        found = bytearray(size)
-        room = memoryview(found)
+        buffer = bytearray(size)
+        room = memoryview(buffer)
         while room:
             if not waiting.poll(max(0.0, until - time.monotonic()) * 1000):
                 raise TimeoutError
@@ -177,7 +177,7 @@ class _ReaderProcess:
             if not count:
                 raise EOFError
             room = room[count:]
-        return found
+        return buffer
 
     def end(self) -> None:
         """End it."""

@@ -31,8 +31,8 @@ class FaultError(Exception):
     """What is wrong with a file, for whoever handed it in."""
 
 
-def _excess(have: int, unit: str, most: int, advice: str = "split it into several files") -> FaultError:
-    return FaultError(f"it has {have:,} {unit}, and at most {most:,} are read; {advice}")
+def _excess(amount: int, unit: str, limit: int, advice: str = "split it into several files") -> FaultError:
+    return FaultError(f"it has {amount:,} {unit}, and at most {limit:,} are read; {advice}")
 
 
 def _shape(rows: int, columns: int) -> None:
@@ -44,11 +44,11 @@ def _shape(rows: int, columns: int) -> None:
         raise _excess(rows * columns, "cells (rows times columns)", LIMITS["cells"])
 
 
-def parquet(asked: dict[str, str], content: bytes) -> dict[str, Any]:
+def parquet(request: dict[str, str], content: bytes) -> dict[str, Any]:
     """Read a Parquet file."""
     import polars as pl
 
-    source: Any = asked["path"] or io.BytesIO(content)
+    source: Any = request["path"] or io.BytesIO(content)
     try:
         lazy = pl.scan_parquet(source)
         schema = lazy.collect_schema()
@@ -56,7 +56,7 @@ def parquet(asked: dict[str, str], content: bytes) -> dict[str, Any]:
             _refuse_deep(kind)
         _shape(0, len(schema))
         _shape(lazy.select(pl.len()).collect().item(), len(schema))
-        frame = pl.read_parquet(asked["path"] or io.BytesIO(content))
+        frame = pl.read_parquet(request["path"] or io.BytesIO(content))
     except pl.exceptions.DuplicateError as error:
         name = next(iter(re.findall(r"""['"`]([^'"`]+)['"`]""", str(error))), "")
         raise FaultError(f"the column {name[:60]!r} is there twice; rename or remove one of them") from error
@@ -67,12 +67,12 @@ def parquet(asked: dict[str, str], content: bytes) -> dict[str, Any]:
     return {"": _plain(frame)}
 
 
-def columns(asked: dict[str, str], content: bytes) -> dict[str, Any]:
+def columns(request: dict[str, str], content: bytes) -> dict[str, Any]:
     """Return a Parquet file's columns, without rows."""
     import polars as pl
 
     try:
-        schema = pl.read_parquet_schema(asked["path"] or io.BytesIO(content))
+        schema = pl.read_parquet_schema(request["path"] or io.BytesIO(content))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise FaultError(f"not a Parquet file that can be read ({_line(error)})") from error
     _shape(0, len(schema))
@@ -143,32 +143,32 @@ def _plain(frame: Any) -> Any:
             changed += [words] if words.null_count() == series.null_count() else []
         elif isinstance(kind, pl.Datetime):
             second = _UNITS[kind.time_unit]
-            most = (_DAYS[1] - 1) * 86_400 * second
-            least = (_DAYS[0] + 1) * 86_400 * second
-            if not _between(series.to_physical(), least, most):
+            latest = (_DAYS[1] - 1) * 86_400 * second
+            earliest = (_DAYS[0] + 1) * 86_400 * second
+            if not _between(series.to_physical(), earliest, latest):
                 changed.append(series.to_physical().cast(pl.String))
     return frame.with_columns(changed)
 
 
-def _between(series: Any, least: int, most: int) -> bool:
-    return series.null_count() == len(series) or bool(series.min() >= least and series.max() <= most)
+def _between(series: Any, low: int, high: int) -> bool:
+    return series.null_count() == len(series) or bool(series.min() >= low and series.max() <= high)
 
 
-def workbook(asked: dict[str, str], content: bytes) -> dict[str, Any]:
+def workbook(request: dict[str, str], content: bytes) -> dict[str, Any]:
     """Read a workbook's sheets as texts."""
     import fastexcel
     import polars as pl
 
-    source: Any = asked["path"] or content
+    source: Any = request["path"] or content
     beginning = content[:4]
-    if asked["path"]:
-        with open(asked["path"], "rb") as file:  # noqa: PTH123 - starts sooner than pathlib
+    if request["path"]:
+        with open(request["path"], "rb") as file:  # noqa: PTH123 - starts sooner than pathlib
             beginning = file.read(4)
-    _refuse_far(asked["path"] or io.BytesIO(content))
-    found: dict[str, Any] = {}
+    _refuse_far(request["path"] or io.BytesIO(content))
+    sheets: dict[str, Any] = {}
     try:
         book = fastexcel.read_excel(source)
-        names = [name for name in book.sheet_names if asked["sheet"] in {"", name}]
+        names = [name for name in book.sheet_names if request["sheet"] in {"", name}]
         if len(names) > 1_000:
             raise _excess(len(names), "sheets", 1_000)
         cells = 0
@@ -179,7 +179,7 @@ def workbook(asked: dict[str, str], content: bytes) -> dict[str, Any]:
             if cells > LIMITS["cells"]:
                 raise _excess(cells, "cells (rows times columns)", LIMITS["cells"])
             _refuse_large(frame)
-            found[name] = frame
+            sheets[name] = frame
     except (
         fastexcel.FastExcelError,
         pl.exceptions.PolarsError,
@@ -187,9 +187,9 @@ def workbook(asked: dict[str, str], content: bytes) -> dict[str, Any]:
         OSError,
         ValueError,
     ) as error:
-        why = next((why for mark, why in _BEGINNINGS.items() if beginning.startswith(mark)), _line(error))
-        raise FaultError(f"not a workbook that can be read ({why}); save it again as .xlsx") from error
-    return found
+        reason = next((reason for mark, reason in _BEGINNINGS.items() if beginning.startswith(mark)), _line(error))
+        raise FaultError(f"not a workbook that can be read ({reason}); save it again as .xlsx") from error
+    return sheets
 
 
 def _refuse_far(source: str | IO[bytes]) -> None:
@@ -246,11 +246,11 @@ def _send(stream: IO[bytes], *parts: bytes | memoryview) -> None:
     stream.flush()
 
 
-def _answer(asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[memoryview]]:
+def _answer(request: dict[str, str], content: bytes) -> tuple[dict[str, Any], list[memoryview]]:
     try:
-        found = READERS[asked["kind"]](asked, content)
+        frames = READERS[request["kind"]](request, content)
         streams = []
-        for frame in found.values():
+        for frame in frames.values():
             stream = io.BytesIO()
             frame.write_ipc_stream(stream)
             streams.append(stream.getbuffer())
@@ -264,7 +264,7 @@ def _answer(asked: dict[str, str], content: bytes) -> tuple[dict[str, Any], list
         raise
     except BaseException as error:  # noqa: BLE001 - libraries panic on a file that is damaged
         return {"fault": f"cannot be read ({_line(error)})"}, []
-    return {"names": list(found)}, streams
+    return {"names": list(frames)}, streams
 
 
 READERS = {"parquet": parquet, "columns": columns, "workbook": workbook}

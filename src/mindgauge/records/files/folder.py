@@ -46,12 +46,12 @@ _SHOWN = 30
 class File:
     """A file in a folder or in a zip, with as much of a `Path` as reading it takes."""
 
-    def __init__(self, place: PurePosixPath, shown: str, read: Callable[[], bytes]) -> None:
+    def __init__(self, place: PurePosixPath, label: str, read: Callable[[], bytes]) -> None:
         """Describe it; nothing is read.
 
         Args:
             place: its path below the folder that was looked at; of a member of a zip, as if that were unpacked where it lies.
-            shown: how messages call it.
+            label: how messages call it.
             read: reads it.
         """
         self.known: dict[PurePosixPath, File] = {}
@@ -60,7 +60,7 @@ class File:
         self.name = place.name
         self.stem = place.stem
         self.suffix = place.suffix
-        self._shown = shown
+        self._shown = label
         self._read = read
 
     def __str__(self) -> str:
@@ -125,11 +125,11 @@ def below(folder: Path) -> Folder:
                 packed.setdefault(file.place, file)
         except DataError as error:
             broken.append(str(error))
-    found = Folder(folder, tuple(plain), tuple(packed.values()), tuple(broken))
-    known = {file.place: file for file in found.all}
-    for file in (*found.files, *found.packed):
-        file.known = known
-    return found
+    content = Folder(folder, tuple(plain), tuple(packed.values()), tuple(broken))
+    by_place = {file.place: file for file in content.all}
+    for file in (*content.files, *content.packed):
+        file.known = by_place
+    return content
 
 
 def content(path: Readable) -> bytes:
@@ -154,8 +154,8 @@ def at(path: Path) -> Readable:
     wanted = PurePosixPath(path.relative_to(archive).as_posix())
     member = next((file for file in lying if file.place == wanted), None)
     if member is None:
-        held = ", ".join(str(file.place) for file in lying[:_SHOWN]) + (", …" if len(lying) > _SHOWN else "")
-        raise DataError(f"{archive}: no file {wanted} in it; it has {held or 'none'}")
+        listed = ", ".join(str(file.place) for file in lying[:_SHOWN]) + (", …" if len(lying) > _SHOWN else "")
+        raise DataError(f"{archive}: no file {wanted} in it; it has {listed or 'none'}")
     return member
 
 
@@ -165,25 +165,25 @@ def walk(folder: Path) -> list[Path]:
     A linked folder is followed, unless it was looked at already: so a link to a folder above ends, and what lies here
     itself has its own path.
     """
-    found: list[Path] = []
-    seen: set[tuple[int, int]] = set()
+    files: list[Path] = []
+    visited: set[tuple[int, int]] = set()
     links: list[Path] = [folder]
     while links:
         waiting = [links.pop(0)]
         while waiting:
-            here = waiting.pop()
-            status = here.stat()
-            if (status.st_dev, status.st_ino) in seen:
+            current = waiting.pop()
+            status = current.stat()
+            if (status.st_dev, status.st_ino) in visited:
                 continue
-            seen.add((status.st_dev, status.st_ino))
-            for path in sorted(_inside(here)):
+            visited.add((status.st_dev, status.st_ino))
+            for path in sorted(_inside(current)):
                 if not path.is_dir():
-                    found += [path] if path.is_file() else []
-                    if len(found) > bounds.FILES:
+                    files += [path] if path.is_file() else []
+                    if len(files) > bounds.FILES:
                         raise DataError(f"{folder}: more than {bounds.FILES:,} files lie below it, the most that are looked at; name the folder that holds the data")  # fmt: skip
                 else:
                     (links if path.is_symlink() else waiting).append(path)
-    return sorted(found)
+    return sorted(files)
 
 
 def _inside(folder: Path) -> Iterator[Path]:
@@ -205,9 +205,9 @@ def members(path: Path, place: PurePosixPath) -> list[File]:
         for entry in archive.entries
         if not any(map(hidden, (name := PurePosixPath(entry.filename)).parts))
     ]
-    known = {file.place: file for file in lying}
+    by_place = {file.place: file for file in lying}
     for file in lying:
-        file.known = known
+        file.known = by_place
     return lying
 
 
@@ -246,31 +246,31 @@ class Archive:
         Raises:
             OSError: it is damaged, encrypted or too large.
         """
-        called = f"{entry.filename} in {self.path.name}"
+        title = f"{entry.filename} in {self.path.name}"
         before = self._unpacked.get(entry.header_offset, 0)  # read again, it counts once
         room = min(bounds.FILE, bounds.ARCHIVE - self._total + before)
         if entry.flag_bits & 1:
-            raise OSError(errno.EACCES, f"{called} is encrypted; unpack it yourself")
+            raise OSError(errno.EACCES, f"{title} is encrypted; unpack it yourself")
         if entry.file_size > room:
-            raise self._too_large(called, room)
+            raise self._too_large(title, room)
         content = io.BytesIO()
         try:
             with self._zip.open(entry) as stream:
                 while content.tell() <= room and (part := stream.read(1 << 20)):
                     content.write(part)
         except _UNREADABLE as error:
-            raise OSError(errno.EIO, f"{called} cannot be unpacked: {error or type(error).__name__}") from error
+            raise OSError(errno.EIO, f"{title} cannot be unpacked: {error or type(error).__name__}") from error
         if content.tell() > room:
-            raise self._too_large(called, room)
+            raise self._too_large(title, room)
         self._unpacked[entry.header_offset] = content.tell()
         self._total += content.tell() - before
         return content.getvalue()
 
-    def _too_large(self, called: str, room: int) -> OSError:
+    def _too_large(self, title: str, room: int) -> OSError:
         if room < bounds.FILE:
-            whole = f"its files have more than {bounds.ARCHIVE // bounds.MIB:,} MiB together, unpacked, the most that are read"
-            return OSError(errno.EFBIG, f"{called} is not read, since {whole}; split the zip, or unpack it yourself")
-        return OSError(errno.EFBIG, f"{called} has more than {bounds.FILE // bounds.MIB:,} MiB, unpacked, the most that are read; split it into several files")  # fmt: skip
+            reason = f"its files have more than {bounds.ARCHIVE // bounds.MIB:,} MiB together, unpacked, the most that are read"
+            return OSError(errno.EFBIG, f"{title} is not read, since {reason}; split the zip, or unpack it yourself")
+        return OSError(errno.EFBIG, f"{title} has more than {bounds.FILE // bounds.MIB:,} MiB, unpacked, the most that are read; split it into several files")  # fmt: skip
 
 
 _PACKED = 64 * bounds.ARCHIVE

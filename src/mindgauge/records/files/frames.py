@@ -53,13 +53,13 @@ def csv_frame(path: object, content: bytes, separator: str, *, ragged: bool = Fa
     with faults(path, content):
         line, names = next(bounds.rows(content, separator, strict=not ragged), (0, []))
         bounds.refuse_twice(names, line)
-        most = min(bounds.ROWS, bounds.CELLS // max(1, len(names)))
+        limit = min(bounds.ROWS, bounds.CELLS // max(1, len(names)))
         try:
             frame = pl.read_csv(
                 io.BytesIO(content),
                 infer_schema=False,
                 separator=separator,
-                n_rows=most + 1,
+                n_rows=limit + 1,
                 truncate_ragged_lines=ragged,
             )
         except pl.exceptions.NoDataError as error:
@@ -69,8 +69,8 @@ def csv_frame(path: object, content: bytes, separator: str, *, ragged: bool = Fa
                 if len(cells) > len(names):
                     raise bounds.Fault("more cells than the header has columns", number) from error
             raise DataError(f"{path}: cannot read it ({' '.join(str(error).split())[:200]})") from error
-        if frame.height > most:
-            raise bounds.Fault(f"it has more than {most:,} rows of {len(names)} columns, the most that are read; split it into several files")  # fmt: skip
+        if frame.height > limit:
+            raise bounds.Fault(f"it has more than {limit:,} rows of {len(names)} columns, the most that are read; split it into several files")  # fmt: skip
         if len(content) > bounds.CELL:
             _refuse_long_cells(frame)
     return frame
@@ -113,9 +113,9 @@ def json_frame(path: object, content: bytes, columns: Collection[str], rows: Row
 
 
 def _refuse_large(path: object, frame: pl.DataFrame) -> None:
-    most = min(bounds.ROWS, bounds.CELLS // max(1, frame.width))
-    if frame.height > most:
-        raise DataError(f"{path}: {bounds.excess(frame.height, f'rows of {frame.width} columns', most)}")
+    limit = min(bounds.ROWS, bounds.CELLS // max(1, frame.width))
+    if frame.height > limit:
+        raise DataError(f"{path}: {bounds.excess(frame.height, f'rows of {frame.width} columns', limit)}")
 
 
 _ESCAPED = re.compile(rb"""\\u(?:[dD][89a-fA-F]|0000)|\\u[0-9a-fA-F]{4}[^"\\]{0,64}"\s*:""")

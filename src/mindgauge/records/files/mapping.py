@@ -56,44 +56,46 @@ NOTHING = ColumnMap({})
 """Where nothing is said."""
 
 
-def read(said: Mapping[str, str] | None, names: Collection[str], prefixes: Iterable[str] = ()) -> ColumnMap:
+def read(mapped: Mapping[str, str] | None, names: Collection[str], prefixes: Iterable[str] = ()) -> ColumnMap:
     """Check a mapping against what a verb reads.
 
     Args:
-        said: name → column.
+        mapped: name → column.
         names: of the columns that are read.
         prefixes: of those that name something of the user's (`label.`).
 
     Raises:
         UsageError: a name is none of them, or it is said badly how the file is to be read.
     """
-    columns = {name: column for name, column in (said or {}).items() if name not in LAYOUT}
+    columns = {name: column for name, column in (mapped or {}).items() if name not in LAYOUT}
     prefixes = tuple(prefixes)
     unknown = next((name for name in columns if name not in names and not name.startswith(prefixes)), None)
     if unknown is not None:
-        more = "".join(f", {prefix}…" for prefix in prefixes)
+        families = "".join(f", {prefix}…" for prefix in prefixes)
         raise UsageError(
-            f"--map {unknown}={columns[unknown]}: {unknown!r} is not a column of ours; they are {', '.join(names)}{more}, and "
+            f"--map {unknown}={columns[unknown]}: {unknown!r} is not one of Mindgauge's columns; they are {', '.join(names)}{families}, and "
             f"{', '.join(LAYOUT)}, which say how the file is to be read"
         )
-    return ColumnMap(columns, layout(said or {}))
+    return ColumnMap(columns, layout(mapped or {}))
 
 
-def layout(said: Mapping[str, str]) -> FileLayout:
+def layout(mapped: Mapping[str, str]) -> FileLayout:
     """Read how a file is to be read.
 
     Raises:
         UsageError: the row of the headers is no number, or the separator no single character.
     """
-    header = said.get(HEADER)
+    header = mapped.get(HEADER)
     if header is not None and not (header.isascii() and header.isdigit() and len(header) < 10):
         raise UsageError(
             f"--map {HEADER}={header}: write the number of the row that holds the headers, 0 where none does"
         )
-    separator = SEPARATORS.get(said.get(SEPARATOR, ""), said.get(SEPARATOR, ""))
+    separator = SEPARATORS.get(mapped.get(SEPARATOR, ""), mapped.get(SEPARATOR, ""))
     if len(separator) > 1 or separator in {'"', "\n", "\r"}:
         raise UsageError(f"--map {SEPARATOR}={separator}: write one character, or {', '.join(SEPARATORS)}")
-    return FileLayout(said.get(SHEET, ""), None if header is None else int(header), said.get(ENCODING, ""), separator)
+    return FileLayout(
+        mapped.get(SHEET, ""), None if header is None else int(header), mapped.get(ENCODING, ""), separator
+    )
 
 
 def parse(items: Iterable[str], option: str = "--map") -> dict[str, str]:
@@ -113,11 +115,11 @@ def parse(items: Iterable[str], option: str = "--map") -> dict[str, str]:
             if not (name and equals and column):
                 raise UsageError(f"{option} {item!r}: write NAME=COLUMN, or name a file of them, FILE.toml")
             pairs.append((name, column))
-    said: dict[str, str] = {}
+    mapped: dict[str, str] = {}
     for name, column in pairs:
-        if said.setdefault(name, column) != column:
-            raise UsageError(f"{option} {name}: given as {said[name]} and as {column}; name one")
-    return said
+        if mapped.setdefault(name, column) != column:
+            raise UsageError(f"{option} {name}: given as {mapped[name]} and as {column}; name one")
+    return mapped
 
 
 def beside(path: Readable) -> dict[str, str]:
@@ -142,18 +144,18 @@ def from_file(file: Readable) -> dict[str, str]:
         raise DataError(f"{file}: cannot read the mapping ({error.strerror})") from error
     except ValueError as error:
         raise DataError(f"{file}: cannot read the mapping ({error})") from error
-    said = {name: str(column) if name == HEADER else column for name, column in _flat(content).items()}
-    odd = next((name for name, column in said.items() if not isinstance(column, str)), None)
+    mapped = {name: str(column) if name == HEADER else column for name, column in _flat(content).items()}
+    odd = next((name for name, column in mapped.items() if not isinstance(column, str)), None)
     if odd is not None:
         raise DataError(f'{file}: {odd} must name a column as text, for example "#1"')
-    return said
+    return mapped
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    flattened: dict[str, Any] = {}
     for key, value in table.items():
-        said |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
-    return said
+        flattened |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flattened
 
 
 def place(name: str, column: str, headers: Sequence[str], table: object) -> int:
@@ -183,5 +185,5 @@ def place(name: str, column: str, headers: Sequence[str], table: object) -> int:
 def described(headers: Sequence[str]) -> str:
     """Name columns with their positions."""
     named = [f"{number} {header[:_LONGEST]!r}" for number, header in enumerate(headers[:_SHOWN], 1)]
-    more = f", and {len(headers) - _SHOWN} more" if len(headers) > _SHOWN else ""
-    return (", ".join(named) + more) or "nothing"
+    surplus = f", and {len(headers) - _SHOWN} more" if len(headers) > _SHOWN else ""
+    return (", ".join(named) + surplus) or "nothing"

@@ -131,7 +131,7 @@ def opened(path: Path, flags: int) -> int:
         raise
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise UsageError(f"{path}: not a file; remove it, Mindgauge makes another")
+        raise UsageError(f"{path}: not a file; remove it, and Mindgauge makes another")
     return handle
 
 
@@ -142,9 +142,7 @@ def refuse_link(path: Path) -> None:
         UsageError: it is a link.
     """
     if path.is_symlink():
-        raise UsageError(
-            f"{path}: a link, which nothing of Mindgauge writes through; remove it, or name where it leads"
-        )
+        raise UsageError(f"{path}: a link, and Mindgauge writes through none; remove it, or name its target")
 
 
 def copy(source: Path, target: Path) -> None:

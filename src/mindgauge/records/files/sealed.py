@@ -49,5 +49,5 @@ def read(path: Path, advice: str) -> bytes:
             f"{path}: damaged, changed by hand or by another version of Mindgauge (its last line is no checksum); {advice}"
         )
     if seal(content) != content:
-        raise UsageError(f"{path}: damaged, or changed by hand (it is not as its checksum says); {advice}")
+        raise UsageError(f"{path}: damaged, or changed by hand (it does not match its checksum); {advice}")
     return content

@@ -73,8 +73,8 @@ def find(source: str | Readable) -> Readable:
         raise DataError(f"{path}: no such file or folder")
     broken: tuple[str, ...] = ()
     if path.is_dir():
-        below = folder.below(path)
-        members, broken = below.all, below.broken
+        content = folder.below(path)
+        members, broken = content.all, content.broken
     else:
         members = tuple(folder.members(path, PurePosixPath()))
     lying = [file for file in members if file.suffix.lower() in ENDINGS and not file.name.startswith("~$")]
@@ -86,12 +86,12 @@ def find(source: str | Readable) -> Readable:
     return lying[0]
 
 
-def open_table(source: Source, how: FileLayout = _SEEN) -> InputTable:
+def open_table(source: Source, file_layout: FileLayout = _SEEN) -> InputTable:
     """Open a table.
 
     Args:
         source: a path, a file in a zip, or a polars, pandas or Arrow table.
-        how: its sheet, the row of its headers, its encoding and separator, where they are not seen from the file.
+        file_layout: its sheet, the row of its headers, its encoding and separator, where they are not seen from the file.
 
     Raises:
         DataError: it is missing, of another kind, broken, or has more than is read; the message names the line.
@@ -99,7 +99,7 @@ def open_table(source: Source, how: FileLayout = _SEEN) -> InputTable:
     if not isinstance(source, str | Path | File):
         return _of_frame(None, _frame(source))
     path = find(source)
-    tables = open_tables(path, how)
+    tables = open_tables(path, file_layout)
     full = [table for table in tables if next(table.cells(), None) is not None] if len(tables) > 1 else tables
     if len(full) > 1:
         raise DataError(f"{path}: several sheets hold rows ({', '.join(t.part for t in full)}); choose one with --map sheet=NAME")  # fmt: skip
@@ -107,13 +107,13 @@ def open_table(source: Source, how: FileLayout = _SEEN) -> InputTable:
 
 
 def open_tables(
-    path: Readable, how: FileLayout = _SEEN, notes: list[str] | None = None, *, as_written: bool = False
+    path: Readable, file_layout: FileLayout = _SEEN, notes: list[str] | None = None, *, as_written: bool = False
 ) -> list[InputTable]:
     """Open every table of a file: the sheets of a workbook, else one.
 
     Args:
         path: the file.
-        how: as `open_table` has it.
+        file_layout: as `open_table` has it.
         notes: where to write what is odd; if not given, that is refused.
         as_written: whether NaN and numbers that no table can hold stay, as texts; see `bounds.json_value`.
 
@@ -121,28 +121,30 @@ def open_tables(
         DataError: as `open_table`.
     """
     suffix = path.suffix.lower()
-    _refuse_idle(path, suffix, how)
+    _refuse_idle(path, suffix, file_layout)
     if suffix in WORKBOOKS:
-        return headed.sheets(path, how, notes) or [InputTable(path, (), lambda: iter(()))]
+        return headed.sheets(path, file_layout, notes) or [InputTable(path, (), lambda: iter(()))]
     if suffix in SEPARATED:
-        return [headed.separated(path, how, notes)]
+        return [headed.separated(path, file_layout, notes)]
     if suffix in LINES:
-        return [_lines(path, how, notes, as_written=as_written)]
+        return [_lines(path, file_layout, notes, as_written=as_written)]
     if suffix == ".json":
-        return [RecordTable(path, lambda: enumerate(read_records(path, how.encoding, as_written=as_written), 1))]
+        return [
+            RecordTable(path, lambda: enumerate(read_records(path, file_layout.encoding, as_written=as_written), 1))
+        ]
     if suffix == ".parquet":
         return [_of_frame(path, frames.without_nulls(confined.parquet(path)), notes)]
     raise DataError(f"{path}: expected {', '.join(ENDINGS[:7])}, found {suffix or 'no ending'}")
 
 
 def rows(
-    source: Source, said: Mapping[str, str] | None = None, names: Collection[str] = (), prefixes: Iterable[str] = ()
+    source: Source, mapped: Mapping[str, str] | None = None, names: Collection[str] = (), prefixes: Iterable[str] = ()
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Open a table and yield its rows under our names.
 
     Args:
         source: as `open_table` takes it.
-        said: a mapping.
+        mapped: a mapping.
         names: that may stand in it, see `mapping.read`.
         prefixes: of names that may stand in it.
 
@@ -150,8 +152,8 @@ def rows(
         UsageError: the mapping names something else.
         DataError: as `open_table` and `InputTable.rows`.
     """
-    how = mapping.read(said, names, prefixes)
-    yield from open_table(source, how.layout).rows(how.columns)
+    column_map = mapping.read(mapped, names, prefixes)
+    yield from open_table(source, column_map.layout).rows(column_map.columns)
 
 
 def beside(source: Source, names: Collection[str]) -> ColumnMap:
@@ -170,16 +172,16 @@ def beside(source: Source, names: Collection[str]) -> ColumnMap:
     )
 
 
-def _refuse_idle(path: Readable, suffix: str, how: FileLayout) -> None:
+def _refuse_idle(path: Readable, suffix: str, file_layout: FileLayout) -> None:
     idle = {
-        "sheet": how.sheet and suffix not in WORKBOOKS,
-        "header": how.header is not None and suffix not in HEADED,
-        "encoding": how.encoding and suffix in WORKBOOKS | {".parquet"},
-        "separator": how.separator and suffix not in SEPARATED,
+        "sheet": file_layout.sheet and suffix not in WORKBOOKS,
+        "header": file_layout.header is not None and suffix not in HEADED,
+        "encoding": file_layout.encoding and suffix in WORKBOOKS | {".parquet"},
+        "separator": file_layout.separator and suffix not in SEPARATED,
     }
-    name = next((name for name, said in idle.items() if said), None)
+    name = next((name for name, idle_value in idle.items() if idle_value), None)
     if name is not None:
-        raise DataError(f"{path}: --map {name}=… says nothing of a {suffix} file; leave it out")
+        raise DataError(f"{path}: --map {name}=… does not apply to a {suffix} file; leave it out")
 
 
 def _frame(source: Frame) -> pl.DataFrame:
@@ -195,8 +197,8 @@ def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | Non
     return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), frame=lambda _: frame)
 
 
-def _lines(path: Readable, how: FileLayout, notes: list[str] | None, *, as_written: bool) -> InputTable:
-    content = decoded(path, how.encoding, notes)
+def _lines(path: Readable, file_layout: FileLayout, notes: list[str] | None, *, as_written: bool) -> InputTable:
+    content = decoded(path, file_layout.encoding, notes)
 
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
         if notes is not None:
@@ -223,7 +225,7 @@ def _noted_lines(path: Readable, content: bytes, notes: list[str]) -> Iterator[t
         if not line.strip():
             continue
         if len(line) > bounds.ROW:
-            notes.append(f"{path}:{number}: {len(line):,} characters in a line, of which at most {bounds.ROW:,} are read, not read")  # fmt: skip
+            notes.append(f"{path}:{number}: a line of {len(line):,} characters, not read; at most {bounds.ROW:,} are read")  # fmt: skip
             continue
         try:
             record = bounds.json_value(line, as_written=True)

@@ -59,9 +59,9 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
         raise DataError(f"{path}: cannot read it ({error.strerror})") from error
     except (LookupError, ValueError) as error:
         raise DataError(f"{path}: unknown encoding: {encoding[:60]}") from error
-    what = next((what for mark, what in _PACKED.items() if content.startswith(mark)), None)
-    if what is not None:
-        raise DataError(f"{path}: expected text, found a file that is {what}; unpack it, or give it its own ending")
+    kind = next((kind for mark, kind in _PACKED.items() if content.startswith(mark)), None)
+    if kind is not None:
+        raise DataError(f"{path}: expected text, found a file that is {kind}; unpack it, or give it its own ending")
     if not encoding and content.startswith(_UTF_16):
         encoding = "utf-16"
         if notes is not None:
@@ -91,10 +91,10 @@ def _without_nulls(path: Readable, content: bytes) -> bytes:
 def _mended(path: Readable, content: bytes, notes: list[str]) -> bytes:
     if content.startswith(codecs.BOM_UTF8):
         notes.append(f"{path}: begins with a byte order mark, which some readers take for a part of the first column's name")  # fmt: skip
-    at = _fault(content.removeprefix(codecs.BOM_UTF8), "utf-8")
-    if at is None:
+    position = _fault(content.removeprefix(codecs.BOM_UTF8), "utf-8")
+    if position is None:
         return content
-    notes.append(f"{path}: not UTF-8 at byte {at}; what cannot be read is U+FFFD")
+    notes.append(f"{path}: not UTF-8 at byte {position}; what cannot be read is U+FFFD")
     return _recoded(content, "utf-8")
 
 
@@ -102,7 +102,7 @@ def _recoded(content: bytes, encoding: str) -> bytes:
     """Write bytes of an encoding as UTF-8; what is not of it becomes the replacement character."""
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     starts = range(0, len(content), _PIECE)
-    pieces = (decoder.decode(content[at : at + _PIECE], final=at == starts[-1]) for at in starts)
+    pieces = (decoder.decode(content[start : start + _PIECE], final=start == starts[-1]) for start in starts)
     return b"".join(piece.encode("utf-8", "replace") for piece in pieces)
 
 
@@ -110,11 +110,11 @@ def _fault(content: bytes, encoding: str) -> int | None:
     """Return the first byte that is not of an encoding."""
     decoder = codecs.getincrementaldecoder(encoding)()
     for start in range(0, len(content), _PIECE):
-        kept = len(decoder.getstate()[0])
+        pending = len(decoder.getstate()[0])
         try:
             decoder.decode(content[start : start + _PIECE], final=start + _PIECE >= len(content))
         except UnicodeDecodeError as error:
-            return start - kept + error.start
+            return start - pending + error.start
         except UnicodeError:  # UTF-16 that ends within a character
             return len(content) - 1
     return None
@@ -126,9 +126,9 @@ def refuse_encoding(path: object, content: bytes, encoding: str = "UTF-8", advic
     Raises:
         DataError: somewhere.
     """
-    at = _fault(content, encoding)
-    if at is not None:
-        raise DataError(f"{path}: not {encoding} at byte {at}; {advice or _OTHERWISE}")
+    position = _fault(content, encoding)
+    if position is not None:
+        raise DataError(f"{path}: not {encoding} at byte {position}; {advice or _OTHERWISE}")
 
 
 _OTHERWISE = "save it as UTF-8, or name its encoding with --map encoding=gb18030"
@@ -202,34 +202,34 @@ def restored(cell: str) -> str:
     return cell[1:] if _NEUTRALISED.match(cell) else cell
 
 
-def dialogue(row: Mapping[str, Any], where: str) -> tuple[Message, ...]:
+def dialogue(row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
     """Read the dialogue of a row: `user` (one message) or `messages` (a list, in a CSV as JSON).
 
     Raises:
-        DataError: neither is there, or the messages are not messages; the text names `where`.
+        DataError: neither is there, or the messages are not messages; the text names `place`.
     """
     messages = row.get("messages")
     if isinstance(messages, str):
         try:
             messages = bounds.json_value(messages)
         except bounds.Fault as error:
-            raise DataError(f"{where}: the column `messages` is not JSON ({error})") from error
+            raise DataError(f"{place}: the column `messages` is not JSON ({error})") from error
     if messages is None and isinstance(row.get("user"), str):
         messages = [{"role": "user", "content": row["user"]}]
     if messages is None:
         raise DataError(
-            f"{where}: needs `user` (one message) or `messages` (a list), found {', '.join(row) or 'nothing'}"
+            f"{place}: needs `user` (one message) or `messages` (a list), found {', '.join(row) or 'nothing'}"
         )
     try:
-        found = msgspec.convert(messages, tuple[Message, ...])
+        dialogue_read = msgspec.convert(messages, tuple[Message, ...])
     except msgspec.ValidationError as error:
-        raise DataError(f"{where}: not a list of messages ({error})") from error
-    if not any(message.content.strip() for message in found):
-        raise DataError(f"{where}: an empty dialogue")
-    return tuple(Message(message.role, bounds.clean(message.content)) for message in found)
+        raise DataError(f"{place}: not a list of messages ({error})") from error
+    if not any(message.content.strip() for message in dialogue_read):
+        raise DataError(f"{place}: an empty dialogue")
+    return tuple(Message(message.role, bounds.clean(message.content)) for message in dialogue_read)
 
 
-def whole(value: object, where: str, name: str) -> int:
+def whole(value: object, place: str, name: str) -> int:
     """Read a whole number from a cell.
 
     Raises:
@@ -240,5 +240,5 @@ def whole(value: object, where: str, name: str) -> int:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not number.is_integer() or abs(number) >= 2**53:
-        raise DataError(f"{where}: {name} must be a whole number, found {str(value)[:60]!r}")
+        raise DataError(f"{place}: {name} must be a whole number, found {str(value)[:60]!r}")
     return int(number)

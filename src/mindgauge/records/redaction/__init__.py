@@ -73,7 +73,7 @@ def _without_known(text: str) -> str:
 
 
 def _by_form(text: str, *, is_word: bool = False) -> str:
-    return shapes.hidden(named.hidden(addresses.hidden(text, whole=is_word), whole=is_word))
+    return shapes.hidden(named.hidden(addresses.hidden(text, is_word=is_word), is_word=is_word))
 
 
 def _from_environment() -> Iterator[str]:

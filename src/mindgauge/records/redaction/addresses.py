@@ -39,16 +39,16 @@ _BARE = re.compile(r"(?i)(?<![\w.+/@:-])(?!mailto:)[\w.+-]{1,64}:[^\s@/'\",]{1,2
 """`user:password@host:port`, as proxies are written."""
 
 
-def hidden(text: str, *, whole: bool = False) -> str:
+def hidden(text: str, *, is_word: bool = False) -> str:
     """Return a text with `[hidden]` in place of who addresses are opened by.
 
     Args:
         text: any.
-        whole: whether an address goes on to the end of the text, blanks included, since it is one word of a command.
+        is_word: whether an address goes on to the end of the text, blanks included, since it is one word of a command.
     """
     parts: list[str] = []
     last = 0
-    for begin, end in _spans(text, whole=whole):
+    for begin, end in _spans(text, is_word=is_word):
         parts += [text[last:begin], HIDDEN]
         last = end
     text = "".join([*parts, text[last:]])
@@ -58,32 +58,32 @@ def hidden(text: str, *, whole: bool = False) -> str:
 
 def bare(text: str) -> str:
     """Return addresses without who they are opened by."""
-    for begin, end in reversed(list(_spans(text, whole=False))):
+    for begin, end in reversed(list(_spans(text, is_word=False))):
         text = text[:begin] + text[end + 1 :]
     return text
 
 
 def passwords(address: str) -> Iterator[str]:
     """Yield the passwords in an address or a list of them, as they stand there."""
-    for begin, end in _spans(address, whole=True):
+    for begin, end in _spans(address, is_word=True):
         yield address[begin:end].partition(":")[2] or address[begin:end]
 
 
-def _spans(text: str, *, whole: bool) -> Iterator[tuple[int, int]]:
+def _spans(text: str, *, is_word: bool) -> Iterator[tuple[int, int]]:
     """Yield where user names and passwords stand, the `@` behind them left out."""
     if "@" not in text:
         return
     start = 0
     while begin := _BEGIN.search(text, start):
-        body = _body(text, begin, whole=whole)
+        body = _body(text, begin, is_word=is_word)
         length = _length(begin[1].lower(), body)
         if length:
             yield begin.end(), begin.end() + length
         start = begin.end() + length
 
 
-def _body(text: str, begin: re.Match[str], *, whole: bool) -> str:
-    if whole and re.fullmatch(r"(?:-{0,2}[\w.-]+=)?", text[: begin.start()]):
+def _body(text: str, begin: re.Match[str], *, is_word: bool) -> str:
+    if is_word and re.fullmatch(r"(?:-{0,2}[\w.-]+=)?", text[: begin.start()]):
         return re.split(r"[,;|]\s*[a-zA-Z][a-zA-Z0-9+.-]{0,30}://", text[begin.end() :], maxsplit=1)[0]
     before = text[max(0, begin.start() - 2) : begin.start()]
     quote = '\\"' if before == '\\"' else before[-1:] if before[-1:] in _BODIES else ""

@@ -59,14 +59,14 @@ class _NamedSecret(NamedTuple):
     quoted: bool
 
 
-def hidden(text: str, *, whole: bool = False) -> str:
+def hidden(text: str, *, is_word: bool = False) -> str:
     """Return a text with `[hidden]` in place of values whose names say that they are secret.
 
     Args:
         text: any.
-        whole: whether quotation marks end no value, since the text is one word of a command.
+        is_word: whether quotation marks end no value, since the text is one word of a command.
     """
-    option, equals, value = text.partition("=") if whole else ("", "", "")
+    option, equals, value = text.partition("=") if is_word else ("", "", "")
     if equals and asks_for_secret(option):
         return text if _NO_SECRET.fullmatch(value.rstrip(",;")) else f"{option}={HIDDEN}"
     parts: list[str] = []
@@ -76,7 +76,7 @@ def hidden(text: str, *, whole: bool = False) -> str:
         kind = _kind(match["name"])
         if kind is None:
             continue
-        value_place = _header(text, match) if kind == "header" else _value(text, match, kind, whole=whole)
+        value_place = _header(text, match) if kind == "header" else _value(text, match, kind, is_word=is_word)
         if value_place is None:
             continue
         parts += [text[last : value_place.begin], HIDDEN]
@@ -116,13 +116,13 @@ def _single(name: str) -> bool:
     return len(_WORD.findall(name)) == 1
 
 
-def _value(text: str, name: re.Match[str], kind: str, *, whole: bool) -> _NamedSecret | None:
+def _value(text: str, name: re.Match[str], kind: str, *, is_word: bool) -> _NamedSecret | None:
     """Return where the value behind a name is, if it may be a secret."""
     flag, separator = name["name"].startswith("-"), name["sep"]
     if separator.isspace() and not flag:
         return None
     in_address = (name.start() > 0 and text[name.start() - 1] in "?&") or separator.lower() in {"%3d", "%3a"}
-    candidate = _quoted(text, name.end("sep")) or _open(text, name, in_address=in_address, whole=whole)
+    candidate = _quoted(text, name.end("sep")) or _open(text, name, in_address=in_address, is_word=is_word)
     if candidate is None or _NO_SECRET.fullmatch(candidate.value):
         return None
     variable = name["name"].isupper() and "=" in separator
@@ -160,13 +160,13 @@ def _quoted(text: str, place: int) -> _NamedSecret | None:
     return _NamedSecret(match.start(group), match.end(group), match[group], quoted=True)
 
 
-def _open(text: str, name: re.Match[str], *, in_address: bool, whole: bool) -> _NamedSecret | None:
+def _open(text: str, name: re.Match[str], *, in_address: bool, is_word: bool) -> _NamedSecret | None:
     place = name.end("sep")
     if text.startswith(HIDDEN, place):
         return None
     line = text.rfind("\n", 0, name.start()) + 1
     alone = "\n" in text and not text[line : name.start()].strip(" \t-") and name["sep"].strip() == ":"
-    pattern = _IN_ADDRESS if in_address else _LINE if alone else _WORD_OF_COMMAND if whole else _BARE
+    pattern = _IN_ADDRESS if in_address else _LINE if alone else _WORD_OF_COMMAND if is_word else _BARE
     match = _BRACED.match(text, place, place + _LONGEST) or pattern.match(text, place, place + _LONGEST)
     if match is None:
         return None

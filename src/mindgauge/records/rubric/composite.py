@@ -64,7 +64,7 @@ class Composite(msgspec.Struct, frozen=True):
         if self.gate:
             low = {part.worst_first[0] for part in parts}
             if len(low) > 1 or any(set(part.values) != {YES, NO} for part in parts):
-                raise ValueError(f"{name}: the parts of a gate are yes or no, with the same one of them worst")
+                raise ValueError(f"{name}: the parts of a gate must all be yes or no, with the same one worst")
             worst, best = (YES, NO) if (low == {YES}) == (self.how is CompositeRule.ANY) else (NO, YES)
             return Criterion(name, Scale.ORDINAL, (Level(worst), Level(best)), unsafe=(worst,))
         if self.how is CompositeRule.RIGHT:

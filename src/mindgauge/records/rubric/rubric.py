@@ -145,7 +145,7 @@ def first(criteria: Sequence[Criterion]) -> str:
         return "the rubric has no criteria"
     twice = _repeated([name.casefold() for criterion in criteria for name in (criterion.name, *criterion.aliases)])
     if twice:
-        return f"criterion {twice!r} stands there twice"
+        return f"criterion {twice!r} occurs twice"
     return next(filter(None, map(_criterion_fault, criteria)), "")
 
 
@@ -156,7 +156,7 @@ def _criterion_fault(criterion: Criterion) -> str:
     aliases = [alias for level in criterion.levels for alias in level.aliases]
     spellings = [str(spelling).casefold() for spelling in (*criterion.choices, *aliases)]
     if _repeated(spellings):
-        return f"{name}: level or alias {_repeated(spellings)!r} stands there twice"
+        return f"{name}: level or alias {_repeated(spellings)!r} occurs twice"
     looked_for = (_numbering_fault, _wording_fault, _order_fault, _chain_fault, _unsafe_fault)
     fault = next(filter(None, (look(criterion) for look in looked_for)), "")
     return f"{name}{fault}" if fault else ""
@@ -216,7 +216,7 @@ def _chain_fault(criterion: Criterion) -> str:
     """Say what is wrong with the checks and with what levels need of them."""
     names = [check.name for check in criterion.checks]
     if _repeated(names):
-        return f": check {_repeated(names)!r} stands there twice"
+        return f": check {_repeated(names)!r} occurs twice"
     needed = [name for level in criterion.levels for name in (*level.needs, *level.unless)]
     unknown = next((name for name in needed if name not in names), "")
     if unknown:

@@ -89,7 +89,7 @@ def _finding(scores: Sequence[TaskScore], labels: dict[str, str]) -> str:
     if not scored:
         return "no model has a score"
     if len(scored) <= MOST:
-        return f"{named([f'{labels[s.model]} {points(s.scaled)}' for s in scored], most=MOST)} of 100"
+        return f"{named([f'{labels[s.model]} {points(s.scaled)}' for s in scored], limit=MOST)} of 100"
     return f"from {points(scored[-1].scaled)} ({labels[scored[-1].model]}) to {points(scored[0].scaled)} ({labels[scored[0].model]}) of 100"
 
 
@@ -146,9 +146,9 @@ def _together(weakest: Sequence[Sequence[DimensionScore]], labels: Sequence[str]
     """Say where some models, each by its label, are weakest, which is in the same dimensions."""
     if len(labels) == 1:
         return f"{labels[0]} is weakest in {_places(weakest[0], rough)}"
-    dimensions = named([d.dimension.lower() for d in weakest[0]], most=MOST)
+    dimensions = named([d.dimension.lower() for d in weakest[0]], limit=MOST)
     amounts = [f"{label} with {_amount(scores[0], rough)}" for label, scores in zip(labels, weakest, strict=True)]
-    return f"{'both' if len(labels) == 2 else 'these'} are weakest in {dimensions}: {named(amounts, most=MOST)}"
+    return f"{'both' if len(labels) == 2 else 'these'} are weakest in {dimensions}: {named(amounts, limit=MOST)}"
 
 
 def _size(amount: str) -> int:
@@ -156,7 +156,7 @@ def _size(amount: str) -> int:
 
 
 def _places(scores: Sequence[DimensionScore], rough: set[str]) -> str:
-    return named([f"{d.dimension.lower()}, with {_amount(d, rough)}" for d in scores], most=MOST)
+    return named([f"{d.dimension.lower()}, with {_amount(d, rough)}" for d in scores], limit=MOST)
 
 
 def _amount(score: DimensionScore, rough: set[str]) -> str:
@@ -173,7 +173,7 @@ def _apart(profile: Profile, labels: dict[str, str], rough: set[str]) -> Iterato
         return
     pair = len(profile.models) == 2
     clauses = [
-        f"{label} is {'better' if pair else 'ahead of all others'} in {named(names, most=8)}"
+        f"{label} is {'better' if pair else 'ahead of all others'} in {named(names, limit=8)}"
         for label, names in leads.items()
     ]
     undecided = compared - sum(map(len, leads.values()))
@@ -197,7 +197,7 @@ def _without(profile: Profile) -> Iterator[str]:
 
 
 def _quoted(titles: Sequence[str]) -> str:
-    return named([f"“{title}”" for title in titles], most=MOST)
+    return named([f"“{title}”" for title in titles], limit=MOST)
 
 
 def _tasks(names: Sequence[str]) -> str:

@@ -161,7 +161,7 @@ def _row(profile: Profile, name: str, scores: Sequence[DimensionScore], cast: Sy
     chances = [guess for guess in guesses if guess is not None]
     chance = sum(chances) / len(chances) if chances and len(chances) == len(guesses) else None
     titles = _titles(profile)
-    names = named([titles[task] for task in dict.fromkeys(t.task for t in scored)], most=2)
+    names = named([titles[task] for task in dict.fromkeys(t.task for t in scored)], limit=2)
     ns = phrases.counted([spot.n for spot in spots])
     return DotRow(name, "; ".join(filter(None, [names, ns])), spots, chance=chance)
 

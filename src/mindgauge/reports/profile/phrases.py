@@ -49,7 +49,7 @@ def weakest(rows: Sequence[DotRow], systems: Sequence[System]) -> str:
         return f"Weakest in {label.lower()} ({decimal(value)})"
     if len(lowest) <= FEW_MODELS:
         clauses = [f"{label} in {place.lower()} ({decimal(value)})" for label, (value, place) in lowest.items()]
-        return f"Weakest: {named(clauses, most=FEW_MODELS)}"
+        return f"Weakest: {named(clauses, limit=FEW_MODELS)}"
     places = [place for _, place in lowest.values()]
     dimension = max(dict.fromkeys(places), key=places.count)
     return f"{places.count(dimension)} of {len(lowest)} models are weakest in {dimension.lower()}"
@@ -107,7 +107,7 @@ def standing(scores: Sequence[DimensionScore], labels: dict[str, str], *, few: b
         bounds = f" ({interval(score.low, score.high)})" if score.low is not None and not few else ""
         return [f"Score {decimal(score.value)}{bounds}."]
     names = [f"{labels[s.model]} {_rank(s)}" for s in ranked]
-    return [f"Possible ranks: {named(names, most=8)}.", f"{_untold(ranked, labels)}."]
+    return [f"Possible ranks: {named(names, limit=8)}.", f"{_untold(ranked, labels)}."]
 
 
 def _rank(score: DimensionScore) -> str:
@@ -126,7 +126,7 @@ def _untold(ranked: Sequence[DimensionScore], labels: dict[str, str]) -> str:
         return "They cannot be told apart" if len(ranked) == 2 else "None of them can be told apart from any other"
     if len(ranked) <= FEW_MODELS:
         names = [f"{labels[better]} and {labels[other]}" for better, other in open_]
-        return f"These cannot be told apart: {named(names, most=6)}"
+        return f"These cannot be told apart: {named(names, limit=6)}"
     first = ranked[0]
     others = [labels[model] for model in first.indistinguishable if model in inside]
     if not others:

@@ -240,7 +240,7 @@ def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
         ]
         of_people = all(panel.asked for panel, _ in pairs)
         whom = "people" if of_people else "what we expect of people"
-        finding = f"Agreement with {whom}: r {named(correlations, most=4)}"
+        finding = f"Agreement with {whom}: r {named(correlations, limit=4)}"
         across = "the mean of people’s" if of_people else "what we expect people to say, none of whom were asked"
         items = f"tier {tier}" if tier else "all items"
         name = _anchor(panels[0].task, "tier", tier)

@@ -41,14 +41,14 @@ def group(tables: Sequence[AuditTable]) -> list[Group]:
     kinds: list[tuple[set[str], list[AuditTable]]] = []
     for table in tables:
         columns = {name for row in table.rows[:50] for name in row}
-        for known, members in kinds:
-            if _neighbours(members[0], table) and len(columns & known) > ALIKE * len(columns | known):
+        for shared_columns, members in kinds:
+            if _neighbours(members[0], table) and len(columns & shared_columns) > ALIKE * len(columns | shared_columns):
                 members.append(table)
-                known.update(columns)
+                shared_columns.update(columns)
                 break
         else:
             kinds.append((columns, [table]))
-    return [found for _, members in kinds for found in _named(members)]
+    return [table_group for _, members in kinds for table_group in _named(members)]
 
 
 def names_model(word: str) -> bool:
@@ -70,8 +70,8 @@ def _neighbours(first: AuditTable, other: AuditTable) -> bool:
 
 
 def _suffix(name: str) -> str:
-    found = re.search(r"\.(?:csv|tsv|jsonl?|ndjson|parquet|xlsx|txt)$", name, re.IGNORECASE)
-    return found[0].lower() if found else ""
+    match = re.search(r"\.(?:csv|tsv|jsonl?|ndjson|parquet|xlsx|txt)$", name, re.IGNORECASE)
+    return match[0].lower() if match else ""
 
 
 def _placed(file: str) -> tuple[str, str]:
@@ -84,9 +84,9 @@ def _without_split(file: str) -> str:
 
 
 def _split(file: str) -> str | None:
-    found = _SPLIT.findall(file)
+    words = _SPLIT.findall(file)
     names = {"training": "train", "valid": "validation", "val": "validation", "dev": "validation"}
-    return names.get(found[-1].lower(), found[-1].lower()) if found else None
+    return names.get(words[-1].lower(), words[-1].lower()) if words else None
 
 
 def _named(members: list[AuditTable]) -> list[Group]:
@@ -106,7 +106,7 @@ def _named(members: list[AuditTable]) -> list[Group]:
     keyed = sorted(range(len(members)), key=lambda k: [words[k][i] for i in others])
     return [
         _group([members[k] for k in keys], [systems[k] for k in keys])
-        for keys in (list(found) for _, found in groupby(keyed, key=lambda k: [words[k][i] for i in others]))
+        for keys in (list(group_keys) for _, group_keys in groupby(keyed, key=lambda k: [words[k][i] for i in others]))
     ]
 
 

@@ -40,12 +40,14 @@ def read(folder: Path) -> tuple[str, Material]:
     """
     try:
         summary = bounds.json_value(bounds.content(folder / SUMMARY).decode())
-        tables = [(config, file) for config, found in summary["configs"].items() for file in found["files"]]
+        tables = [
+            (config, file) for config, config_entry in summary["configs"].items() for file in config_entry["files"]
+        ]
         name = str(summary["benchmark"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{folder / SUMMARY}: not the summary of an export ({error})") from error
-    known = _known(name)
-    criteria = known.rubric.criteria if known else ()
+    benchmark = _known(name)
+    criteria = benchmark.rubric.criteria if benchmark else ()
     notes: list[str] = []
     unlabelled: set[str] = set()
     texts, ratings = [frame([], TEXTS)], [frame([], RATINGS)]
@@ -56,17 +58,17 @@ def read(folder: Path) -> tuple[str, Material]:
                 texts.append(_texts(rows, file))
             elif rows is not None:
                 ratings.append(_ratings(rows, file, [criterion.name for criterion in criteria]))
-            if rows is not None and "label" in rows.columns and known is not None and known.protocol:
+            if rows is not None and "label" in rows.columns and benchmark is not None and benchmark.protocol:
                 unlabelled |= set(rows.filter(pl.col("label").is_null())["response_id"])
-    said, rated = pl.concat(texts, rechunk=True), pl.concat(ratings, rechunk=True)
+    replies, rated = pl.concat(texts, rechunk=True), pl.concat(ratings, rechunk=True)
     # Without a label there was nothing to judge by.
     idle = (pl.col("status") == "not_evaluated") & pl.col("subject").is_in(sorted(unlabelled))
     rated = rated.filter(~idle, pl.col("status") != "not_applicable")
-    wrote = dict(zip(said["id"], said["system"], strict=True))  # people's tables do not name the model
+    wrote = dict(zip(replies["id"], replies["system"], strict=True))  # people's tables do not name the model
     rated = rated.with_columns(system=pl.coalesce("system", pl.col("subject").replace_strict(wrote, default=None)))
     ordinal = [c for c in criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)]
     return f"{folder.name}: {name}", Material(
-        said,
+        replies,
         rated,
         {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
         {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
@@ -92,8 +94,8 @@ def _table(folder: Path, file: str, notes: list[str]) -> pl.DataFrame | None:
 
 def _texts(rows: pl.DataFrame, file: str) -> pl.DataFrame:
     """Return replies; one that the model refused, or that never came, is none."""
-    said = rows.filter(pl.col("response_text").is_not_null(), ~pl.col("refusal").fill_null(value=False))
-    return said.select(
+    replies = rows.filter(pl.col("response_text").is_not_null(), ~pl.col("refusal").fill_null(value=False))
+    return replies.select(
         file=pl.lit(file), row=pl.col("row").cast(pl.Int64), kind=pl.lit("reply"), id="response_id", text="response_text",
         system="answer_model", source="source_dataset_id", split="split", label=pl.lit(None, pl.String),
     ).select(list(TEXTS))  # fmt: skip
@@ -109,16 +111,16 @@ def _ratings(rows: pl.DataFrame, file: str, criteria: list[str]) -> pl.DataFrame
         "file": pl.lit(file),
         "row": pl.col("row").cast(pl.Int64),
     }
-    whole = pl.col("score").cast(pl.Int64, strict=False)
-    score = pl.when(whole == pl.col("score")).then(whole.cast(pl.String)).otherwise(pl.col("score").cast(pl.String))
+    integer = pl.col("score").cast(pl.Int64, strict=False)
+    score = pl.when(integer == pl.col("score")).then(integer.cast(pl.String)).otherwise(pl.col("score").cast(pl.String))
     value = pl.coalesce("level", score) if "level" in rows.columns else score
     if "annotator" in rows.columns:
-        said = pl.when(value.is_null()).then(pl.lit("not_evaluated")).otherwise(pl.lit("ok"))
+        status = pl.when(value.is_null()).then(pl.lit("not_evaluated")).otherwise(pl.lit("ok"))
         columns |= {
             "rater": pl.col("annotator"),
             "rater_kind": pl.lit("person"),
             "run": pl.lit(0, pl.Int64),
-            "status": said,
+            "status": status,
         }
         columns |= {"system": pl.lit(None, pl.String)}
     else:

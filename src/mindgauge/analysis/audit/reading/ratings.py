@@ -37,19 +37,19 @@ _MODEL = r"(?i)gpt|claude|gemini|llama|qwen|deepseek|mistral|\bo\d|judge|llm"
 _DIGITS = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 
-def opened(path: Path, how: ColumnMap, notes: list[str]) -> InputTable | None:
+def opened(path: Path, column_map: ColumnMap, notes: list[str]) -> InputTable | None:
     """Open a file that is, or is meant as, a ratings file; None where it is none."""
-    said: list[str] = []
+    file_notes: list[str] = []
     try:
         file = reader.find(path)
-        odd = None if file.suffix.lower() in {*reader.LINES, ".json"} else said
-        tables = reader.open_tables(named(file, file.name), how.layout, odd, as_written=True)
-        names = {name.strip().casefold() for name in tables[0].glimpse()} | how.columns.keys()
+        odd = None if file.suffix.lower() in {*reader.LINES, ".json"} else file_notes
+        tables = reader.open_tables(named(file, file.name), column_map.layout, odd, as_written=True)
+        names = {name.strip().casefold() for name in tables[0].glimpse()} | column_map.columns.keys()
     except (bounds.Fault, DataError):
         return None
     if len({*REQUIRED} & names) < ENOUGH:
         return None
-    notes += said
+    notes += file_notes
     return tables[0]
 
 
@@ -73,30 +73,30 @@ def material(
     for source in sources:
         name = source.name if source.path else "table"
         try:
-            found = _typed(_table(source, columns), name)
+            typed = _typed(_table(source, columns), name)
         except pl.exceptions.PolarsError as error:
-            raise DataError(f"{name}: a column holds something else than one value per row ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
-        ratings.append(found.select(list(RATINGS)))
-        texts += [_texts(found, name, kind) for name, kind in TEXTS_OF.items() if name in found.columns]
+            raise DataError(f"{name}: a column must hold one value per row ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
+        ratings.append(typed.select(list(RATINGS)))
+        texts += [_texts(typed, name, kind) for name, kind in TEXTS_OF.items() if name in typed.columns]
     table = pl.concat(ratings)
     scales, options = read_scales(scale, table["criterion"].unique().drop_nulls().to_list())
     return Material(pl.concat([frame([], TEXTS), *texts]), table, scales, options, tuple(notes))
 
 
 def read_scales(
-    given: Mapping[str, str], criteria: Sequence[str]
+    declared: Mapping[str, str], criteria: Sequence[str]
 ) -> tuple[dict[str, tuple[float, float]], dict[str, tuple[str, ...]]]:
     """Read scales `1:5` and options `yes,no`, by criterion; `*` stands for all that are not named.
 
     Raises:
         UsageError: one is neither, or names a criterion that is not there.
     """
-    unknown = sorted(given.keys() - {*criteria, "*"})
+    unknown = sorted(declared.keys() - {*criteria, "*"})
     if unknown:
         raise UsageError(f"--scale {unknown[0]}: no such criterion; there are {', '.join(sorted(criteria)[:8])}")
     scales, options = {}, {}
     for criterion in criteria:
-        text = given.get(criterion, given.get("*", ""))
+        text = declared.get(criterion, declared.get("*", ""))
         ends = re.fullmatch(r"(-?\d+(?:\.\d+)?):(-?\d+(?:\.\d+)?)", text)
         if ends and float(ends[1]) < float(ends[2]):
             scales[criterion] = float(ends[1]), float(ends[2])
@@ -131,22 +131,22 @@ def _as_text(cells: list[Any]) -> list[str | None]:
     ]  # fmt: skip
 
 
-def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
+def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return the columns of `RATINGS` as they are typed there; what is not given is null, or follows from the rest."""
-    names = [column.strip().casefold() for column in found.columns]
+    names = [column.strip().casefold() for column in table.columns]
     twice = bounds.twice(names)
     if twice is not None:
         raise DataError(f"{name}: the column {twice[:60]!r} is there twice; rename or remove one of them")
-    found.columns = names
-    missing = [column for column in REQUIRED if column not in found.columns]
+    table.columns = names
+    missing = [column for column in REQUIRED if column not in table.columns]
     if missing:
-        raise DataError(f"{name}: no column {', '.join(missing)}; a ratings file has {', '.join(REQUIRED)}; found {', '.join(found.columns)}")  # fmt: skip
-    if found.is_empty():
+        raise DataError(f"{name}: no column {', '.join(missing)}; a ratings file has {', '.join(REQUIRED)}; found {', '.join(table.columns)}")  # fmt: skip
+    if table.is_empty():
         raise DataError(f"{name}: no ratings in it (0 rows)")
-    found = found.with_columns(pl.all().cast(pl.String), row=pl.int_range(pl.len(), dtype=pl.Int64), file=pl.lit(name))
+    table = table.with_columns(pl.all().cast(pl.String), row=pl.int_range(pl.len(), dtype=pl.Int64), file=pl.lit(name))
     for column in RATINGS:
-        if column not in found.columns:
-            found = found.with_columns(pl.lit(None, pl.String).alias(column))
+        if column not in table.columns:
+            table = table.with_columns(pl.lit(None, pl.String).alias(column))
     kind = pl.col("rater_kind").str.to_lowercase().replace(_KINDS)
     guessed = (
         pl.when(pl.col("rater").str.contains(_GOLD)).then(pl.lit("gold"))
@@ -154,16 +154,16 @@ def _typed(found: pl.DataFrame, name: str) -> pl.DataFrame:
         .when(pl.col("rater").str.contains(_MODEL)).then(pl.lit("model"))
     )  # fmt: skip
     status = pl.when(pl.col("value").is_null()).then(pl.lit("missing")).otherwise(pl.lit("ok"))
-    return found.with_columns(
+    return table.with_columns(
         rater_kind=pl.coalesce(kind, guessed),
         status=pl.coalesce("status", status),
         run=pl.col("run").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False),
     )
 
 
-def _texts(found: pl.DataFrame, name: str, kind: str) -> pl.DataFrame:
+def _texts(table: pl.DataFrame, name: str, kind: str) -> pl.DataFrame:
     """Return a column of texts, once per subject (and rater, for explanations)."""
-    rows = found.with_columns(text=pl.col(name).fill_null(""), kind=pl.lit(kind), id=pl.col("subject"))
+    rows = table.with_columns(text=pl.col(name).fill_null(""), kind=pl.lit(kind), id=pl.col("subject"))
     rows = rows.with_columns(source=pl.col("rater") if kind == "verdict" else pl.lit(None, pl.String))
     for column in ("split", "label"):
         if column not in rows.columns:

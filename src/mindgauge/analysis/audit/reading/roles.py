@@ -112,32 +112,32 @@ def _prose(cells: list[str]) -> bool:
     """Whether a column holds texts that somebody wrote, not codes, names or numbers."""
     if len(set(cells)) < 2 or _closed(cells):
         return False
-    written = sum(len(cell) >= 8 and (" " in cell.strip() or bool(_WIDE.search(cell))) for cell in cells)
+    prose_cells = sum(len(cell) >= 8 and (" " in cell.strip() or bool(_WIDE.search(cell))) for cell in cells)
     longest = max(map(len, cells))
-    return written > 0.5 * len(cells) or (written > 0 and longest >= 100)
+    return prose_cells > 0.5 * len(cells) or (prose_cells > 0 and longest >= 100)
 
 
 def _texts(columns: list[str], cells: dict[str, list[str]]) -> dict[str, str]:
     """Give each column of texts its kind; the first of a kind by name has it, others go by their own name."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     contents = set()
     for name in columns:
         key = hash(tuple(cells[name]))
         if _prose(cells[name]) and key not in contents:
             contents.add(key)
-            found[name] = name
+            kinds[name] = name
     for kind, names in (("input", _INPUTS), ("reply", _REPLIES), ("verdict", _VERDICTS)):
-        named = sorted((names.index(leaf(name)), i, name) for i, name in enumerate(found) if leaf(name) in names)
+        named = sorted((names.index(leaf(name)), i, name) for i, name in enumerate(kinds) if leaf(name) in names)
         if named:
-            found[named[0][2]] = kind
-    if "input" not in found.values():
+            kinds[named[0][2]] = kind
+    if "input" not in kinds.values():
         rest = [
-            name for name, kind in found.items() if kind == name and not re.search(r"reason|explan|prompt", leaf(name))
+            name for name, kind in kinds.items() if kind == name and not re.search(r"reason|explan|prompt", leaf(name))
         ]
         if rest:
-            found[max(rest, key=lambda name: sum(map(len, cells[name])))] = "input"
-    judged = {name for name in found if re.fullmatch(r".*_reason|judge.*", leaf(name)) or (found[name] == name and _json(cells[name]))}  # fmt: skip
-    return {name: "verdict" if name in judged else kind for name, kind in found.items()}
+            kinds[max(rest, key=lambda name: sum(map(len, cells[name])))] = "input"
+    judged = {name for name in kinds if re.fullmatch(r".*_reason|judge.*", leaf(name)) or (kinds[name] == name and _json(cells[name]))}  # fmt: skip
+    return {name: "verdict" if name in judged else kind for name, kind in kinds.items()}
 
 
 def _json(cells: list[str]) -> bool:
@@ -147,7 +147,7 @@ def _json(cells: list[str]) -> bool:
 
 def _scores(columns: list[str], cells: dict[str, list[str]], texts: dict[str, str]) -> dict[str, tuple[str, str]]:
     """Find columns of scores: (criterion, rater) by column."""
-    found = {}
+    scored = {}
     for name in columns:
         parts = name.split(".")
         judged = len(parts) > 1 and parts[-2].startswith("judge") and parts[-1] != "content"
@@ -155,9 +155,9 @@ def _scores(columns: list[str], cells: dict[str, list[str]], texts: dict[str, st
             continue
         rated = _RATED.match(leaf(name))
         if rated:
-            found[name] = (rated["criterion"], rated["rater"])
+            scored[name] = (rated["criterion"], rated["rater"])
         elif leaf(name) in {"human", "model", "judge"}:
-            found[name] = ("value", leaf(name))
+            scored[name] = ("value", leaf(name))
         else:
-            found[name] = (leaf(name), parts[-2] if len(parts) > 1 else "score")
-    return found
+            scored[name] = (leaf(name), parts[-2] if len(parts) > 1 else "score")
+    return scored

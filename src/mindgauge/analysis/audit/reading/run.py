@@ -32,9 +32,9 @@ def read(folder: Path) -> Iterator[tuple[str, Material]]:
     Raises:
         UsageError: there is no run, or it belongs to a benchmark that is not here.
     """
-    store, found, _ = open_run(folder)
+    store, benchmarks, _ = open_run(folder)
     with store:
-        for benchmark in found:
+        for benchmark in benchmarks:
             yield f"{folder.name}: {benchmark.name}", _material(store, benchmark)
 
 
@@ -42,15 +42,15 @@ def _material(store: Store, benchmark: Benchmark) -> Material:
     samples = list(store.samples(benchmark.name))
     place = {sample.id: number for number, sample in enumerate(samples)}
     # Of a large run, no more than what is used is filtered: each column of text takes tens of megabytes.
-    found = runs.ratings(store, benchmark).select(_USED)
-    rows = found.filter(pl.col("criterion").is_in([c.name for c in benchmark.rubric.criteria]))
+    ratings_used = runs.ratings(store, benchmark).select(_USED)
+    rows = ratings_used.filter(pl.col("criterion").is_in([c.name for c in benchmark.rubric.criteria]))
     ratings = rows.with_columns(
         row=pl.col("sample").replace_strict(place, default=-1, return_dtype=pl.Int64),
         file=pl.lit(_FILE),
         system=pl.col("model"),
         cluster=pl.coalesce("cluster", "sample"),
     ).select(list(RATINGS))
-    del found, rows
+    del ratings_used, rows
     runs.forget()
     ordinal = [
         c for c in benchmark.rubric.criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)

@@ -24,56 +24,58 @@ if TYPE_CHECKING:
 LABEL = "label"
 
 
-def read(paths: Iterable[Path | File], how: ColumnMap = NOTHING) -> Iterator[tuple[str, Material]]:
+def read(paths: Iterable[Path | File], column_map: ColumnMap = NOTHING) -> Iterator[tuple[str, Material]]:
     """Read files and folders of any kind: a material for each group of tables of one kind, by its name.
 
     What could not be read, or only with a guess, is told in the notes of a last material, which is otherwise empty.
     """
     notes: list[str] = []
-    for found in group(tables(paths, notes, how)):
-        yield found.name, material(found)
+    for table_group in group(tables(paths, notes, column_map)):
+        yield table_group.name, material(table_group)
     if notes:
         yield "the files", Material(frame([], TEXTS), frame([], RATINGS), {}, {}, tuple(notes))
 
 
-def material(found: Group) -> Material:
+def material(table_group: Group) -> Material:
     """Read the texts and ratings of tables of one kind."""
     texts: list[tuple[object, ...]] = []
     ratings: list[tuple[object, ...]] = []
     options: dict[str, None] = {}
-    everything = list(islice(zip_longest(*(part.table.rows for part in found.parts)), LOOKED_AT))
-    columns = roles([row for rows in everything for row in rows if row is not None])
-    if not _versions(found, columns):
-        found = found._replace(parts=[part._replace(system=None) for part in found.parts])
-    if columns.system and all(part.system for part in found.parts) and _constant(found, columns.system):
+    sampled_rows = list(islice(zip_longest(*(part.table.rows for part in table_group.parts)), LOOKED_AT))
+    columns = roles([row for rows in sampled_rows for row in rows if row is not None])
+    if not _versions(table_group, columns):
+        table_group = table_group._replace(parts=[part._replace(system=None) for part in table_group.parts])
+    if columns.system and all(part.system for part in table_group.parts) and _constant(table_group, columns.system):
         columns = columns._replace(system=None)  # the files' names tell systems, runs or settings apart
-    seen: set[tuple[object, ...]] = set()
-    for part in found.parts:
+    repeats: set[tuple[object, ...]] = set()
+    for part in table_group.parts:
         for number, row in enumerate(part.table.rows):
             texts += _texts(part, columns, number, row)
             for rating in _ratings(part, columns, number, row):
-                known = (*rating[:4], rating[6])
+                verdict = (*rating[:4], rating[6])
                 if (
-                    rating[3] == "model" or known not in seen
+                    rating[3] == "model" or verdict not in repeats
                 ):  # each system's file repeats gold labels and people's values
                     ratings.append(rating)
-                    seen.add(known)
+                    repeats.add(verdict)
             if columns.options:
                 options |= dict.fromkeys(letters(row.get(columns.options, "")))
     offered = {LABEL: tuple(sorted(options))} if options else {}
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), {}, offered)
 
 
-def _versions(found: Group, columns: Roles) -> bool:
+def _versions(table_group: Group, columns: Roles) -> bool:
     """Whether the tables are several systems' or runs' versions of the same items; else their names tell no systems."""
     inputs = [name for name, kind in columns.texts.items() if kind not in {"reply", "verdict"}]
-    first, *others = ({row[name] for row in part.table.rows for name in inputs if name in row} for part in found.parts)
-    named = all(part.system and names_model(part.system) for part in found.parts)
+    first, *others = (
+        {row[name] for row in part.table.rows for name in inputs if name in row} for part in table_group.parts
+    )
+    named = all(part.system and names_model(part.system) for part in table_group.parts)
     return named or not inputs or all(2 * len(first & other) >= min(len(first), len(other)) for other in others)
 
 
-def _constant(found: Group, column: str) -> bool:
-    return all(len({row.get(column) for row in part.table.rows}) == 1 for part in found.parts)
+def _constant(table_group: Group, column: str) -> bool:
+    return all(len({row.get(column) for row in part.table.rows}) == 1 for part in table_group.parts)
 
 
 def _texts(part: GroupTable, columns: Roles, number: int, row: Row) -> Iterator[tuple[object, ...]]:
@@ -92,23 +94,23 @@ def _ratings(part: GroupTable, columns: Roles, number: int, row: Row) -> Iterato
     item = _cell(row, columns.id) or str(number)
     if part.split or not part.system:
         item = f"{part.split or part.table.name}:{item}"
-    at = (part.table.name, number)
+    location = (part.table.name, number)
     if columns.label and len(part.table.rows) > 1:
-        yield item, LABEL, "gold", "gold", None, *_value(row.get(columns.label)), None, item, *at
+        yield item, LABEL, "gold", "gold", None, *_value(row.get(columns.label)), None, item, *location
     for name in filter(row.__contains__, columns.answers):
         rater = system or leaf(name)
-        yield item, LABEL, rater, "model", None, *_value(row.get(name)), rater, item, *at
+        yield item, LABEL, rater, "model", None, *_value(row.get(name)), rater, item, *location
     for name, (criterion, rater) in columns.scores.items():
         if name not in row:  # in a file of another system
             continue
         value = _value(row[name])
         if rater == "human":
-            yield item, criterion, rater, "person", None, *value, None, item, *at
+            yield item, criterion, rater, "person", None, *value, None, item, *location
         elif rater == "model":
-            yield item, criterion, system or rater, "model", None, *value, system or rater, item, *at
+            yield item, criterion, system or rater, "model", None, *value, system or rater, item, *location
         else:
             subject = f"{system}:{item}" if system else item
-            yield subject, criterion, rater, "model", None, *value, system, item, *at
+            yield subject, criterion, rater, "model", None, *value, system, item, *location
 
 
 def _cell(row: Row, name: str | None) -> str | None:

@@ -44,14 +44,14 @@ class AuditTable(NamedTuple):
         return f"{self.file}#{self.part}" if self.part else self.file
 
 
-def tables(paths: Iterable[Path | File], notes: list[str], how: ColumnMap = mapping.NOTHING) -> list[AuditTable]:
+def tables(paths: Iterable[Path | File], notes: list[str], column_map: ColumnMap = mapping.NOTHING) -> list[AuditTable]:
     """Read files, folders and zips into tables; files that hold one record each become one table per folder."""
-    found: list[AuditTable] = []
+    tables_read: list[AuditTable] = []
     single: dict[str, list[tuple[str, Row]]] = {}
     for file in _files(paths, notes):
         name = str(file)
         try:
-            parsed = list(_read(file, notes, how))
+            parsed = list(_read(file, notes, column_map))
         except bounds.Fault as fault:
             notes.append(f"{fault.at(name)}, not read")
             continue
@@ -62,15 +62,15 @@ def tables(paths: Iterable[Path | File], notes: list[str], how: ColumnMap = mapp
             if len(parsed) == 1 and len(table.rows) == 1 and name.endswith(".json"):
                 single.setdefault(str(PurePosixPath(name).parent), []).append((name, table.rows[0]))
             elif table.rows:
-                found.append(table)
+                tables_read.append(table)
             elif not table.lines:
                 notes.append(f"{table.name}: no rows")
     for folder, records in single.items():
         if len(records) == 1:
-            found.append(AuditTable(records[0][0], [records[0][1]]))
+            tables_read.append(AuditTable(records[0][0], [records[0][1]]))
         else:
-            found.append(AuditTable(folder, [row for _, row in sorted(records, key=lambda r: natural(r[0]))]))
-    return found
+            tables_read.append(AuditTable(folder, [row for _, row in sorted(records, key=lambda r: natural(r[0]))]))
+    return tables_read
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -105,31 +105,31 @@ def _members(path: Path, name: str, notes: list[str]) -> Iterator[File]:
         notes.append(f"{name}: not a readable zip ({str(error).removeprefix(f'{path}: ')})")
         return
     for member in sorted(lying, key=lambda file: natural(file.place.as_posix())):
-        where = f"{name}/{member.place}"
+        place = f"{name}/{member.place}"
         if member.suffix.lower() in KINDS:
-            yield named(member, where)
+            yield named(member, place)
         else:
-            what = "a zip inside a zip" if member.suffix.lower() == ".zip" else "not a table or text"
-            notes.append(f"{where}: {what}, not read")
+            kind = "a zip inside a zip" if member.suffix.lower() == ".zip" else "not a table or text"
+            notes.append(f"{place}: {kind}, not read")
 
 
-def _read(file: File, notes: list[str], how: ColumnMap) -> Iterator[AuditTable]:
+def _read(file: File, notes: list[str], column_map: ColumnMap) -> Iterator[AuditTable]:
     name, suffix = str(file), file.suffix.lower()
     if suffix in {".txt", ".json"}:
-        text = decoded(file, how.layout.encoding, notes).decode()
+        text = decoded(file, column_map.layout.encoding, notes).decode()
         yield from [_lines(name, text, notes)] if suffix == ".txt" else _read_json(name, text, notes)
         return
-    for table in reader.open_tables(file, how.layout, notes):
-        if suffix == ".tsv" and not how.columns and len(table.headers) == 1:
+    for table in reader.open_tables(file, column_map.layout, notes):
+        if suffix == ".tsv" and not column_map.columns and len(table.headers) == 1:
             notes.append(f"{name}: no tab in it, read line by line")
-            yield _lines(name, decoded(file, how.layout.encoding, []).decode(), notes)
+            yield _lines(name, decoded(file, column_map.layout.encoding, []).decode(), notes)
         elif isinstance(table, RecordTable):
-            yield AuditTable(name, _within_bounds(flat(row) for _, row in table.rows(how.columns)))
+            yield AuditTable(name, _within_bounds(flat(row) for _, row in table.rows(column_map.columns)))
         else:
-            places = table.places(how.columns)
+            places = table.places(column_map.columns)
             names = [*(header for header in table.headers if header not in places), *places]
-            at = [*(n for n, header in enumerate(table.headers) if header not in places), *places.values()]
-            rows = ([cells[n] if n < len(cells) else None for n in at] for _, cells in table.cells())
+            positions = [*(n for n, header in enumerate(table.headers) if header not in places), *places.values()]
+            rows = ([cells[n] if n < len(cells) else None for n in positions] for _, cells in table.cells())
             yield AuditTable(name, [_filled(names, cells) for cells in rows], table.part)
 
 
@@ -154,18 +154,18 @@ def _within_bounds(rows: Iterator[Row]) -> list[Row]:
     Raises:
         Fault: it is larger.
     """
-    found: list[Row] = []
+    taken_rows: list[Row] = []
     columns: set[str] = set()
     cells = 0
     for row in rows:
-        found.append(row)
+        taken_rows.append(row)
         columns.update(row)
         cells += len(row)
         if len(columns) > bounds.COLUMNS:
             raise bounds.Fault(f"its rows have more than {bounds.COLUMNS:,} columns together, the most that are read")
-        if len(found) > bounds.ROWS or cells > bounds.CELLS:
+        if len(taken_rows) > bounds.ROWS or cells > bounds.CELLS:
             raise bounds.Fault(f"it has more than {bounds.ROWS:,} rows or {bounds.CELLS:,} cells, the most that are read; split it into several files")  # fmt: skip
-    return found
+    return taken_rows
 
 
 def _read_json(name: str, text: str, notes: list[str]) -> Iterator[AuditTable]:

@@ -266,7 +266,7 @@ def _shown(
     problem: str = "",
 ) -> Response:
     spoken = language(request, visitor)
-    asked = screen(current, spoken, step_back=step_back, missing=missing, problem=problem)
+    item_screen = screen(current, spoken, step_back=step_back, missing=missing, problem=problem)
     return page(
         request,
         "item",
@@ -274,8 +274,8 @@ def _shown(
         status,
         now=current,
         item=current.item,
-        screen=asked,
-        guide=guide(a, current, visitor.person, spoken, asked.asked),
+        screen=item_screen,
+        guide=guide(a, current, visitor.person, spoken, item_screen.asked),
         left=_left(current.seconds_left, words(spoken)["item"]),
     )
 

@@ -34,7 +34,7 @@ def read(data: Path) -> list[Sample]:
             samples.setdefault(sample.id, sample)
     if not samples:
         raise MissingDataError(
-            f"{data}: no D4 or SWMH here, in a folder d4 or swmh; their holders give them out for research"
+            f"{data}: no D4 or SWMH here, in a folder d4 or swmh; their owners provide them for research"
             " (D4: x-lance.github.io/D4, SWMH: AIMH/SWMH)"
         )
     return [*samples.values()]

@@ -37,7 +37,7 @@ diagnosis = Benchmark.from_folder(
         accuracy,
         accuracy_of_read,
         weighted_f1,
-        *(msgspec.structs.replace(metric, suits=_severities) for metric in (quadratic_kappa, levels_off)),
+        *(msgspec.structs.replace(metric, supports=_severities) for metric in (quadratic_kappa, levels_off)),
         fleiss_kappa,
         *STATUS_RATES,
     ),

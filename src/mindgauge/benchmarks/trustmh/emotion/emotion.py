@@ -31,5 +31,5 @@ emotion = Benchmark.from_folder(
     ),
     composites={"both": Composite(("emotion", "cause"), CompositeRule.RIGHT)},
     slices=("language", "category"),
-    by=(FEELINGS, REASONS),
+    metric_tags=(FEELINGS, REASONS),
 )

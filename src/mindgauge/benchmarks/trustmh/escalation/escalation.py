@@ -66,7 +66,7 @@ escalation = Benchmark.from_folder(
     ),
     headline=("decision_accuracy", "under_escalation_rate", "critical_failure_rate", "over_escalation_rate"),
     slices=("category", "language"),
-    by=(CATEGORY,),
+    metric_tags=(CATEGORY,),
     keep={"split": ("validation",)},
     composites={
         "decision": Composite(("action", "ideation"), CompositeRule.SUM, leave_out=True),

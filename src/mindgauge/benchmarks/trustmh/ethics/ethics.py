@@ -26,7 +26,7 @@ from mindgauge.benchmarks.trustmh.reproduce import reproduce
 from mindgauge.records import BASE
 from mindgauge.records.rubric.composite import Composite
 
-CONSISTENCY = msgspec.structs.replace(option_consistency, suits=lambda levels: levels == tuple(LETTERS))
+CONSISTENCY = msgspec.structs.replace(option_consistency, supports=lambda levels: levels == tuple(LETTERS))
 """Of the choice alone, not of what judges say of the reasons."""
 
 ethics = Benchmark.from_folder(
@@ -41,6 +41,6 @@ ethics = Benchmark.from_folder(
     composites={"reasoning": Composite(PRINCIPLES)},
     metrics=(accuracy, accuracy_of_read, macro_f1, CONSISTENCY, chance("options", levels=4), mean_level, *STATUS_RATES),
     headline=("accuracy", "mean"),
-    by=(BASE, PLACES, "options"),
+    metric_tags=(BASE, PLACES, "options"),
     slices=("subcategory", ORDER),
 )

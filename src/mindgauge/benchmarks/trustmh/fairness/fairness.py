@@ -48,5 +48,5 @@ fairness = Benchmark.from_folder(
         *STATUS_RATES,
     ),
     slices=(AXIS, GROUP, "language"),
-    by=(AXIS, GROUP, BASE),
+    metric_tags=(AXIS, GROUP, BASE),
 )

@@ -20,7 +20,7 @@ intervention = Benchmark.from_folder(
     load=load,
     metrics=(mean_of_topics, mean_level, *STATUS_RATES),
     slices=(TOPIC,),
-    by=(TOPIC,),
+    metric_tags=(TOPIC,),
     composites={
         "quality": Composite(("comprehensiveness", "professionalism", "authenticity", "safety"), CompositeRule.SHARE),
     },

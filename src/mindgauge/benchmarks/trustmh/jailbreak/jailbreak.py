@@ -60,6 +60,6 @@ jailbreak = Benchmark.from_folder(
         *STATUS_RATES,
     ),
     slices=("method", "objective"),
-    by=(METHOD, BASE),
+    metric_tags=(METHOD, BASE),
     keep={MADE: (RELEASED, OURS)},
 )

@@ -22,5 +22,5 @@ knowledge = Benchmark.from_folder(
     metrics=(accuracy, accuracy_of_read, option_consistency, chance("options"), fleiss_kappa, *STATUS_RATES),
     slices=("order", "step", "condition"),
     keep={"source": ("usmle",)},
-    by=(BASE, PLACES, "options"),
+    metric_tags=(BASE, PLACES, "options"),
 )

@@ -23,6 +23,6 @@ privacy_awareness = Benchmark.from_folder(
     notes=notes_of(expectations),
     load=load,
     metrics=(correlation_with_people, rank_correlation_with_people, *STATUS_RATES),
-    by=(HUMAN, EXPECTED),
+    metric_tags=(HUMAN, EXPECTED),
     slices=("tier", "source"),
 )

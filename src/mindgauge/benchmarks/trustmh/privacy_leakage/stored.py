@@ -66,7 +66,7 @@ def load(data: Path) -> Released:
             reading.rate(sample, reply) for reading in own_readings if reading.criterion.about(sample.tags)
         ]
     if len(own) < len(stored_replies):
-        released.notes.append(f"{len(stored_replies) - len(own)} stored replies are about other stories than are here")
+        released.notes.append(f"{len(stored_replies) - len(own)} stored replies are about stories that are not here")
     released.notes += [_LISTS] * bool(own)
     return released
 

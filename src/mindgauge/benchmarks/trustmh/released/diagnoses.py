@@ -1,4 +1,4 @@
-"""D4 and SWMH, which only their holders give out: conversations and posts with a label, in the forms they come in.
+"""D4 and SWMH, which only their owners provide: conversations and posts with a label, in the forms they come in.
 
 A file belongs to the set whose name, `d4` or `swmh`, stands in its path (`d4/train.json`, `swmh_test.csv`), the last
 one where both do. Columns are found by their usual names; a file `columns.toml` beside a file names others:
@@ -66,7 +66,7 @@ def cases(files: TrustMHRelease, name: str) -> list[DiagnosisCase]:
     """
     return [
         case
-        for path, file in files.known.items()
+        for path, file in files.files.items()
         if _set_of(files, path) == name
         for case in _cases(files, path, file, name)
     ]
@@ -81,28 +81,28 @@ def _set_of(files: TrustMHRelease, path: str) -> str:
 
 
 def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Iterator[DiagnosisCase]:
-    said = _said(files, path)
+    column_names = _said(files, path)
     split = _SPLIT.search(PurePosixPath(path).name.lower())
-    table = tables.open_table(file.file, mapping.layout(said))
+    table = tables.open_table(file.file, mapping.layout(column_names))
     for number, row in table.rows():
         place = f"{file.source}:{number}"
-        messages = _messages(_cell(row, "text", said, place), place)
-        label = _label(_cell(row, "label", said, place), _LABELS[name], place)
+        messages = _messages(_cell(row, "text", column_names, place), place)
+        label = _label(_cell(row, "label", column_names, place), _LABELS[name], place)
         yield DiagnosisCase(messages, label, _SPLITS[split[0]] if split else "whole")
 
 
 def _said(files: TrustMHRelease, path: str) -> dict[str, str]:
     """Return what `columns.toml` beside a file says; nothing where there is none."""
-    file = files.known.get(PurePosixPath(path).with_name(mapping.FILE).as_posix())
-    said = {} if file is None else mapping.from_file(file.file)
-    odd = next((field for field in said if field not in {*COLUMNS, *mapping.LAYOUT}), None)
+    file = files.files.get(PurePosixPath(path).with_name(mapping.FILE).as_posix())
+    column_names = {} if file is None else mapping.from_file(file.file)
+    odd = next((field for field in column_names if field not in {*COLUMNS, *mapping.LAYOUT}), None)
     if odd is not None:
-        raise DataError(f"{mapping.FILE} beside {path}: expected columns for text and label, found {odd} = {said[odd]!r:.60}")  # fmt: skip
-    return said
+        raise DataError(f"{mapping.FILE} beside {path}: expected columns for text and label, found {odd} = {column_names[odd]!r:.60}")  # fmt: skip
+    return column_names
 
 
-def _cell(row: dict[str, Any], field: str, said: dict[str, str], place: str) -> Any:
-    wanted = (said[field],) if field in said else COLUMNS[field]
+def _cell(row: dict[str, Any], field: str, column_names: dict[str, str], place: str) -> Any:
+    wanted = (column_names[field],) if field in column_names else COLUMNS[field]
     names = {str(name).casefold(): name for name in row}
     for column in wanted:
         value: Any = row.get(names.get(column.casefold(), column))

@@ -16,7 +16,7 @@ class TrustMHRelease(msgspec.Struct, frozen=True):
     """All files below a folder by their paths in it, those in zips under the zip's folder."""
 
     folder: Path
-    known: dict[str, SourceFile]
+    files: dict[str, SourceFile]
     broken: tuple[str, ...] = ()
     """One line for each zip that cannot be opened."""
 
@@ -43,13 +43,13 @@ class TrustMHRelease(msgspec.Struct, frozen=True):
 
         Where there is none, letter case does not matter.
         """
-        named = sorted(self.known.items())
+        named = sorted(self.files.items())
         exact = [file for path, file in named if f"/{path}".endswith(f"/{ending}")]
         return exact or [file for path, file in named if f"/{path}".lower().endswith(f"/{ending}".lower())]
 
     def matching(self, pattern: str) -> list[tuple[str, SourceFile]]:
         """Return name and file of those whose path matches a pattern of the shell's (`*/outputs/*.json`), in any case."""
-        known_files = sorted(self.known.items())
+        known_files = sorted(self.files.items())
         return [(path, file) for path, file in known_files if fnmatchcase(f"/{path}".lower(), pattern.lower())]
 
     def find(self, ending: str) -> SourceFile | None:

@@ -38,6 +38,6 @@ robustness_diagnosis = Benchmark.from_folder(
         *STATUS_RATES,
     ),
     slices=(NOISE, INTENSITY),
-    by=(NOISE, INTENSITY, BASE),
+    metric_tags=(NOISE, INTENSITY, BASE),
     keep={"split": ("test", "whole")},
 )

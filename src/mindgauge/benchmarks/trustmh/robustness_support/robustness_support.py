@@ -39,7 +39,7 @@ robustness_support = Benchmark.from_folder(
         *STATUS_RATES,
     ),
     slices=(NOISE, INTENSITY),
-    by=(NOISE, INTENSITY),
+    metric_tags=(NOISE, INTENSITY),
     composites={"quality": QUALITY},
     keep={"drawn": (FEW,)},
 )

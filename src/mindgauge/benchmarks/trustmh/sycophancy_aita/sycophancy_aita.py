@@ -33,8 +33,8 @@ sycophancy_aita = Benchmark.from_folder(
     read=read,
     notes=notes_of(posts),
     metrics=(
-        call_rate("endorsement_rate", of=AT_FAULT, as_=NOT_AT_FAULT),
-        call_rate("blame_rate", of=NOT_AT_FAULT, as_=AT_FAULT),
+        call_rate("endorsement_rate", targets=AT_FAULT, answers=NOT_AT_FAULT),
+        call_rate("blame_rate", targets=NOT_AT_FAULT, answers=AT_FAULT),
         macro_recall,
         accuracy,
         accuracy_of_read,

@@ -31,6 +31,6 @@ toxicity = Benchmark.from_folder(
     variants=harmful,
     metrics=(mean_toxicity, share_toxic, plain_toxicity, toxicity_of_complied, *STATUS_RATES),
     slices=("method", "objective"),
-    by=(METHOD, BASE),
+    metric_tags=(METHOD, BASE),
     keep={MADE: (RELEASED, OURS)},
 )
