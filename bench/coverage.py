@@ -26,7 +26,7 @@ from scipy.special import bdtr, fdtri
 from counting import Grid, short, table
 from kinship import kinship
 from mindgauge.analysis.profile.scores import averaged
-from mindgauge.analysis.reliability import estimates, rule
+from mindgauge.analysis.reliability import coefficients, rule
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, Bound
 from mindgauge.analysis.reliability.pairs import RatingPairs
 from mindgauge.analysis.reliability.scale import ValueScale
@@ -185,7 +185,7 @@ def both(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
                 ratings[1] += bias
                 pairs = _continuous(*ratings)
                 exact = icc.icc(ratings.mean(axis=2).T)
-                drawn = estimates.resample(pairs, RESAMPLES, seed)
+                drawn = coefficients.resample(pairs, RESAMPLES, seed)
                 for name, grid in grids.items():
                     row = (f"{n} × {conversations}", short(true[name]))
                     for scheme, values in drawn.items():
@@ -264,7 +264,7 @@ def _truth(raters: Raters) -> dict[str, float]:
     """Return the coefficients of endless replies."""
     joint = 1e9 * raters.joint()
     whole = np.concatenate([moments.of_joint(joint[None], VALUES, origin=1)[0], joint.ravel()])
-    return {name: float(value[0]) for name, value in estimates.of_subjects(_LAYOUT, whole[None]).items()}
+    return {name: float(value[0]) for name, value in coefficients.of_subjects(_LAYOUT, whole[None]).items()}
 
 
 def _sums(people: Floats, judge: Floats) -> Floats:
@@ -280,16 +280,16 @@ def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[s
     rows = np.asarray(kinds)
     total = (counts @ rows)[None]
     drawn = [weights @ rows for weights in bootstrap.draw(counts, RESAMPLES, seed)]
-    values = estimates.of_subjects(_LAYOUT, np.concatenate([total, total - rows, *drawn]))
+    values = coefficients.of_subjects(_LAYOUT, np.concatenate([total, total - rows, *drawn]))
     left = {name: each[1 : len(rows) + 1] for name, each in values.items()}
-    left_out = estimates.LeftOut(left, {}, counts, rows[:, :1])
-    opposed = _LAYOUT.opposed(_LAYOUT.blocks(total), estimates.unseen(left_out.clusters))
-    apart = estimates.of_subjects(_LAYOUT, opposed.sum(axis=1))
+    left_out = coefficients.LeftOut(left, {}, counts, rows[:, :1])
+    opposed = _LAYOUT.opposed(_LAYOUT.blocks(total), coefficients.unseen(left_out.clusters))
+    apart = coefficients.of_subjects(_LAYOUT, opposed.sum(axis=1))
     found: dict[tuple[str, str], Ends] = {}
     for name in names:
         point, _, resamples = np.split(values[name], [1, len(rows) + 1])
         value = float(point[0])
-        found[PRINTED if name in MAIN else OTHER, name] = estimates.bound(
+        found[PRINTED if name in MAIN else OTHER, name] = coefficients.bound(
             name, value, left_out, _LAYOUT.scale, float(apart[name][0])
         )
         if name in MAIN:

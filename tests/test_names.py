@@ -31,7 +31,7 @@ FUNCTION_WORDS = frozenset(
     """.split()  # noqa: SIM905 - words read as words
 ) - {"all", "any", "both"}  # fmt: skip
 """Words that say nothing of what they name; `all` and `any` are names of sets in code."""
-ALLOWED = 0.05
+ALLOWED = 0.015
 """The share of assigned names that may be such words; in well-kept libraries it is at most 1.3 %."""
 WIDEST = 12
 WIDE = {

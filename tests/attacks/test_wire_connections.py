@@ -359,7 +359,7 @@ _PLACES = {
     "reports/export/straight.py": "S3, by aiobotocore",
     "reports/export/folder.py": "the machine's name only",
     "models/chat.py": "calls",
-    "models/connection.py": "all HTTP to models",
+    "models/transport.py": "all HTTP to models",
     "models/local.py": "llama.cpp, within this process",
     "models/batch/openai.py": "a form for the transport",
     "models/batch/transport.py": "batches",
@@ -380,6 +380,6 @@ def test_every_place_that_can_open_a_connection_is_known() -> None:
         place = next((place for place in _PLACES if name == place or name.startswith(f"{place}/")), None)
         assert place is not None, f"{name} can open a connection: say to what, and bound it"
         known.add(place)
-        if name.startswith("models/") and name != "models/connection.py":
+        if name.startswith("models/") and name != "models/transport.py":
             assert not re.search(r"ClientSession\(|TCPConnector\(", text), name
     assert known == set(_PLACES)

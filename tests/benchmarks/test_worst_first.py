@@ -18,7 +18,7 @@ from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.order import better, numbers_of_levels, rising, shares
-from mindgauge.reports import told, worst
+from mindgauge.reports import system_findings, worst
 from mindgauge.reports.content import System
 from mindgauge.reports.profile.section import _worst
 from mindgauge.reports.runs import Section
@@ -170,9 +170,9 @@ def test_how_often_the_worst_levels_were_given(
     benchmark: Benchmark, criterion: Criterion, judged: dict[str, Planted]
 ) -> None:
     standings: Any = SimpleNamespace(not_estimable=lambda _: False)
-    judging = told._ReplyVerdicts(judged[benchmark.name].section, System(MODEL, MODEL, 0, 0), standings)
+    judging = system_findings._ReplyVerdicts(judged[benchmark.name].section, System(MODEL, MODEL, 0, 0), standings)
     whole: Any = SimpleNamespace(criterion=criterion.name, rater=JUDGE)
-    counts = told._counts(judging, whole, criterion, "all")
+    counts = system_findings._counts(judging, whole, criterion, "all")
     assert (counts.n, counts.good, counts.bad, counts.lowest) == (2, 1, 1, 1)
     assert counts.worst[0] == criterion.worst_first[0]
 

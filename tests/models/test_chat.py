@@ -212,7 +212,7 @@ def test_the_key_travels_in_the_header_only() -> None:
 
 
 def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.connection.LARGEST_ANSWER", 1000)
+    monkeypatch.setattr("mindgauge.models.transport.LARGEST_ANSWER", 1000)
 
     with Stub(lambda body, n: raw('{"x": "' + "a" * 5000 + '"}')) as stub:
         (done,) = ask(stub, tries=1)

@@ -8,11 +8,11 @@ import pytest
 
 from mindgauge.analysis.score import Score
 from mindgauge.benchmarks.help_or_harm.help_or_harm import MISSED, OVERCALLED
-from mindgauge.benchmarks.metrics.words import Comparators, least_recognised, lowest
+from mindgauge.benchmarks.metrics.sentences import Comparators, least_recognised, lowest
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import decimal, interval, percent
 from mindgauge.records.rubric import Criterion, Level, Scale
-from mindgauge.reports import phrases
+from mindgauge.reports import rating_sentences
 from mindgauge.stats.proportion import clopper_pearson
 
 
@@ -102,7 +102,7 @@ def test_nothing_is_least_where_nothing_differs(recalls: list[Score]) -> None:
     ],
 )
 def test_a_model_that_always_says_the_same_is_found_out(answers: str, targets: str, warns: bool) -> None:
-    assert bool(phrases.always_the_same(list(answers), list(targets))) == warns
+    assert bool(rating_sentences.always_the_same(list(answers), list(targets))) == warns
 
 
 def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score:
@@ -113,8 +113,8 @@ def mean(value: float | None, n: int, missing: int = 0, **more: object) -> Score
 FIVE = Criterion("warmth", Scale.ORDINAL, tuple(Level(value) for value in (1, 2, 3, 4, 5)), unsafe=(1, 2))
 
 
-def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> phrases.RaterTally:
-    made = phrases.RaterTally(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
+def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> rating_sentences.RaterTally:
+    made = rating_sentences.RaterTally(n, n, n, (1, 1), good, bad, lowest, bad, (4, 5), (1, 2))
     return made._replace(**more)
 
 
@@ -135,13 +135,15 @@ def counted(n: int, good: int, bad: int, lowest: int, **more: Any) -> phrases.Ra
         (mean(None, 6, 6), counted(6, 0, 0, 0, valued=0, feared=6), "The judge judge gave no usable verdict on its replies, so nothing can be said of them."),
     ],
 )  # fmt: skip
-def test_rated_replies(whole: Score, counts: phrases.RaterTally, sentence: str) -> None:
-    assert phrases.rated("The judge judge", counts, whole, "", "1 to 5") == sentence
+def test_rated_replies(whole: Score, counts: rating_sentences.RaterTally, sentence: str) -> None:
+    assert rating_sentences.rated("The judge judge", counts, whole, "", "1 to 5") == sentence
 
 
 def test_a_bad_share_could_be_no_less_than_what_is_missing_and_known_to_be_bad() -> None:
     """12 of 40 replies have no verdict: were they bad, 14 of 40 would be, and the bound lies above that."""
-    said = phrases.rated("The judge a", counted(40, 20, 2, 0, valued=28, feared=14), mean(3.0, 40, 12), "", "1 to 5")
+    said = rating_sentences.rated(
+        "The judge a", counted(40, 20, 2, 0, valued=28, feared=14), mean(3.0, 40, 12), "", "1 to 5"
+    )
     most = re.search(r"as many as (\d+) %", said)
     assert most is not None
     assert int(most[1]) == round(100 * (clopper_pearson(14, 40).high or 0))
@@ -150,17 +152,17 @@ def test_a_bad_share_could_be_no_less_than_what_is_missing_and_known_to_be_bad()
 
 def test_where_more_is_worse_the_scale_says_so() -> None:
     counts = counted(4, 1, 1, 1, best=(0,), worst=(4, 3, 2))
-    said = phrases.rated("The person Anna", counts, mean(1.0, 4), "", "4 (worst) to 0 (best)")
+    said = rating_sentences.rated("The person Anna", counts, mean(1.0, 4), "", "4 (worst) to 0 (best)")
     assert said.startswith("The person Anna rated 4 replies: 1 at 0, and 1 at 2 to 4 (25 %;")
     assert said.endswith("the mean is 1.0 on the scale from 4 (worst) to 0 (best).")
 
 
 def test_a_judge_of_which_nobody_can_tell_how_far_to_trust_it_is_called_that() -> None:
     assert (
-        phrases.rater("a/b", person=False, doubtful=True)
+        rating_sentences.rater("a/b", person=False, doubtful=True)
         == "The judge a/b (how far this judge can be trusted is not estimable)"
     )
-    assert phrases.rater("Anna", person=True) == "The person Anna"
+    assert rating_sentences.rater("Anna", person=True) == "The person Anna"
 
 
 LOW, HIGH = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="category=no_crisis")
@@ -181,14 +183,14 @@ LOW, HIGH = mean(2.0, 8, slice="category=self-harm"), mean(4.0, 8, slice="catego
 )
 def test_who_rated_a_category_lowest_is_counted_in_judges(raters: str, judges: str, by: str) -> None:
     means = {rater: [LOW, HIGH] for rater in raters}
-    assert phrases.lowest_categories(means, list(judges)) == [
+    assert rating_sentences.lowest_categories(means, list(judges)) == [
         f"Rated lowest{by} were replies to self-harm (mean 2.0, n 8)."
     ]
 
 
 def test_judges_that_do_not_agree_on_the_lowest_category_are_told_apart() -> None:
     means = {"a": [LOW, HIGH], "b": [LOW, msgspec.structs.replace(HIGH, value=1.0)]}
-    assert len(phrases.lowest_categories(means, ["a", "b"])) == 2
+    assert len(rating_sentences.lowest_categories(means, ["a", "b"])) == 2
 
 
 def test_the_worst_category_of_a_measure_of_which_less_is_better_is_the_highest() -> None:
@@ -204,15 +206,17 @@ def test_many_criteria_are_one_sentence() -> None:
         mean(None, 40, 40, criterion="warmth"),
     ]
     said = "The judge judge rated 40 replies on 2 criteria: means go from 2.1 (guidance) to 4.0 (safety); 43 verdicts could not be used."
-    assert phrases.profile("The judge judge", means, criteria, "") == said
-    assert phrases.profile("Anna", means[:1], criteria, "") == "Anna rated 40 replies on guidance: mean 2.1."
-    assert phrases.profile("Bea", means[2:], criteria, "").startswith("Bea gave no usable verdict on its replies")
+    assert rating_sentences.profile("The judge judge", means, criteria, "") == said
+    assert rating_sentences.profile("Anna", means[:1], criteria, "") == "Anna rated 40 replies on guidance: mean 2.1."
+    assert rating_sentences.profile("Bea", means[2:], criteria, "").startswith(
+        "Bea gave no usable verdict on its replies"
+    )
 
 
 def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best() -> None:
     harm = Criterion("harm", Scale.ORDINAL, tuple(Level(value) for value in (4, 3, 2, 1, 0)), unsafe=(4, 3))
     means = [mean(1.0, 9, criterion="harm"), mean(2.0, 9, criterion="warmth")]
-    said = phrases.profile("J", means, {"harm": harm, "warmth": FIVE}, "")
+    said = rating_sentences.profile("J", means, {"harm": harm, "warmth": FIVE}, "")
     assert said == "J rated 9 replies on 2 criteria: means go from 2.0 (warmth, 1 to 5) to 1.0 (harm, 4 to 0)."
 
 
@@ -225,13 +229,13 @@ def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best
     ],
 )  # fmt: skip
 def test_a_measure_without_words_of_its_own_has_its_value_said(scores: list[Score], sentence: str) -> None:
-    assert phrases.headline("the judge a", scores) == sentence
+    assert rating_sentences.headline("the judge a", scores) == sentence
 
 
 @pytest.mark.parametrize(("clusters", "start"), [(1, "One conversation"), (29, "Only 29"), (30, ""), (1000, "")])
 def test_few_conversations_are_said_to_be_few(clusters: int, start: str) -> None:
-    assert phrases.small(clusters).startswith(start)
-    assert bool(phrases.small(clusters)) == bool(start)
+    assert rating_sentences.small(clusters).startswith(start)
+    assert bool(rating_sentences.small(clusters)) == bool(start)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
-from mindgauge.models import completion, connection
+from mindgauge.models import completion, transport
 from mindgauge.models.throttle import Throttle
 from mindgauge.models.unanswered import FailureKind, RetryableError
 from mindgauge.records import Exchange, Status
@@ -103,7 +103,7 @@ class ChatModel:
 
     async def __aenter__(self) -> Self:
         timeout = aiohttp.ClientTimeout(total=self._timeout, sock_connect=self._connect)
-        self._session = connection.session(headers=self.headers, timeout=timeout, limit=self.throttle.most)
+        self._session = transport.session(headers=self.headers, timeout=timeout, limit=self.throttle.most)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -175,8 +175,8 @@ class ChatModel:
         assert self._session is not None, "enter the model before asking it"
         body = self.body(request)
         try:
-            async with connection.send(self._session, "POST", self._url, data=_encode(body)) as response:
-                content = await connection.read(response)
+            async with transport.send(self._session, "POST", self._url, data=_encode(body)) as response:
+                content = await transport.read(response)
                 status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise RetryableError(

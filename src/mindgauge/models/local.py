@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any, Self
 
-from mindgauge.models import connection
+from mindgauge.models import transport
 from mindgauge.models.chat import ChatModel
 from mindgauge.records.errors import EndpointError, UsageError
 from mindgauge.records.request import FREE
@@ -80,8 +80,8 @@ class LocalModel(ChatModel):
         if not self._answered and self._session is not None:
             # The server can only be freed after it has served once.
             question = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}
-            async with connection.send(self._session, "POST", self._url, json=question) as response:
-                await connection.read(response)
+            async with transport.send(self._session, "POST", self._url, json=question) as response:
+                await transport.read(response)
         await super().__aexit__()
         self._server = None
         await asyncio.to_thread(gc.collect)

@@ -11,7 +11,7 @@ import msgspec
 
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE
 from mindgauge.benchmarks.metrics import accuracy
-from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import interval, p_value, plural, write
 from mindgauge.reports.content import Column, ReportTable, System

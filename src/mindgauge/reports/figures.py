@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.benchmarks.metrics import SHARES_OF_YES
-from mindgauge.benchmarks.metrics.words import FEW, SMALL, ShareFigure
+from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, ShareFigure
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES

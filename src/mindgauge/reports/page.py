@@ -14,7 +14,19 @@ from mindgauge.analysis.score import Scores
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import plural
-from mindgauge.reports import answer, paired, provenance, render, summary, texts, told, trust, weak, worst, wrong
+from mindgauge.reports import (
+    answer_section,
+    paired,
+    provenance,
+    render,
+    summary,
+    system_findings,
+    texts,
+    trust,
+    weak,
+    worst,
+    wrong,
+)
 from mindgauge.reports import runs as opened
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
@@ -156,8 +168,8 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         weaknesses = weak.weak(runs, systems, on_page)
         elsewhere = on_page | {item.anchor for item in weaknesses.cited}
         suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
-        unchecked = answer.unchecked(runs)
-        answers = answer.answers(runs, systems, apart=suite is not None)
+        unchecked = answer_section.unchecked(runs)
+        answers = answer_section.answers(runs, systems, apart=suite is not None)
         trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
         between = paired.paired(runs, systems)
         report = Report(
@@ -166,19 +178,19 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             made=now(),
             software=software(),
             systems=systems,
-            unfit=told.unfit(runs),
-            people=answer.people_first(runs, systems),
+            unfit=system_findings.unfit(runs),
+            people=answer_section.people_first(runs, systems),
             lead=lead.lead(suite, runs, unchecked) if suite else [],
             answers=answers,
             tasks=[],
             caveats=[
-                *told.meanings([section for run in runs for section in run.sections]),
-                *answer.shared(answers),
-                *answer.caveats(runs),
-                *answer.kept(runs),
+                *system_findings.meanings([section for run in runs for section in run.sections]),
+                *answer_section.shared(answers),
+                *answer_section.caveats(runs),
+                *answer_section.kept(runs),
                 *([unchecked] if unchecked and not suite else []),
             ],
-            not_shown=lead.not_shown(suite) if suite else answer.not_shown(runs),
+            not_shown=lead.not_shown(suite) if suite else answer_section.not_shown(runs),
             profile=suite,
             reading=reading,
             hidden=texts.hidden(runs),
@@ -192,7 +204,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
         )
         if suite is not None:
-            report.tasks = answer.by_task(
+            report.tasks = answer_section.by_task(
                 runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
             )
         return report

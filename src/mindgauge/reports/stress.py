@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.stress.injections import ALL
+from mindgauge.analysis.stress.injection_results import ALL
 from mindgauge.analysis.stress.judged import stressed
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.records.english import named, words

@@ -12,7 +12,7 @@ from mindgauge.records import Reply, Sample, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import texts
 from mindgauge.runs import plan
-from mindgauge.runs.replies import protocol_of, rows, words
+from mindgauge.runs.reply_files import protocol_of, rows, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.runs import dialogues as multi_turn
 from mindgauge.runs import run_folder
-from mindgauge.runs.replies import read_dialogues, read_replies
+from mindgauge.runs.reply_files import read_dialogues, read_replies
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
 

@@ -11,7 +11,7 @@ from mindgauge.records import RaterKind, Rating, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
 from mindgauge.records.files.mapping import LABEL
-from mindgauge.runs.replies import read_replies
+from mindgauge.runs.reply_files import read_replies
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -70,7 +70,9 @@ def test_each_is_in_its_language_and_its_slots_are_filled() -> None:
 
 
 def test_what_cannot_be_seen_is_written_as_escapes() -> None:
-    raw = Path(mindgauge.analysis.stress.injection.__file__).with_name("injections.toml").read_text(encoding="utf-8")
+    raw = (Path(mindgauge.analysis.stress.injection.__file__).parent / "injection_attempts.toml").read_text(
+        encoding="utf-8"
+    )
     hidden = {"Cf", "Cn", "Co", "Cs", "Cc", "Mn"}
     assert not [c for c in raw if (unicodedata.category(c) in hidden and c != "\n") or 0x400 <= ord(c) < 0x530]
     for attempt in (a for a in attempts() if a.kind == "hidden_unicode"):

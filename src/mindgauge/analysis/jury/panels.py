@@ -11,7 +11,7 @@ import polars as pl
 from mindgauge.analysis.jury import independence
 from mindgauge.analysis.jury.card import JuryCard, Panels, Without
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
-from mindgauge.analysis.reliability import estimates, reference
+from mindgauge.analysis.reliability import coefficients, reference
 from mindgauge.analysis.reliability.cards import cards
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.analysis.reliability.ratings import Ratings
@@ -250,7 +250,7 @@ def _agreement(rated: pl.DataFrame, judged: pl.DataFrame, scale: ValueScale) -> 
     pairs = pair(rated.with_columns(index), judged, scale)
     if not pairs.subjects:
         return -np.inf
-    value = float(estimates.of_subjects(pairs, pairs.whole().sum(axis=1))["icc_a1" if scale.ordered else "alpha"][0])
+    value = float(coefficients.of_subjects(pairs, pairs.whole().sum(axis=1))["icc_a1" if scale.ordered else "alpha"][0])
     return value if np.isfinite(value) else -np.inf
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from scipy.sparse import coo_array
 
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.estimates import ALIKE, of_alike, portions, unseen
+from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
 from mindgauge.stats import agreement, bootstrap, moments
 from mindgauge.stats.jackknife import effective, student
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.reliability import card_warnings, correction, estimates, favour, reference, rule
+from mindgauge.analysis.reliability import card_warnings, correction, favour, reference, rule
+from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import (
     GOOD,
@@ -23,8 +24,8 @@ from mindgauge.analysis.reliability.card import (
     ReliabilityCard,
 )
 from mindgauge.analysis.reliability.card_warnings import contested
+from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
 from mindgauge.analysis.reliability.danger import danger
-from mindgauge.analysis.reliability.estimates import Numbers, card_numbers, within
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
 from mindgauge.analysis.reliability.people import CEILING, design, people
 from mindgauge.benchmarks.mentalbench import source_rule

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.reliability import estimates
+from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, PersonBesideOthers
 from mindgauge.analysis.reliability.danger import ceiling

@@ -18,7 +18,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress import probes
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.gaps import Gaps, gaps, halo, preference, severity, share
-from mindgauge.analysis.stress.injections import reached
+from mindgauge.analysis.stress.injection_results import reached
 from mindgauge.analysis.stress.instruments import APART, TOGETHER
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, KIND, VALUE, Effect, Injections, Repeats
 from mindgauge.stats import comparison, jackknife
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.analysis.stress.design import Floats, StressDesign
-    from mindgauge.analysis.stress.injections import Reached
+    from mindgauge.analysis.stress.injection_results import Reached
     from mindgauge.stats.interval import Ends
 
 CHINESE, ENGLISH = "Chinese replies", "English ones of the same levels"

@@ -1,4 +1,4 @@
-"""Attempts to talk a judge into a verdict, from `injections.toml`, and a neutral sentence in the same place."""
+"""Attempts to talk a judge into a verdict, from `injection_attempts.toml`, and a neutral sentence in the same place."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class _Battery(msgspec.Struct, forbid_unknown_fields=True):
 @functools.cache
 def attempts() -> tuple[Attempt, ...]:
     """Return the battery."""
-    return msgspec.toml.decode(Path(__file__).with_name("injections.toml").read_bytes(), type=_Battery).attempts
+    return msgspec.toml.decode((Path(__file__).parent / "injection_attempts.toml").read_bytes(), type=_Battery).attempts
 
 
 def put(text: str, addition: str, place: str) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from mindgauge.benchmarks.metrics.sentences import MetricWords, ShareFigure, least_recognised, right
 from mindgauge.benchmarks.metrics.table import Metric, RatingTable, mean_of, ratio
-from mindgauge.benchmarks.metrics.words import MetricWords, ShareFigure, least_recognised, right
 from mindgauge.stats import agreement, classification
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, RatingTable, level_numbers, mean_of, numbered, ratio
-from mindgauge.benchmarks.metrics.words import MetricWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable

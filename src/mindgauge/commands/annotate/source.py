@@ -11,7 +11,7 @@ from mindgauge.records import Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import texts
 from mindgauge.runs import inputs
-from mindgauge.runs.replies import read_samples, rows
+from mindgauge.runs.reply_files import read_samples, rows
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from yarl import URL
 
-from mindgauge.models import completion, connection
+from mindgauge.models import completion, transport
 from mindgauge.records.errors import EndpointError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Transport:
     async def open(self) -> None:
         """Make ready to send."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout, sock_read=self._timeout)
-        self._session = connection.session(headers={}, timeout=timeout)
+        self._session = transport.session(headers={}, timeout=timeout)
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -139,9 +139,9 @@ class Transport:
             file.seek(0)  # what an earlier attempt wrote stays behind: it may have come farther
             async with self._sending("GET", address) as (response, limit):
                 if response.status != 200:
-                    self._refuse(response, await connection.read(response))
+                    self._refuse(response, await transport.read(response))
                 began = limit.when() or 0.0
-                async for part in connection.parts(response):
+                async for part in transport.parts(response):
                     file.write(part[: size_limit - file.tell()])
                     limit.reschedule(began + file.tell() / PACE)
                     if file.tell() >= size_limit:
@@ -204,7 +204,7 @@ class Transport:
     async def _object(self, method: str, path: str, size: int = 0, **arguments: Any) -> dict[str, Any]:
         async def fetch() -> dict[str, Any]:
             async with self._sending(method, self.url + path, size, **arguments) as (response, _):
-                content = await connection.read(response)
+                content = await transport.read(response)
                 if response.status not in {200, 201, 202}:
                     self._refuse(response, content)
             try:
@@ -226,7 +226,7 @@ class Transport:
         headers = {**self.headers, **arguments.pop("headers", {})}
         async with (
             asyncio.timeout(self._timeout + size / PACE) as limit,
-            connection.send(self._session, method, address, headers=headers, **arguments) as response,
+            transport.send(self._session, method, address, headers=headers, **arguments) as response,
         ):
             yield response, limit
 

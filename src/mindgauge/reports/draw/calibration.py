@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.reports.draw.canvas import (
     COLOURS,

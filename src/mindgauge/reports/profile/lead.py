@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import suite as suites
 from mindgauge.benchmarks.card import BenchmarkCard
-from mindgauge.benchmarks.metrics.words import FEW, SMALL
+from mindgauge.benchmarks.metrics.sentences import FEW, SMALL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports.profile import overview, phrases

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind
 from mindgauge.benchmarks.metrics.groups import NEUTRAL
-from mindgauge.benchmarks.metrics.words import FEW
+from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import decimal, interval, percent
 from mindgauge.reports.draw.records import (

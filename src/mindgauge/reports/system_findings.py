@@ -8,12 +8,12 @@ import polars as pl
 
 from mindgauge.analysis import fitness, levels
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, mean_level
-from mindgauge.benchmarks.metrics.words import Comparators
+from mindgauge.benchmarks.metrics.sentences import Comparators
 from mindgauge.records.english import lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.order import rising
-from mindgauge.reports import called, card_phrases, phrases
+from mindgauge.reports import called, card_phrases, rating_sentences
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
 from mindgauge.reports.sections import SystemFindings
 
@@ -194,7 +194,7 @@ def _always_the_same(section: Section, system: System) -> str:
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
     )
     answers = valued.select("value", "target").collect()
-    return phrases.always_the_same(answers["value"].to_list(), answers["target"].to_list())
+    return rating_sentences.always_the_same(answers["value"].to_list(), answers["target"].to_list())
 
 
 class _ReplyVerdicts:
@@ -207,7 +207,7 @@ class _ReplyVerdicts:
 
     def who(self, score: Score) -> str:
         """Name a score's rater; a judge whose trust is not estimable is called that."""
-        return phrases.rater(
+        return rating_sentences.rater(
             score.rater, person=score.rater in self.people, doubtful=self.standings.not_estimable(score)
         )
 
@@ -252,7 +252,7 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
             rater = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
             by_rater.setdefault(rater, []).append(s)
         for rater, rater_scores in by_rater.items():
-            yield phrases.headline(rater, rater_scores)
+            yield rating_sentences.headline(rater, rater_scores)
 
 
 def _cards(scores: Sequence[Score], standings: ReliabilityGate) -> dict[str, list[RunCard]]:
@@ -280,14 +280,16 @@ def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iter
     if len(section.ordinal) > MANY:
         for rater in dict.fromkeys(s.rater for s in overall):
             rater_scores = [s for s in overall if s.rater == rater]
-            yield phrases.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope)
+            yield rating_sentences.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope)
         return
     for name, criterion in section.ordinal.items():
         criterion_scope = f"{scope}, on {words(name)}" if len(section.ordinal) > 1 else scope
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):
-            yield phrases.rated(judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale)
+            yield rating_sentences.rated(
+                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale
+            )
 
 
 def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
@@ -300,10 +302,10 @@ def _lowest(means: Sequence[Score], overall: Sequence[Score], judging: _ReplyVer
             rater: [s for s in means if (s.rater, s.criterion) == (rater, name) and s.slice.startswith("category=")]
             for rater in raters
         }
-        yield from phrases.lowest_categories(by_rater, judging.judges)
+        yield from rating_sentences.lowest_categories(by_rater, judging.judges)
 
 
-def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> phrases.RaterTally:
+def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: str) -> rating_sentences.RaterTally:
     """Count the replies that a rater rated by where they stand: of several verdicts on one, the middle one stands for it."""
     section = judging.section
     rows = section.asked.filter(
@@ -319,7 +321,7 @@ def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: 
     worst, best = _ends(criterion)
     low, high = levels.reach(criterion, worst), levels.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
-    return phrases.RaterTally(
+    return rating_sentences.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),
         times=(min(times, default=0), max(times, default=0)),
         good=int((middle >= high[0]).sum()), bad=int((middle <= low[1]).sum()), lowest=int((middle <= 0).sum()),

@@ -9,7 +9,8 @@ from mindgauge.benchmarks.metrics import mean_level
 from mindgauge.models.family import same_family
 from mindgauge.records.english import first_sentence, named
 from mindgauge.records.rounding import count
-from mindgauge.reports import called, card_phrases, phrases, told
+from mindgauge.reports import called, card_phrases, rating_sentences
+from mindgauge.reports import system_findings as told
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Summary, TaskAnswer
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
@@ -39,7 +40,7 @@ def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool =
         kin = [text for section in run.sections for text in _kin(run, section, system)]
         absences = [text for section, _ in findings for text in _gone(run, section, system)]
         behind = [n for section, _ in findings if (n := _conversations(run, section, system))]
-        small = [phrases.small(min(behind))] if behind else []
+        small = [rating_sentences.small(min(behind))] if behind else []
         if not facts and not apart:
             facts = [NOTHING]
         summaries.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *absences]) if c]))

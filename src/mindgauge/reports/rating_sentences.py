@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.benchmarks.metrics.words import FEW, SMALL, at_most, lowest
+from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.order import share_of
