@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.reports.profile import overview
 
 if TYPE_CHECKING:
     from mindgauge.analysis.profile import Profile
@@ -42,6 +41,8 @@ def show(result: Profile, *, ranks: bool = False) -> None:
         result: the profile.
         ranks: also the source's ranks.
     """
+    from mindgauge.reports.profile import overview
+
     labels = {model: model for model in result.models}
     dimensions = overview.dimensions(result.dimensions, {task.task: task.title for task in result.tasks}, labels)
     judged = f", replies rated by {result.judge}" if result.judge else ""
