@@ -1,6 +1,6 @@
 """Mindgauge measures how safely language models talk with people in distress, and how far each number can be trusted.
 
-Every verb of the command line is a function here, with the same name and arguments, that returns a small result.
+Every command of the command line is a function here, with the same name and arguments, that returns a small result.
 They are loaded when first used, so that `import mindgauge` costs nothing.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.judges.rationales import rationales_export as judges_rationales_export
     from mindgauge.commands.judges.rationales import rationales_import as judges_rationales_import
     from mindgauge.commands.judges.stress import stress as judges_stress
-    from mindgauge.commands.list import list  # noqa: A004 - the verb's name
+    from mindgauge.commands.list import list  # noqa: A004 - the command's name
     from mindgauge.commands.load import load
     from mindgauge.commands.profile import profile
     from mindgauge.commands.rate import rate
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Message, Rating, Reply, Sample, Status
     from mindgauge.records.errors import MindgaugeError
 
-_VERBS = (
+_COMMANDS = (
     "audit",
     "compare",
     "demo",
@@ -62,7 +62,7 @@ _VERBS = (
     "train",
 )
 _WHERE = {
-    **{verb: f"mindgauge.commands.{verb}" for verb in _VERBS},
+    **{name: f"mindgauge.commands.{name}" for name in _COMMANDS},
     "annotate_export": "mindgauge.commands.annotate.export",
     "annotate_import": "mindgauge.commands.annotate.import_",
     "annotate_new": "mindgauge.commands.annotate.new",

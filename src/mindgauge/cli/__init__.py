@@ -1,4 +1,4 @@
-"""The command line: one verb, one file. It parses, calls the verb's function, and renders what comes back."""
+"""The command line: one command, one file. It parses, calls the command's function, and renders what comes back."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ MODULES = {
     "report": "report", "reproduce": "reproduce", "export": "export", "salvage": "salvage", "judges": "judges",
     "annotate": "annotate",
 }  # fmt: skip
-"""Verb → the module here that holds a function of the module's name, or an `app` of several verbs."""
+"""Command → the module here that holds a function of the module's name, or an `app` of several commands."""
 
 
-class _Verbs(UserDict[str, Any]):
+class _Commands(UserDict[str, Any]):
     """Commands by name, each imported when somebody asks for it."""
 
     def __getitem__(self, name: str) -> Any:
         command = super().__getitem__(name)
         if isinstance(command, str):
             module = import_module(f"mindgauge.cli.{command}")
-            verbs = getattr(module, "app", None)
-            if verbs is None:
-                verbs = typer.Typer(add_completion=False, rich_markup_mode=None)
-                verbs.command(name)(getattr(module, command))
-            self.data[name] = command = typer.main.get_command(verbs)
+            group = getattr(module, "app", None)
+            if group is None:
+                group = typer.Typer(add_completion=False, rich_markup_mode=None)
+                group.command(name)(getattr(module, command))
+            self.data[name] = command = typer.main.get_command(group)
         return command
 
 
@@ -43,7 +43,7 @@ class _Mindgauge(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _Verbs(MODULES)
+        self.commands = _Commands(MODULES)
 
 
 app = typer.Typer(

@@ -30,11 +30,11 @@ def audit(
     json: options.Json = False,
 ) -> int:
     """Find what is wrong with data: each finding with its severity, count, places, and what it does to results."""
-    from mindgauge.commands.audit import audit as verb
+    from mindgauge.commands.audit import audit as function
 
     if fail_on and fail_on not in _FAILING:
         raise UsageError(f"--fail-on {fail_on!r}: write error or warning")
-    result = verb(
+    result = function(
         sources[0] if len(sources) == 1 else sources,
         data=data,
         scale=options.scales(scale),

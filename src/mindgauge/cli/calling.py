@@ -1,4 +1,4 @@
-"""The options of commands that make calls, built from the records that hold them (`verbs.options`)."""
+"""The options of commands that make calls, built from the records that hold them (`runs.options`)."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
-    from mindgauge.commands.compare import compare as verb
+    from mindgauge.commands.compare import compare as function
 
-    result = verb(list(runs))
+    result = function(list(runs))
     if json:
         render.as_json(result)
         return

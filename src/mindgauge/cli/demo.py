@@ -13,10 +13,10 @@ def demo(
     json: options.Json = False,
 ) -> None:
     """Run the embedded model end to end, on samples of our own, and write the report."""
-    from mindgauge.commands.demo import demo as verb
+    from mindgauge.commands.demo import demo as function
 
     with render.progress() as progress:
-        result = verb(out=out, progress=progress, command=render.command())
+        result = function(out=out, progress=progress, command=render.command())
     if json:
         render.as_json(result)
         return

@@ -34,9 +34,9 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a run in another tool's format."""
-    from mindgauge.commands.export import export as verb
+    from mindgauge.commands.export import export as function
 
-    result = verb(
+    result = function(
         run, to=to, out=out, licence=licence, unsafe=unsafe,
         partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
         show_texts=show_texts,

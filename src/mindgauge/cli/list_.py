@@ -14,9 +14,9 @@ def list_(
     json: options.Json = False,
 ) -> None:
     """List the benchmarks: what they measure, licence, what data is at hand."""
-    from mindgauge.commands.list import list as verb
+    from mindgauge.commands.list import list as function
 
-    result = verb(names)
+    result = function(names)
     if json:
         render.as_json(result)
         return

@@ -16,10 +16,10 @@ def load(
     json: options.Json = False,
 ) -> None:
     """Make a run of the authors' released replies and ratings."""
-    from mindgauge.commands.load import load as verb
+    from mindgauge.commands.load import load as function
 
     mapping = options.mapping(map_)
-    result = verb(name, data=data, mapping=mapping, out=out, command=render.command())
+    result = function(name, data=data, mapping=mapping, out=out, command=render.command())
     if json:
         render.as_json(result)
         return

@@ -25,9 +25,9 @@ def profile(
     json: options.Json = False,
 ) -> None:
     """Profile models over the dimensions of a suite: scores, ranks, and whom they cannot be told apart from."""
-    from mindgauge.commands.profile import profile as verb
+    from mindgauge.commands.profile import profile as function
 
-    result = verb(list(runs), judge=judge, resamples=resamples)
+    result = function(list(runs), judge=judge, resamples=resamples)
     if json:
         render.as_json(result)
         return

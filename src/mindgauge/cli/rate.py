@@ -38,10 +38,10 @@ def rate(
     Models, classifiers and rules may rate together. The same command continues where it stopped.
     """
     from mindgauge.analysis.score import Scores
-    from mindgauge.commands.rate import rate as verb
+    from mindgauge.commands.rate import rate as function
 
     with render.progress() as progress:
-        result = verb(
+        result = function(
             name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=render.notice, command=render.command(), **chosen,

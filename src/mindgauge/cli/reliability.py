@@ -41,9 +41,9 @@ def reliability(
 ) -> None:
     """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
     from mindgauge.cli import cards
-    from mindgauge.commands.reliability import reliability as verb
+    from mindgauge.commands.reliability import reliability as function
 
-    result = verb(
+    result = function(
         list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
         columns=options.mapping(columns), rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip

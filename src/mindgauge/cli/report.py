@@ -27,9 +27,9 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network."""
-    from mindgauge.commands.report import report as verb
+    from mindgauge.commands.report import report as function
 
-    result = verb(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
+    result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
     if json:
         render.as_json(result)
     else:

@@ -19,9 +19,9 @@ def reproduce(
     json: options.Json = False,
 ) -> None:
     """Recompute a paper's tables from its released files, beside the published numbers."""
-    from mindgauge.commands.reproduce import reproduce as verb
+    from mindgauge.commands.reproduce import reproduce as function
 
-    result = verb(name, data=data)
+    result = function(name, data=data)
     if json:
         render.as_json(result)
     else:

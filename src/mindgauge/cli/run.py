@@ -39,10 +39,10 @@ def run(
     """Run benchmarks on models; the same command continues where it stopped."""
     from mindgauge.analysis.score import Scores
     from mindgauge.commands.profile import profile as profiled
-    from mindgauge.commands.run import run as verb
+    from mindgauge.commands.run import run as function
 
     with render.progress() as progress:
-        result = verb(
+        result = function(
             names, model=model, judge=judge, data=data, columns=options.mapping(map_), out=out, limit=limit,
             where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip

@@ -14,9 +14,9 @@ def salvage(
     json: options.Json = False,
 ) -> None:
     """Write what can be read of a damaged run into a new one."""
-    from mindgauge.commands.salvage import salvage as verb
+    from mindgauge.commands.salvage import salvage as function
 
-    result = verb(run, out=out)
+    result = function(run, out=out)
     if json:
         render.as_json(result)
         return

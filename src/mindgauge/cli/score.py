@@ -15,9 +15,9 @@ def score(
     json: options.Json = False,
 ) -> None:
     """Compute the metrics of runs, from what they hold."""
-    from mindgauge.commands.score import score as verb
+    from mindgauge.commands.score import score as function
 
-    result = [verb(run) for run in runs]
+    result = [function(run) for run in runs]
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return

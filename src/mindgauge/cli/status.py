@@ -19,9 +19,9 @@ def status(
     json: options.Json = False,
 ) -> None:
     """Say how far runs have come, also while they are being written."""
-    from mindgauge.commands.status import status as verb
+    from mindgauge.commands.status import status as function
 
-    result = [verb(run) for run in runs]
+    result = [function(run) for run in runs]
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return

@@ -1,4 +1,4 @@
-"""What reaches the terminal: text. The one place that all verbs print through.
+"""What reaches the terminal: text. The one place that all commands print through.
 
 What a server answers, how a model is called and what stands in a file may hold control characters, which a terminal would
 obey: it would move the cursor, change its title, or type. They are shown as escapes, which JSON reads back as they were.

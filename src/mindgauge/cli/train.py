@@ -69,10 +69,10 @@ def train(
     json: options.Json = False,
 ) -> None:
     """Train a classifier on labelled dialogues; the same command continues where it stopped."""
-    from mindgauge.commands.train import train as verb
+    from mindgauge.commands.train import train as function
 
     with render.progress() as progress:
-        trained = verb(
+        trained = function(
             sources, out=out, data=data, encoder=encoder, baseline=baseline, rubric=rubric, criterion=criterion,
             test=test, dev=dev, folds=folds, where=options.where(where), test_where=options.where(test_where),
             labels_from=labels_from, seeds=numbers(seeds), epochs=epochs, batch=batch, accumulate=accumulate, lr=lr,

@@ -42,7 +42,7 @@ class Listing(msgspec.Struct, frozen=True):
         return self.table._repr_html_()
 
 
-def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the verb's name
+def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the command's name
     """Return benchmarks: what each measures, its data's licence, and what is at hand without a download.
 
     Args:

@@ -27,7 +27,7 @@ def serve(
     json: options.Json = False,
 ) -> None:
     """Serve the page on which people label, until Ctrl-C."""
-    from mindgauge.commands.annotate.serve import annotate_serve as verb
+    from mindgauge.commands.annotate.serve import annotate_serve as function
 
     def ready(served: "Served") -> None:
         if json:
@@ -40,4 +40,4 @@ def serve(
                 print(f"New link for {invite}: {served.link}")
         sys.stdout.flush()
 
-    verb(folder, host=host, port=port, invite=invite, ready=ready)
+    function(folder, host=host, port=port, invite=invite, ready=ready)

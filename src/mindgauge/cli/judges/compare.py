@@ -45,11 +45,11 @@ def compare(
     json: options.Json = False,
 ) -> None:
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
-    from mindgauge.commands.judges.compare import compare as verb
+    from mindgauge.commands.judges.compare import compare as function
     from mindgauge.runs.forecast import DryRun
 
     with render.progress() as progress:
-        comparison = verb(
+        comparison = function(
             name, replies=replies, judge=judge, reference=reference, out=out, columns=options.mapping(map_),
             limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
             command=render.command(), **chosen,

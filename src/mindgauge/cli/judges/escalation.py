@@ -27,9 +27,9 @@ def escalation(
     json: options.Json = False,
 ) -> None:
     """Say what share of the replies people must read, in whose order, to find those that they call unsafe."""
-    from mindgauge.commands.judges.escalation import escalation as verb
+    from mindgauge.commands.judges.escalation import escalation as function
 
-    result = verb(
+    result = function(
         run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, resamples=resamples, seed=seed
     )
     if json:

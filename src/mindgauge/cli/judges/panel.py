@@ -29,9 +29,9 @@ def panel(
     json: options.Json = False,
 ) -> None:
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
-    from mindgauge.commands.judges.panel import panel as verb
+    from mindgauge.commands.judges.panel import panel as function
 
-    result = verb(
+    result = function(
         list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
         criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
         seed=seed,

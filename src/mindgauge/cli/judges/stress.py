@@ -52,11 +52,11 @@ def stress(
     json: options.Json = False,
 ) -> None:
     """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
-    from mindgauge.commands.judges.stress import stress as verb
+    from mindgauge.commands.judges.stress import stress as function
     from mindgauge.runs.forecast import DryRun
 
     with render.progress() as progress:
-        result = verb(
+        result = function(
             judge, benchmark=benchmark, replies=replies, columns=options.mapping(map_),
             probes=options.several(probes), limit=limit, each=each, out=out, dry_run=dry_run, progress=progress,
             command=render.command(), **chosen,

@@ -1,1 +1,1 @@
-"""People rate too: one verb of `mindgauge annotate`, one file."""
+"""People rate too: one command of `mindgauge annotate`, one file."""

@@ -1,1 +1,1 @@
-"""What one does with judges: one verb of `mindgauge judges`, one file."""
+"""What one does with judges: one command of `mindgauge judges`, one file."""

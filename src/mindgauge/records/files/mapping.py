@@ -1,4 +1,4 @@
-"""Which column holds what, and how a file is to be read, as the user says it: one grammar for `--map` in every verb.
+"""Which column holds what, and how a file is to be read, as the user says it: one grammar for `--map` in every command.
 
     --map user=Frage,reply=#2,label.H1.empathy=G,sheet=Tabelle2,header=3,encoding=gb18030
 
@@ -57,7 +57,7 @@ NOTHING = ColumnMap({})
 
 
 def read(mapped: Mapping[str, str] | None, names: Collection[str], prefixes: Iterable[str] = ()) -> ColumnMap:
-    """Check a mapping against what a verb reads.
+    """Check a mapping against what a command reads.
 
     Args:
         mapped: name → column.

@@ -159,7 +159,7 @@ def rows(
 def beside(source: Source, names: Collection[str]) -> ColumnMap:
     """Return what `columns.toml` beside a file says of some columns and of how the file is to be read.
 
-    It is for verbs whose command line does not say it, and may name columns that only other verbs read.
+    It is for commands that do not take `--map`, and may name columns that only other commands read.
 
     Raises:
         UsageError, DataError: it says it badly, or the file is missing.
