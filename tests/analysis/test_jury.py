@@ -344,7 +344,7 @@ def test_classes_have_a_majority_and_no_correlation() -> None:
 
 def test_what_is_no_panel_is_said(tmp_path: Path) -> None:
     alone = World().rated_by("H1", "person").rated_by("a")
-    with pytest.raises(UsageError, match="takes two judges or more; here is a"):
+    with pytest.raises(UsageError, match="a jury needs at least two judges; found a"):
         of(alone)
     with pytest.raises(UsageError, match="no rater 'z'; raters are"):
         of(three(), judges=["a", "z"])

@@ -53,5 +53,5 @@ def test_what_is_not_known_is_said(tmp_path: Path) -> None:
         planted(store, [None, "no", None])
         [note] = train_overlap.notes(store, [NAME], MANIFEST)
         assert (
-            "it does not say what it learned from, so that 2 of 3 dialogues may have been in its training data" in note
+            "it has no record of what it learned from, so 2 of 3 dialogues may have been in its training data" in note
         )

@@ -354,7 +354,7 @@ _OPENING = {
 """Packages through which a connection can be opened."""
 _PLACES = {
     "annotation": "the labels' database, where an annotation project names a server",
-    "classifiers": "an encoder of the hub, by transformers",
+    "raters/classifiers": "an encoder of the hub, by transformers",
     "reports/export/address.py": "an object store, by fsspec",
     "reports/export/straight.py": "S3, by aiobotocore",
     "reports/export/folder.py": "the machine's name only",
@@ -364,7 +364,7 @@ _PLACES = {
     "models/batch/openai.py": "a form for the transport",
     "models/batch/transport.py": "batches",
     "models/ray": "a cluster",
-    "web": "the annotation page, which listens",
+    "annotation/page": "the annotation page, which listens",
 }
 """All places of the source that import one, and what for."""
 

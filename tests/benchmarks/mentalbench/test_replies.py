@@ -318,7 +318,7 @@ def test_real_repairs(loaded: Released) -> None:
     assert noted(loaded, "empty cells: 57 (39 × qwen-2.5-7b, 16 × qwen-3-4b, 1 × original, 1 × claude-3.5-haiku)")
     assert noted(loaded, "(231 × 0, 10 × null, 8 × 6)")
     assert noted(loaded, "nothing but zeros: 33")
-    assert noted(loaded, "judges' word: 148 (125 × qwen-2.5-7b, 23 × qwen-3-4b)")
+    assert noted(loaded, "what the judges say: 148 (125 × qwen-2.5-7b, 23 × qwen-3-4b)")
 
 
 def test_real_rows_of_another_concern(loaded: Released) -> None:

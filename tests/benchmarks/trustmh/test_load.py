@@ -209,7 +209,7 @@ def test_replies_about_other_stories_are_counted(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("Friend Kim", "Friend Lou"))
     found = loaded("privacy_leakage", tmp_path)
     assert len(found.replies) == 4
-    assert any("4 stored replies are about other stories" in note for note in found.notes)
+    assert any("4 stored replies are about stories that are not here" in note for note in found.notes)
 
 
 def test_ratings_are_about_samples_that_a_run_asks(real: TrustMHRelease) -> None:
