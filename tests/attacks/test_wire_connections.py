@@ -353,7 +353,7 @@ _OPENING = {
 }  # fmt: skip
 """Packages through which a connection can be opened."""
 _PLACES = {
-    "annotation": "the labels' database, where an annotation project names a server",
+    "annotation": "the labels' database, where an annotation project names a server; its page listens",
     "raters/classifiers": "an encoder of the hub, by transformers",
     "reports/export/address.py": "an object store, by fsspec",
     "reports/export/straight.py": "S3, by aiobotocore",
@@ -364,7 +364,6 @@ _PLACES = {
     "models/batch/openai.py": "a form for the transport",
     "models/batch/transport.py": "batches",
     "models/ray": "a cluster",
-    "annotation/page": "the annotation page, which listens",
 }
 """All places of the source that import one, and what for."""
 

@@ -37,7 +37,7 @@ def design(n: int = G, **more: object) -> StressDesign:
     pairs = [VersionPairs("verbosity", "said twice", "", "warmth", left, right, np.arange(n))]
     empty: dict[str, object] = {
         "conversations": n, "pairs": pairs, "kin": [], "languages": [], "attempts": None, "halo": None, "originals": {"warmth": (right, np.arange(n))},
-        "known": np.full(2 * n, 0.5), "levels": np.full(2 * n, 5), "items": n, "notes": [],
+        "stated_levels": np.full(2 * n, 0.5), "levels": np.full(2 * n, 5), "items": n, "notes": [],
     }  # fmt: skip
     return StressDesign(**{**empty, **more})  # type: ignore[arg-type]
 

@@ -120,6 +120,7 @@ def test_an_item_takes_as_many_keys_as_questions(opened: Any) -> None:
     project, page = opened()
     pressed(page, "2", "2", "1", "c")
     assert [label.given for label in project.labels()] == ["Linguistic Neglect", "cannot_tell"]
+    page.wait_for_load_state()
     assert "Item 3 of 4" in page.title()
     pressed(page, "u")
     assert "Item 2 of 4" in page.title()
@@ -318,4 +319,5 @@ def test_all_of_it_works_without_a_script(opened: Any) -> None:
     )
     page.locator(".hand-on summary").click()
     page.locator('form[action="/item/hand-on"] button').click()
+    page.wait_for_load_state()
     assert "Item 3 of 4" in page.title()
