@@ -10,12 +10,12 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError
+from mindgauge.runs.session import Interrupted, Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mindgauge.runs.steps import CallStep
-from mindgauge.runs.session import Interrupted, Session
 
 
 @contextlib.contextmanager
