@@ -37,7 +37,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(*specs: str) -> RunConfig:
     asked = RunConfig(settings=Settings(sends=False))
     for spec in specs:
-        plan.open_models([spec], asked)
+        plan.open_models([spec], asked, asked.asked)
     return asked
 
 

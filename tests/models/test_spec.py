@@ -12,7 +12,8 @@ import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models import address
 from mindgauge.models.chat import ChatModel
-from mindgauge.models.settings import PROVIDERS, Settings
+from mindgauge.models.providers import PROVIDERS
+from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Message, Sample, Status
 from mindgauge.records.errors import DataError, UsageError

@@ -144,9 +144,6 @@ def price_of(text: str | None) -> Price | None:
     if text is None:
         return None
     try:
-        read, generated, *cached = (float(part) / 1e6 for part in text.split(":"))
-        return Price(read, generated, *cached)
-    except (ValueError, TypeError) as error:
-        raise UsageError(
-            f"--price {text!r}: write IN:OUT or IN:OUT:CACHED, US dollars per million tokens, for example 0.15:0.60"
-        ) from error
+        return Price.parse(text)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from error

@@ -7,10 +7,10 @@ import typer
 
 from mindgauge.cli import entry_test, labels, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.runs.options import RunConfig
+from mindgauge.runs.options import ONLY_TESTED, RunConfig
 
 
-@takes_calls(RunConfig(), without=("runs", "temperature"))
+@takes_calls(RunConfig(), without=ONLY_TESTED)
 def rate(
     name: options.Name,
     judge: options.Judges,

@@ -92,8 +92,10 @@ def rate(
             f"use `mindgauge run {name}`"
         )
     multi_turn.one_source(benchmark, replies, dialogues, unit)
-    opened = plan.open_tested if benchmark.closed else plan.open_judges
-    judges = opened(listed(judge), [benchmark], config)
+    if benchmark.closed:
+        judges = plan.open_tested(listed(judge), [benchmark], config, config.judged)
+    else:
+        judges = plan.open_judges(listed(judge), [benchmark], config)
     if not judges.names:
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges.models, config)

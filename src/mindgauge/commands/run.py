@@ -106,7 +106,7 @@ def run(
     available.broken.update(
         (other, reason) for name in listed(names) for other, reason in benchmarks.broken(name).items()
     )
-    tested = plan.open_tested(listed(model), available.benchmarks, config)
+    tested = plan.open_tested(listed(model), available.benchmarks, config, plan.tested_settings(listed(model), config))
     if not tested.names:
         raise UsageError("name a model under test with --model")
     judges = plan.open_judges(listed(judge), available.benchmarks, config)

@@ -17,14 +17,18 @@ import aiohttp
 import msgspec
 
 from mindgauge.models import completion, transport
+from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.throttle import Throttle
 from mindgauge.models.unanswered import FailureKind, RetryableError
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.redaction import in_use
+from mindgauge.records.request import BARE
 
 if TYPE_CHECKING:
-    from mindgauge.records.request import Price, Request
+    from collections.abc import Mapping
+
+    from mindgauge.records.request import Price, Request, Setup
 
 LONGEST_PAUSE = 60.0
 """Seconds; a server that asks for a longer pause is asked again after this long."""
@@ -57,6 +61,9 @@ class ChatModel:
         max_tokens: int = 4096,
         max_tokens_field: str = "max_tokens",
         context: int | None = None,
+        setup: Setup = BARE,
+        headers: Mapping[str, str] | None = None,
+        at_once: int | None = None,
     ) -> None:
         """Describe the endpoint; nothing is sent before it is entered.
 
@@ -75,6 +82,9 @@ class ChatModel:
             max_tokens: the longest answer.
             max_tokens_field: the parameter's name with this provider.
             context: tokens that question and answer may have together, None if unknown.
+            setup: what is sent beside messages and parameters of a request.
+            headers: sent with every call; they are not stored.
+            at_once: the most calls that may wait for it, None for as many as the command says.
         """
         self.name = name
         self.host = urlsplit(url).hostname or ""
@@ -82,20 +92,28 @@ class ChatModel:
         self.max_tokens = max_tokens
         self.context = context
         self.throttle = Throttle(concurrency)
-        self.url = url.rstrip("/")
-        self._url = self.url + "/chat/completions"
+        self.setup = setup
+        self.at_once = at_once
+        path, mark, query = url.partition("?")
+        self.url = path.rstrip("/")
+        self._url = f"{self.url}/chat/completions{mark}{query}"
         in_use.keep(key)
         self._model = model
         self.headers = {
             "Content-Type": "application/json",
             **({"Authorization": f"Bearer {key}"} if key else {}),
+            **(headers or {}),
         }
         self._key_name = key_name
         self._timeout = timeout
         self._connect = connect
         self.tries = tries
         self._pause = pause
+        self._parameters = {name: v for name, v in setup.parameters.items() if name not in TOKEN_LIMITS}
         self._max_tokens_field = max_tokens_field
+        for field in TOKEN_LIMITS:
+            if field in setup.parameters:
+                self.max_tokens, self._max_tokens_field = setup.parameters[field], field
         self._unsupported: set[str] = set()
         self._bare_schema: tuple[dict[str, Any] | None, Any] = None, None
         self._answered = False
@@ -155,7 +173,12 @@ class ChatModel:
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return what is posted for a request."""
-        body: dict[str, Any] = {"model": self._model, "messages": request.messages, **request.parameters}
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": self.setup.opened(request.messages),
+            **request.parameters,
+            **self._parameters,
+        }
         body[self._max_tokens_field] = body.pop("max_tokens", self.max_tokens)
         if request.schema is not None:
             schema = request.schema if self.takes_lengths else self._without_lengths(request.schema)
@@ -231,7 +254,7 @@ class ChatModel:
 
     def _left_out(self, request: Request) -> tuple[str, ...]:
         """Return what of a request this server does not take and was asked without."""
-        return tuple(sorted(self._unsupported & asked_for(request)))
+        return tuple(sorted(self._unsupported & (asked_for(request) | set(self._parameters))))
 
     def _without(self, parameter: str) -> None:
         """Stop sending a parameter that this server does not take; the token limit has two names to try."""

@@ -15,9 +15,6 @@ from mindgauge.records.request import Model
 class Gathering(Model, Protocol):
     """A model that gathers calls, sends them together, and may be left while they are under way."""
 
-    at_once: int
-    """How many calls may wait for it at once, in place of the usual concurrency."""
-
     def keep(self, batches: Batches, progress: Callable[[str, int, int], None]) -> None:
         """Take, before it is opened, the run's record of what is under way, and whom to tell how far that is."""
         ...

@@ -10,12 +10,15 @@ import gc
 import importlib.util
 import os
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.models import transport
 from mindgauge.models.chat import ChatModel
 from mindgauge.records.errors import EndpointError, UsageError
-from mindgauge.records.request import FREE
+from mindgauge.records.request import BARE, FREE
+
+if TYPE_CHECKING:
+    from mindgauge.records.request import Setup
 
 EMBEDDED = "smollm2-135m"
 SLOTS = 16
@@ -24,7 +27,7 @@ CONTEXT = 4096
 """Tokens of context for one conversation; together with the slots about 1.7 GB for SmolLM2."""
 
 
-def weights(name: str) -> Path:
+def path_of(name: str) -> Path:
     """Find the weights of a local model: the embedded one by name, any other by path.
 
     Raises:
@@ -55,20 +58,37 @@ class LocalModel(ChatModel):
     own_machine = True
     takes_lengths = True
 
-    def __init__(self, name: str, *, slots: int = SLOTS, timeout: float = 600.0, max_tokens: int = 256) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        weights: str = "",
+        slots: int = SLOTS,
+        timeout: float = 600.0,
+        max_tokens: int = 256,
+        setup: Setup = BARE,
+    ) -> None:
         """Find the weights; the server starts when the model is entered.
+
+        Args:
+            name: how the user calls it.
+            weights: `local/…`, the name itself if not given.
+            slots: conversations decoded side by side.
+            timeout: seconds for one attempt.
+            max_tokens: the longest answer.
+            setup: what is sent beside messages and parameters of a request.
 
         Raises:
             UsageError: the weights or the engine are not installed.
         """
-        self.path = weights(name.removeprefix("local/"))
+        self.path = path_of((weights or name).removeprefix("local/"))
         if importlib.util.find_spec("xllamacpp") is None:
             raise UsageError(f"{name}: llama.cpp is not installed; `pip install xllamacpp` brings it")
         self._slots = slots
         self._server: Any = None
         super().__init__(
             name, "http://127.0.0.1:0/v1", self.path.stem,
-            price=FREE, concurrency=slots, timeout=timeout, tries=2, max_tokens=max_tokens, context=CONTEXT,
+            price=FREE, concurrency=slots, timeout=timeout, tries=2, max_tokens=max_tokens, context=CONTEXT, setup=setup,
         )  # fmt: skip
 
     async def __aenter__(self) -> Self:

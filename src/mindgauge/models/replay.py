@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from mindgauge.records import Exchange, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import tables, texts
-from mindgauge.records.request import FREE
+from mindgauge.records.request import BARE, FREE
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Replay:
     max_tokens = 4096
     context: int | None = None
     own_machine = False
+    setup = BARE
+    at_once: int | None = None
 
     def __init__(self, name: str) -> None:
         """Read the file.

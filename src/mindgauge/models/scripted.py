@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from mindgauge.records import Exchange, Status
-from mindgauge.records.request import FREE
+from mindgauge.records.request import BARE, FREE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,8 @@ class Scripted:
     max_tokens = 4096
     context: int | None = None
     own_machine = False
+    setup = BARE
+    at_once: int | None = None
 
     def __init__(self, name: str, answer: Callable[[Request], str | Exchange]) -> None:
         self.name = name

@@ -105,6 +105,8 @@ class Servers:
         self.price = first.price
         self.max_tokens = first.max_tokens
         self.context = first.context
+        self.setup = first.setup
+        self.at_once = first.at_once
         self.servers = [Server(chat) for chat in chats]
         self._tries = first.tries
         self._gate = Throttle(concurrency)

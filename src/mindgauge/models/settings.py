@@ -1,4 +1,4 @@
-"""How models are called, and where providers listen: what a command says of all its models."""
+"""How models are called: what a command says of all its models."""
 
 from __future__ import annotations
 
@@ -7,47 +7,12 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from mindgauge.models.config import AnyConfig
 from mindgauge.records.request import Price
 
 
-class Provider(msgspec.Struct, frozen=True):
-    """Where a provider listens, and where its key and its prices are found."""
-
-    url: str
-    key: str = ""
-    prices: str = ""
-    """The provider's id in the price list; empty where tokens cost nothing."""
-    max_tokens_field: str = "max_tokens"
-    elsewhere: str = ""
-    """The environment variable that names another base address, for proxies; read as the provider's own SDK does."""
-    version: str = ""
-    """What that SDK appends to it."""
-
-
-PROVIDERS = {
-    "anthropic": Provider(
-        "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "anthropic", elsewhere="ANTHROPIC_BASE_URL", version="/v1"
-    ),
-    "deepseek": Provider("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY", "deepseek"),
-    "fireworks": Provider("https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY", "fireworks"),
-    "google": Provider("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY", "google"),
-    "groq": Provider("https://api.groq.com/openai/v1", "GROQ_API_KEY", "groq"),
-    "mistral": Provider("https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral"),
-    "moonshot": Provider("https://api.moonshot.cn/v1", "MOONSHOT_API_KEY", "moonshotai"),
-    "ollama": Provider("http://127.0.0.1:11434/v1"),
-    "openai": Provider(
-        "https://api.openai.com/v1", "OPENAI_API_KEY", "openai", "max_completion_tokens", elsewhere="OPENAI_BASE_URL"
-    ),
-    "openrouter": Provider("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "openrouter"),
-    "qwen": Provider("https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "dashscope"),
-    "together": Provider("https://api.together.xyz/v1", "TOGETHER_API_KEY", "together"),
-    "vllm": Provider("http://127.0.0.1:8000/v1"),
-    "xai": Provider("https://api.x.ai/v1", "XAI_API_KEY", "x-ai"),
-}
-
-
 class Settings(msgspec.Struct, frozen=True):
-    """How models are called; the same for all of a command."""
+    """How models are called; the same for all of a command, but where the configuration says otherwise of one."""
 
     concurrency: Annotated[int, Meta(ge=1, le=1_000_000, description="Calls under way at once, per model.")] = 32
     timeout: Annotated[
@@ -55,7 +20,8 @@ class Settings(msgspec.Struct, frozen=True):
         Meta(ge=0.001, le=86_400, description="Seconds for one attempt of a call.", extra={"unit": " seconds, a day"}),
     ] = 120.0
     tries: Annotated[int, Meta(ge=1, description="Attempts per call.")] = 5
-    max_tokens: Annotated[int, Meta(ge=1, le=2**24, description="The longest answer asked for.")] | None = None
+    max_tokens: int | None = None
+    """The longest answer asked for, which is another for models under test and for judges."""
     price: Annotated[
         Price | None,
         Meta(
@@ -73,6 +39,14 @@ class Settings(msgspec.Struct, frozen=True):
         ]
         | None
     ) = None
+    config: Annotated[
+        str,
+        Meta(
+            description="Where models are set up under short names: system prompts, headers, parameters; mindgauge.toml in the working folder if not given.",
+        ),
+    ] = ""
+    models: dict[str, AnyConfig] = {}
+    """Models that are set up otherwise than by that file, by the name that a command calls them."""
     sends: bool = True
     """Whether anything will be sent; a dry run needs no key."""
     engine: Annotated[

@@ -1,4 +1,4 @@
-"""From what the user typed to a model: `provider/name`, `http://host:port/v1#name`, `local/…`, `replay/FILE`."""
+"""From what the user typed to a model: `provider/name`, `http://host:port/v1#name`, `local/…`, `replay/FILE`, a short name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from importlib.metadata import EntryPoints, entry_points
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
+
 from mindgauge.models import address
+from mindgauge.models import config as config_file
+from mindgauge.models.config import ChatConfig
 from mindgauge.models.keys import Key, key_for, readable
-from mindgauge.models.settings import PROVIDERS, Provider
+from mindgauge.models.providers import PROVIDERS, Provider
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import FREE, Price
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.models.chat import ChatModel
+    from mindgauge.models.config import AnyConfig
     from mindgauge.models.settings import Settings
     from mindgauge.records.request import Model
 
@@ -48,23 +53,46 @@ def endpoints(spec: str, environment: Mapping[str, str] = os.environ) -> frozens
     return frozenset(Endpoint(address.server(url), name) for url in urls)
 
 
-def keys(spec: str) -> list[Key]:
+def keys(spec: str, config: AnyConfig | None = None) -> list[Key]:
     """Return the keys that a model's calls carry, one for each server; an empty secret where there is none.
+
+    Args:
+        spec: what the user typed.
+        config: the model's, where it is set up.
 
     Raises:
         UsageError: the specification is incomplete.
     """
-    provider = _provider(spec)
-    return [key_for(url, provider.key if provider else "") for url in _urls(spec)[0] if _takes_key(provider)]
+    if config is None:
+        provider = _provider(spec)
+        return [key_for(url, provider.key if provider else "") for url in _urls(spec)[0] if _takes_key(provider)]
+    sent = []
+    for url in _urls(config.spec)[0]:
+        own = _key(config, url, _provider(config.spec)) if isinstance(config, ChatConfig) else None
+        sent += [own] if own is not None else []
+        sent += [key_for(url, variable) for variable in config.secrets]
+    return sent
 
 
-def variables(spec: str) -> list[str]:
+def variables(spec: str, config: AnyConfig | None = None) -> list[str]:
     """Return the environment variables that are read when a specification is opened."""
-    provider = _provider(spec)
+    plain = config.spec if config is not None else spec
+    provider = _provider(plain)
     names = [
-        n for url in _urls(spec)[0] if _takes_key(provider) for n in readable(url, provider.key if provider else "")
+        n for url in _urls(plain)[0] if _takes_key(provider) for n in readable(url, provider.key if provider else "")
     ]
+    if config is not None:
+        names += [*([config.key] if isinstance(config, ChatConfig) and config.key else []), *config.variables]
     return [*dict.fromkeys(names), *([provider.elsewhere] if provider and provider.elsewhere else [])]
+
+
+def _key(config: ChatConfig, url: str, provider: Provider | None) -> Key | None:
+    """Find the key for an address of a model that is set up; None where its calls carry none."""
+    if config.key is not None:
+        return key_for(url, config.key) if config.key else None
+    if config.authorised or not _takes_key(provider):
+        return None
+    return key_for(url, provider.key if provider else "")
 
 
 def _provider(spec: str) -> Provider | None:
@@ -92,31 +120,58 @@ def _urls(spec: str, environment: Mapping[str, str] = os.environ) -> tuple[list[
 def open_model(spec: str, settings: Settings) -> Model:
     """Find the model that a specification names, which answers call by call, from this process. Nothing is sent yet.
 
+    Args:
+        spec: `provider/name`, an address, or the short name of a model that is set up.
+        settings: how it is called, and where models are set up.
+
     Raises:
         UsageError: the specification is unknown or incomplete, a key is missing, or `local_only` forbids it.
     """
+    config = configured(spec, settings)
+    if config is not None:
+        return _set_up(config, settings)
     if address.is_listed(spec):
-        return _served(spec, settings)
+        return _served(ChatConfig.of(spec), settings)
     kind, slash, name = spec.partition("/")
     if slash and not name:
         raise UsageError(f"{spec!r} names no model; write for example {kind}/NAME")
     match kind:
-        case "local" if slash:
-            from mindgauge.models.local import LocalModel
-
-            return LocalModel(spec, **({"max_tokens": settings.max_tokens} if settings.max_tokens else {}))
         case "replay" if slash:
             from mindgauge.models.replay import Replay
 
             return Replay(spec)
-        case _ if slash and kind in PROVIDERS:
-            return _provided(spec, PROVIDERS[kind], name, settings)
+        case _ if slash and (kind == "local" or kind in PROVIDERS):
+            return _set_up(ChatConfig.of(spec), settings)
         case _ if slash and kind in _installed().names:
             return _from_package(spec, kind, settings)
+    raise UsageError(_unknown(spec, settings))
+
+
+def configured(spec: str, settings: Settings) -> AnyConfig | None:
+    """Return the set-up of a model that is called by a short name; None for any other.
+
+    Raises:
+        UsageError: the configuration cannot be read.
+    """
+    if spec in settings.models:
+        return settings.models[spec]
+    return None if "/" in spec else config_file.find(spec, settings.config or None)
+
+
+def _unknown(spec: str, settings: Settings) -> str:
+    """Say that nothing is called so, and what comes near."""
+    kind, slash, name = spec.partition("/")
+    short = [] if slash else config_file.names(settings.config or None)
     kinds = [*PROVIDERS, "local", "replay", *sorted(_installed().names)]
-    near = difflib.get_close_matches(kind, kinds, 1, 0.5)
-    hint = f"did you mean {near[0]}/{name or 'NAME'}?" if near else f"known are {', '.join(kinds)}"
-    raise UsageError(f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME")
+    near = difflib.get_close_matches(kind, [*short, *kinds], 1, 0.5)
+    if near:
+        hint = f"did you mean {near[0] if near[0] in short else near[0] + '/' + (name or 'NAME')}?"
+    else:
+        hint = f"known are {', '.join([*short, *kinds])}"
+    missing = ""
+    if not slash and not short:
+        missing = f" A short name is set up as [models.{spec}] in {config_file.FILE}, or in another file with --config."
+    return f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME.{missing}"
 
 
 @functools.cache
@@ -138,26 +193,39 @@ def _from_package(spec: str, kind: str, settings: Settings) -> Model:
     return model
 
 
-def _served(spec: str, settings: Settings) -> Model:
-    urls, name = address.servers(spec)
-    if len(urls) == 1:
-        return _chat(f"{urls[0]}#{name}", urls[0], name, settings, settings.price, key=key_for(urls[0]))
+def _set_up(config: AnyConfig, settings: Settings) -> Model:
+    """Open a model with all that is said of it; what the command says of every model holds for the rest."""
+    own = {name: value for name in ("concurrency", "context", "timeout") if (value := getattr(config, name, None))}
+    if config.price:
+        own["price"] = Price.parse(config.price)
+    settings = msgspec.structs.replace(settings, **own)
+    if config.provider == "local":
+        from mindgauge.models.local import LocalModel
+
+        limit = {"max_tokens": settings.max_tokens} if settings.max_tokens else {}
+        return LocalModel(config.shown, weights=config.spec, setup=config.setup, **limit)
+    return _served(config, settings) if config.url else _provided(config, settings)
+
+
+def _served(config: ChatConfig, settings: Settings) -> Model:
+    urls, _ = address.servers(config.spec)
+    ends = [(f"{url}{config.query}", _key(config, url, None)) for url in urls]
+    if len(ends) == 1:
+        return _chat(config.shown, *ends[0], config, settings, settings.price)
     from mindgauge.models.servers import CONNECT_WITHIN, Servers
 
     chats = [
-        _chat(f"{url}#{name}", url, name, settings, settings.price, key=key_for(url), connect=CONNECT_WITHIN)
-        for url in urls
+        _chat(config.shown, url, key, config, settings, settings.price, connect=CONNECT_WITHIN) for url, key in ends
     ]
     return Servers(chats, concurrency=settings.concurrency)
 
 
-def _provided(spec: str, provider: Provider, name: str, settings: Settings) -> Model:
-    (url,), _ = _urls(spec)
-    key = key_for(url, provider.key) if provider.key else None
-    if settings.sends and key is not None and not key.secret and not settings.local_only:
-        raise UsageError(f"{spec} needs a key: set the environment variable {provider.key}")
-    price = settings.price or (_list_price(provider.prices, name) if provider.prices else FREE)
-    return _chat(spec, url, name, settings, price, key=key, max_tokens_field=provider.max_tokens_field)
+def _provided(config: ChatConfig, settings: Settings) -> Model:
+    provider = PROVIDERS[config.provider]
+    (url,), _ = _urls(config.spec)
+    key = _key(config, url, provider)
+    price = settings.price or (_list_price(provider.prices, config.model) if provider.prices else FREE)
+    return _chat(config.shown, url, key, config, settings, price, max_tokens_field=provider.max_tokens_field)
 
 
 def _elsewhere(url: str, provider: Provider) -> str:
@@ -170,13 +238,13 @@ def _elsewhere(url: str, provider: Provider) -> str:
 
 
 def _chat(
-    spec: str,
-    url: str,
     name: str,
+    url: str,
+    key: Key | None,
+    config: ChatConfig,
     settings: Settings,
     price: Price | None,
     *,
-    key: Key | None,
     connect: float | None = None,
     max_tokens_field: str = "max_tokens",
 ) -> ChatModel:
@@ -184,11 +252,14 @@ def _chat(
 
     host = urlsplit(url).hostname or ""
     if settings.local_only and not address.loopback(host):
-        raise UsageError(f"--local-only: {spec} would send text to {host}; only loopback addresses are allowed")
+        raise UsageError(f"--local-only: {name} would send text to {host}; only loopback addresses are allowed")
+    needed = config.key or (PROVIDERS[config.provider].key if config.provider else "")
+    if needed and settings.sends and key is not None and not key.secret and not settings.local_only:
+        raise UsageError(f"{name} needs a key: set the environment variable {needed}")
     return ChatModel(
-        spec,
-        url,
         name,
+        url,
+        config.model,
         key=key.secret if key else "",
         key_name=key.variable if key and key.secret else "",
         price=price,
@@ -199,6 +270,9 @@ def _chat(
         max_tokens=settings.max_tokens or 4096,
         max_tokens_field=max_tokens_field,
         context=settings.context,
+        setup=config.setup,
+        headers=config_file.filled(name, config.headers) if settings.sends else {},
+        at_once=config.concurrency,
     )
 
 

@@ -132,6 +132,8 @@ class Judge(msgspec.Struct, frozen=True):
     instrument: Instrument
     parameters: dict[str, Any]
     provenance: dict[str, Any]
+    identity: str = ""
+    """What of the model is hashed into the keys of calls, where that is more than its name."""
     room: int | None = None
     """Tokens that a question may have, if that is known; dialogues that are rated turn by turn or whole are fitted to it."""
     nonces: Nonces = msgspec.field(default_factory=Nonces)
@@ -250,7 +252,7 @@ class Judge(msgspec.Struct, frozen=True):
     async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
         request, prompt_text = self._request(part, subject, run), subject.prompt_text
-        call = request.key(self.model).hex()
+        call = request.key(self.identity or self.model).hex()
         calls.append(call)
         exchange = await ask(request)
         verdicts = self._read(exchange, part, prompt_text)
@@ -262,7 +264,7 @@ class Judge(msgspec.Struct, frozen=True):
                 f"An earlier answer could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"
             )
             repair = msgspec.structs.replace(request, messages=(Message("user", f"{question.content}\n\n{hint}"),))
-            calls.append(repair.key(self.model).hex())
+            calls.append(repair.key(self.identity or self.model).hex())
             second = await ask(repair)
             if second.status is Status.OK:
                 repaired = self._read(second, part, prompt_text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from mindgauge.records.records import Exchange, Message, Sample, encode
+from mindgauge.records.records import Exchange, Message, Sample, digest, encode
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
         return question.digest()
 
     def key(self, model: str) -> bytes:
-        """Hash the call: 16 bytes over model, messages, parameters, schema and repeat."""
+        """Hash the call: 16 bytes over model (its `identity`), messages, parameters, schema and repeat."""
         if model not in self._keys:
             parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema))
             self._keys[model] = hashlib.blake2b(parts, digest_size=_BYTES).digest()
@@ -92,6 +92,21 @@ class Price(msgspec.Struct, frozen=True):
         if not all(0 <= part <= DEAREST for part in parts):  # nor is any of them NaN
             raise ValueError(f"a price is from 0 to {count(round(DEAREST * 1e6))} dollars per million tokens")
 
+    @classmethod
+    def parse(cls, text: str) -> Price:
+        """Read IN:OUT or IN:OUT:CACHED, US dollars per million tokens.
+
+        Raises:
+            ValueError: it is not so.
+        """
+        try:
+            read, generated, *cached = (float(part) / 1e6 for part in text.split(":"))
+            return cls(read, generated, *cached)
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"price {text!r}: write IN:OUT or IN:OUT:CACHED, US dollars per million tokens, for example 0.15:0.60"
+            ) from error
+
     def of(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
         """Return the price of an exchange in US dollars; cached tokens are among those of the prompt."""
         cached = self.prompt if self.cached is None else self.cached
@@ -100,6 +115,40 @@ class Price(msgspec.Struct, frozen=True):
 
 
 FREE = Price(0.0, 0.0)
+
+
+class Setup(msgspec.Struct, frozen=True, dict=True):
+    """What a model is asked with beside its name, where a user has set it up: all that changes its answers, nothing secret."""
+
+    facts: dict[str, Any] = {}
+
+    @property
+    def system(self) -> str:
+        """The system message that comes first in every call; empty if there is none."""
+        return str(self.facts.get("system", ""))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Fields of every call's body, before those of a request."""
+        parameters: dict[str, Any] = self.facts.get("parameters", {})
+        return parameters
+
+    @cached_property
+    def hash(self) -> str:
+        """Sixteen digits; empty for a model that is nothing but its name."""
+        return digest(self.facts)[:_BYTES] if self.facts else ""
+
+    def opened(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Return messages that begin with the system message, joined with one that they have."""
+        if not self.system:
+            return messages
+        first, *others = messages
+        if first.role == "system":
+            return Message("system", f"{self.system}\n\n{first.content}"), *others
+        return Message("system", self.system), *messages
+
+
+BARE = Setup()
 
 
 class Model(Protocol):
@@ -117,6 +166,10 @@ class Model(Protocol):
     """Tokens that a question and its answer may have together; None if unknown."""
     own_machine: bool
     """Whether it computes on this machine, so that only one such model should run at a time."""
+    setup: Setup
+    """What it is asked with beside its name; `BARE` for nothing."""
+    at_once: int | None
+    """Calls that may wait for it at once; None for as many as the command says."""
 
     async def ask(self, request: Request) -> Exchange:
         """Answer one request. What goes wrong is a status of the exchange, not an exception.
@@ -131,3 +184,8 @@ class Model(Protocol):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+def identity(model: Model) -> str:
+    """Return what of a model is part of every call's key: its name, and a hash of its setup where it has one."""
+    return f"{model.name}#{model.setup.hash}" if model.setup.facts else model.name

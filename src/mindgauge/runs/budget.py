@@ -57,8 +57,14 @@ def tokens(messages: Iterable[Any]) -> int:
     return sum(len(message.content.encode()) // 3 + 8 for message in messages)
 
 
+def system_tokens(model: Model) -> int:
+    """Estimate the tokens of the system message that a model's setup opens every call with, from above."""
+    return len(model.setup.system.encode()) // 3 + 8 if model.setup.system else 0
+
+
 def worst_case(model: Model, request: Request) -> float:
     """Return what a call can cost at most, in US dollars; 0 where no price is known."""
     if model.price is None or (model.price.prompt == 0 and model.price.completion == 0):
         return 0.0
-    return model.price.of(tokens(request.messages), request.parameters.get("max_tokens", model.max_tokens))
+    asked = system_tokens(model) + tokens(request.messages)
+    return model.price.of(asked, request.parameters.get("max_tokens", model.max_tokens))

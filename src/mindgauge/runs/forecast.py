@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.runs.budget import tokens
+from mindgauge.runs.budget import system_tokens, tokens
 from mindgauge.runs.steps import CallStep, ClassifierStep, PlannedStep, RatingStep
 from mindgauge.store import Store
 
@@ -206,7 +206,7 @@ def _window(step: RatingStep, subject: PlannedSubject) -> Window:
 def _length(model: Model, request: Request) -> int:
     """Estimate the tokens of a question with the longest answer to it."""
     room: int = request.parameters.get("max_tokens", model.max_tokens)
-    return tokens(request.messages) + room
+    return system_tokens(model) + tokens(request.messages) + room
 
 
 def _warn(notice: Notice, name: str, subjects: str, lengths: Sequence[int], context: int) -> None:

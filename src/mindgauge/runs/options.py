@@ -9,11 +9,13 @@ import difflib
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
+from mindgauge.models.config import system_text
 from mindgauge.models.settings import Settings
 from mindgauge.raters.judge import Mode, PromptStyle
 from mindgauge.records.errors import UsageError
@@ -66,6 +68,20 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     """How models under test are asked."""
 
     runs: Annotated[int, Meta(ge=1, le=OFTEN, description="Replies, or closed answers, per sample and chat model.")] = 1
+    max_tokens: (
+        Annotated[int, Meta(ge=1, le=2**24, description="The longest answer asked of the models under test.")] | None
+    ) = None
+    system: Annotated[str, Meta(description="A file with the system message of the models under test.")] | None = None
+    header: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="'NAME: VALUE', sent with every call to the models under test; ${VARIABLE} in it stands for an environment variable. May be repeated."
+        ),
+    ] = ()
+    label: (
+        Annotated[str, Meta(description="The build of the models under test, where several answer under one name.")]
+        | None
+    ) = None
     temperature: (
         Annotated[
             float, Meta(ge=0, le=HOTTEST, description="Of the models under test; their own default if not given.")
@@ -89,6 +105,26 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError("--shots and --shot-seed go with --ask few-shot")
 
     @property
+    def setup(self) -> dict[str, Any]:
+        """What models under test are set up with by the command itself; see `mindgauge.models.config`.
+
+        Raises:
+            UsageError: the file of the system message, or a header, cannot be read.
+        """
+        headers = {}
+        for text in self.header:
+            name, colon, value = text.partition(":")
+            if not (colon and name.strip() and value.strip()):
+                raise UsageError(f"--header {text!r}: write 'NAME: VALUE'")
+            headers[name.strip()] = value.strip()
+        extra = {
+            "system": system_text(Path(self.system)) if self.system else "",
+            "headers": headers,
+            "label": self.label,
+        }
+        return {name: value for name, value in extra.items() if value}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What is sent along with every request to a model under test."""
         return {} if self.temperature is None else {"temperature": self.temperature}
@@ -108,6 +144,9 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Annotated[
         str, Meta(description="gold: by the sample's category; recognised: by the one the judge sees.")
     ] = GOLD
+    judge_max_tokens: (
+        Annotated[int, Meta(ge=1, le=2**24, description="The longest answer asked of a judge.")] | None
+    ) = None
     judge_temperature: (
         Annotated[
             float,
@@ -153,6 +192,10 @@ STRESSED = Judging(judge_runs=2)
 """How a judge is put under stress, if nothing else is said."""
 
 
+ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label")
+"""The fields of `Asking` that a command without models under test does not have."""
+
+
 class QuestionOptions(TypedDict, total=False):
     """How a closed question is put, as keyword arguments: what of `Asking` holds where replies exist already."""
 
@@ -166,6 +209,10 @@ class AskingOptions(QuestionOptions, total=False):
 
     runs: int
     temperature: float | None
+    max_tokens: int | None
+    system: str | None
+    header: str | Sequence[str]
+    label: str | None
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -176,6 +223,7 @@ class JudgingOptions(TypedDict, total=False):
     method: str | Sequence[str]
     protocol: str
     judge_temperature: float | None
+    judge_max_tokens: int | None
     own_family: bool
     qualify: bool | None
     anchors: int | None
@@ -218,6 +266,16 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Told, before anything is sent, what is to be known."""
     command: str = ""
     """What the user typed, for the manifest."""
+
+    @property
+    def asked(self) -> Settings:
+        """How models under test are called."""
+        return msgspec.structs.replace(self.settings, max_tokens=self.asking.max_tokens)
+
+    @property
+    def judged(self) -> Settings:
+        """How judges are called."""
+        return msgspec.structs.replace(self.settings, max_tokens=self.judging.judge_max_tokens)
 
     def __post_init__(self) -> None:
         _check(self.settings)
@@ -289,5 +347,7 @@ def _mode(name: str) -> Mode:
     return Mode(name)
 
 
-_READ: dict[str, Callable[[Any], Any]] = {"ask": _way, "method": _methods, "mode": _mode}
+_READ: dict[str, Callable[[Any], Any]] = {
+    "ask": _way, "method": _methods, "mode": _mode, "header": lambda texts: tuple(listed(texts)),
+}  # fmt: skip
 """How the options are read that are more than a number."""

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.models.spec import open_model
+from mindgauge.models.config import ChatConfig
+from mindgauge.models.providers import TOKEN_LIMITS
+from mindgauge.models.spec import configured, open_model
 from mindgauge.raters.classifier import is_classifier, open_classifier_rater
 from mindgauge.raters.judge import Instrument, Judge
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
-from mindgauge.runs.budget import Budget
+from mindgauge.records.request import identity
+from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.session import Session, run_async
 from mindgauge.runs.steps import (
@@ -55,6 +58,9 @@ def open_carried(spec: str, settings: Settings) -> Model:
     Raises:
         UsageError: the specification is unknown or incomplete, a key is missing, or it cannot be carried so.
     """
+    config = configured(spec, settings)
+    if config is not None:  # also for actors elsewhere, who have not our file
+        settings = msgspec.structs.replace(settings, models={spec: config})
     model = open_model(spec, settings)
     if settings.batch:
         from mindgauge.models.batch import in_batches
@@ -67,8 +73,13 @@ def open_carried(spec: str, settings: Settings) -> Model:
     return model
 
 
-def open_models(specs: Sequence[str | Model], config: RunConfig) -> list[Model]:
+def open_models(specs: Sequence[str | Model], config: RunConfig, settings: Settings) -> list[Model]:
     """Find every model that is named; one that is given as an object is taken as it is.
+
+    Args:
+        specs: what the user named.
+        config: all that the command is told; it learns whom it asks.
+        settings: how these models are called.
 
     Raises:
         UsageError: one is unknown or named twice, has no known price though `max_cost` is given, or would get another
@@ -76,8 +87,12 @@ def open_models(specs: Sequence[str | Model], config: RunConfig) -> list[Model]:
     """
     models = []
     for spec in dict.fromkeys(specs):
-        model = open_carried(spec, config.settings) if isinstance(spec, str) else spec
-        config.sending.add(model.name, spec if isinstance(spec, str) else "")
+        if isinstance(spec, str):
+            model = open_carried(spec, settings)
+            config.sending.add(model, spec, configured(spec, settings))
+        else:
+            model = spec
+            config.sending.add(model)
         models.append(model)
     twice = next((name for name, count in Counter(model.name for model in models).items() if count > 1), None)
     if twice is not None:
@@ -88,6 +103,40 @@ def open_models(specs: Sequence[str | Model], config: RunConfig) -> list[Model]:
             f"--max-cost needs a price and none is known for {unpriced[0]}; give --price IN:OUT, in US dollars per million tokens"
         )
     return models
+
+
+def tested_settings(specs: Sequence[str | Model], config: RunConfig) -> Settings:
+    """Return how models under test are called, set up as the command says with --system, --header and --label.
+
+    Raises:
+        UsageError: a file or a header cannot be sent, or a model is not of the kind that takes them.
+    """
+    asking, settings = config.asking, config.asked
+    extra = asking.setup
+    if not extra:
+        return settings
+    models = dict(settings.models)
+    for spec in specs:
+        if not isinstance(spec, str):
+            raise UsageError(f"{spec.name} is an object; --system, --header and --label are for models that are named")
+        base = configured(spec, settings) or _plain(spec)
+        unknown = next((name for name in extra if name not in base.__struct_fields__), None)
+        if unknown is not None:
+            raise UsageError(f"{spec} takes no --{unknown.removesuffix('s')}: it is no chat endpoint")
+        headers = {"headers": {**base.headers, **extra["headers"]}} if "headers" in extra else {}
+        try:
+            models[spec] = msgspec.structs.replace(base, **{**extra, **headers})
+        except ValueError as error:
+            raise UsageError(f"{spec}: {error}") from error
+    return msgspec.structs.replace(settings, models=models)
+
+
+def _plain(spec: str) -> ChatConfig:
+    """Return a model that the command names by its specification as one that can be set up."""
+    try:
+        return ChatConfig.of(spec)
+    except ValueError as error:
+        raise UsageError(f"{spec}: {error}") from error
 
 
 class Raters(NamedTuple):
@@ -112,7 +161,7 @@ def open_judges(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], c
     """
     others, named = _divided(specs)
     rules = [spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")]
-    models = open_models([spec for spec in others if spec not in rules], config)
+    models = open_models([spec for spec in others if spec not in rules], config, config.judged)
     classifiers = [open_classifier_rater(spec) for spec in named]
     judging = [
         ClassifierStep(benchmark, rater.judging(benchmark.rubric))
@@ -123,8 +172,16 @@ def open_judges(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], c
     return Raters(models, judging, [open_rule(rule) for rule in rules])
 
 
-def open_tested(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], config: RunConfig) -> Raters:
+def open_tested(
+    specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], config: RunConfig, settings: Settings
+) -> Raters:
     """Find everybody who is named to be tested: models, and on closed questions classifiers.
+
+    Args:
+        specs: what the user named.
+        benchmarks: what they answer.
+        config: all that the command is told.
+        settings: how these models are called.
 
     Raises:
         UsageError: one is unknown, or a classifier cannot answer these benchmarks: a question is open, or it was trained on
@@ -134,7 +191,7 @@ def open_tested(specs: Sequence[str | Model], benchmarks: Sequence[Benchmark], c
     rule = next((spec for spec in others if isinstance(spec, str) and spec.startswith("rule/")), None)
     if rule is not None:
         raise UsageError(f"{rule} looks for words in replies, with --judge; it answers no question of a benchmark")
-    models = open_models(others, config)
+    models = open_models(others, config, settings)
     open_name = next((benchmark.name for benchmark in benchmarks if not benchmark.closed), None)
     if named and open_name is not None:
         raise UsageError(
@@ -165,8 +222,9 @@ def samples_hash(samples: Sequence[Sample]) -> str:
 
 def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
     """Put an instrument into a model's hands."""
-    room = None if model.context is None else model.context - parameters.get("max_tokens", model.max_tokens)
-    return Judge(model.name, instrument, parameters, provenance(model, parameters), room)
+    limit = parameters.get("max_tokens", model.max_tokens) + system_tokens(model)
+    room = None if model.context is None else model.context - limit
+    return Judge(model.name, instrument, parameters, provenance(model, parameters), identity(model), room)
 
 
 def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
@@ -177,7 +235,7 @@ def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
 def judging_by(model: Model, instrument: Instrument, config: RunConfig) -> Judge:
     """Put an instrument into the hands of a judge of replies, with room for as long an answer as its method asks for."""
     parameters = config.judging.parameters
-    if config.settings.max_tokens is None:
+    if config.judging.judge_max_tokens is None and not any(n in model.setup.parameters for n in TOKEN_LIMITS):
         room = instrument.method.token_limit * max(len(part.rubric.criteria) for part in instrument.parts(None))
         parameters = {**parameters, "max_tokens": room} if room > model.max_tokens else parameters
     return judge_for(model, instrument, parameters)

@@ -50,12 +50,19 @@ def plan_record(
         "protocol": judging.protocol,
         "temperature": asking.temperature,
         "judge_temperature": judging.judge_temperature,
-        "max_tokens": config.settings.max_tokens,
+        "max_tokens": asking.max_tokens,
+        "judge_max_tokens": judging.judge_max_tokens,
+        "setups": {name: _hashed(setup.facts) for name, setup in config.sending.setups.items()} or None,
         **_methods(benchmarks, judging),
         "text": None if text else False,
         **extra,
     }
     return {key: value for key, value in content.items() if value is not None}
+
+
+def _hashed(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model is set up with, and of its system message only the hash: that is long, and perhaps not for everybody."""
+    return {**facts, **({"system": f"#{digest(facts['system'])[:8]}"} if facts.get("system") else {})}
 
 
 def _methods(benchmarks: Sequence[Benchmark], judging: Judging) -> dict[str, Any]:

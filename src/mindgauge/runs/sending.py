@@ -7,10 +7,16 @@ answered: so what was kept, and from when, is written into the manifest, and sai
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mindgauge.models import spec as specs
 from mindgauge.models.keys import Keys
+from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, continued, manifest
+
+if TYPE_CHECKING:
+    from mindgauge.models.config import AnyConfig
+    from mindgauge.records.request import Model, Setup
 
 
 class Sending:
@@ -18,22 +24,32 @@ class Sending:
 
     def __init__(self) -> None:
         self.specs: dict[str, str] = {}
-        """What the user typed for each model, by its name."""
+        """The specification behind each model, by its name: what the user typed, or what is set up under a short name."""
+        self._setups: dict[str, Setup] = {}
         self._keys = Keys()
         self._models: list[str] = []
         self._begun = False
 
-    def add(self, name: str, spec: str) -> None:
+    def add(self, model: Model, spec: str = "", config: AnyConfig | None = None) -> None:
         """Add a model; one that was given as an object has no specification.
 
         Raises:
-            UsageError: a key would go to two hosts.
+            UsageError: a key would go to two hosts, or one name stands for two setups.
         """
-        if name not in self._models:
-            self._models.append(name)
+        if model.name not in self._models:
+            self._models.append(model.name)
+        if self._setups.setdefault(model.name, model.setup) != model.setup:
+            raise UsageError(
+                f"{model.name} is set up in two ways in this command; call one of them by another name, or give it a --label"
+            )
         if spec:
-            self.specs[name] = spec
-            self._keys.take(specs.keys(spec))
+            self.specs[model.name] = (config.spec if config is not None else "") or spec
+            self._keys.take(specs.keys(spec, config))
+
+    @property
+    def setups(self) -> dict[str, Setup]:
+        """What models are asked with beside their names, where it is more than that."""
+        return {name: setup for name, setup in self._setups.items() if setup.facts}
 
     def begin(self, store: Store) -> None:
         """Note in a run, once and before anything is sent, where keys go and what it holds already of these models.
@@ -45,6 +61,10 @@ class Sending:
             return
         self._begun = True
         self._keys.keep(store.folder)
+        if self.setups:
+            content = manifest.read(store.folder)
+            setups = {name: setup.facts for name, setup in self.setups.items()}
+            manifest.write(store.folder, {**content, "models": {**content.get("models", {}), **setups}})
         existing = continued.held(store)
         if existing:
             content = manifest.read(store.folder)

@@ -20,6 +20,7 @@ from mindgauge.models.gathering import Gathering
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files.bounds import clean
+from mindgauge.records.request import identity
 from mindgauge.runs.budget import tokens, worst_case
 from mindgauge.store.batches import Batches
 
@@ -95,7 +96,7 @@ class Session:
 
     def places(self, model: Model) -> int:
         """Return how many calls to a model may be under way at once."""
-        return model.at_once if isinstance(model, Gathering) else self.concurrency
+        return model.at_once or self.concurrency
 
     def halt(self, error: MindgaugeError) -> None:
         """Stop in good order, for the first reason given: calls under way are finished, batches go on without us."""
@@ -131,7 +132,7 @@ class Session:
     def _not_twice(self, model: Model, request: Request) -> None:
         """Refuse a call that is under way in a batch, where it will be paid for."""
         pending = self._in_batches.get(model.name)
-        if pending is not None and Batches(self.store).holding(request.key(model.name)):
+        if pending is not None and Batches(self.store).holding(request.key(identity(model))):
             raise UsageError(
                 f"{pending.calls:,} calls to {model.name} are under way in batches and would be paid for twice; "
                 "run the same command with --batch to collect them first"
@@ -150,9 +151,10 @@ class Session:
 
     def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made."""
+        hashed = identity(model)
 
         async def ask(request: Request) -> Exchange:
-            key = request.key(model.name)
+            key = request.key(hashed)
             if key in self._under_way:
                 return await self._under_way[key]
             stored = self.store.exchange(key)

@@ -19,9 +19,9 @@ from mindgauge.raters.judge import Judge
 from mindgauge.raters.rule import Rule, unread_because
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.records.errors import MindgaugeError
-from mindgauge.records.request import Model, Request
+from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
-from mindgauge.runs.budget import tokens
+from mindgauge.runs.budget import system_tokens, tokens
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
@@ -44,7 +44,12 @@ VERDICT_TOKENS = 150
 
 def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return where an answer comes from, as far as it is the same for all of a model's answers."""
-    return {"endpoint": model.host or "in process", "parameters": parameters, "software": software(), "began": now()}
+    return {
+        "endpoint": model.host or "in process",
+        "parameters": {**parameters, **model.setup.parameters},
+        "software": software(),
+        "began": now(),
+    }
 
 
 class PlannedSubject(NamedTuple):
@@ -115,6 +120,11 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """The expected length of an answer."""
         raise NotImplementedError
 
+    @property
+    def identity(self) -> str:
+        """What of the model is part of every call's key."""
+        return identity(self.model)
+
     def requests(self, subject: PlannedSubject) -> list[Request]:
         """Return every call that one subject may take once, repairs aside."""
         raise NotImplementedError
@@ -152,8 +162,9 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """
         finished = self.done(store) if store is not None else set()
         calls = likely = existing = read = 0
+        opening = system_tokens(self.model)
         for subject in self.subjects():
-            requests = [(request, tokens(request.messages)) for request in self.requests(subject)]
+            requests = [(request, opening + tokens(request.messages)) for request in self.requests(subject)]
             if not subject.written:
                 often = self.repeats * subject.times
                 calls += often * len(requests)
@@ -212,10 +223,10 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         return store.answered(self.benchmark.name, self.model.name)
 
     def _same(self, request: Request, subject: PlannedSubject) -> Hashable:
-        return request.key(self.model.name), subject.id
+        return request.key(self.identity), subject.id
 
     def _known(self, store: Store, request: Request, *, done: bool) -> bool:
-        return done and store.called(request.key(self.model.name))
+        return done and store.called(request.key(self.identity))
 
     async def work(self, session: Session) -> None:
         """Ask for the replies that the run lacks, and keep them."""
@@ -224,11 +235,11 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         existing = self.done(store)
         elsewhere = store.replied_elsewhere(benchmark.name, model.name)
         total = store.count_samples(benchmark.name) * self.repeats - len(existing)
-        origin = provenance(model, self.parameters)
+        origin, hashed = provenance(model, self.parameters), self.identity
 
         async def one(sample: Sample, run: int) -> None:
             request = reply_request(benchmark, sample, run, self.parameters)
-            key = request.key(model.name)
+            key = request.key(hashed)
             if (sample.id, run) in elsewhere and store.called(key):
                 store.add_reply(benchmark.name, store.reply_at(elsewhere[sample.id, run]))
                 await session.committed()
@@ -321,10 +332,10 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         yield from ((self.judge.rater, name, self.repeats) for name in self.criteria)
 
     def _same(self, request: Request, subject: PlannedSubject) -> Hashable:  # noqa: ARG002 - one call, whatever it is about
-        return request.key(self.model.name)
+        return request.key(self.identity)
 
     def _known(self, store: Store, request: Request, *, done: bool) -> bool:  # noqa: ARG002 - an answer is never asked for twice
-        return store.called(request.key(self.model.name))
+        return store.called(request.key(self.identity))
 
     def _likely(self, subject: PlannedSubject, calls: int) -> int:
         parts = self.judge.instrument.parts(self.protocol(subject.sample), subject.sample.tags)

@@ -9,7 +9,7 @@ from mindgauge.cli import entry_test, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.cli.judges import measures
 from mindgauge.records.rounding import decimal, dollars, interval, p_value, percent
-from mindgauge.runs.options import COMPARED, RunConfig
+from mindgauge.runs.options import COMPARED, ONLY_TESTED, RunConfig
 
 if TYPE_CHECKING:
     from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeDifference
@@ -21,7 +21,7 @@ _SYSTEMS = ("system_pearson", "system_spearman", "system_kendall")
 
 @takes_calls(
     RunConfig(judging=COMPARED),
-    without=("runs", "temperature", "ask", "shots", "shot_seed", "engine", "actors", "batch", "wait"),
+    without=(*ONLY_TESTED, "ask", "shots", "shot_seed", "engine", "actors", "batch", "wait"),
 )
 def compare(
     name: options.Name,

@@ -10,7 +10,7 @@ import typer
 from mindgauge.cli import options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.records.rounding import dollars
-from mindgauge.runs.options import STRESSED, RunConfig
+from mindgauge.runs.options import ONLY_TESTED, STRESSED, RunConfig
 
 if TYPE_CHECKING:
     from mindgauge.analysis.stress.result import Stress
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 @takes_calls(
     RunConfig(judging=STRESSED),
     without=(
-        "runs",
-        "temperature",
+        *ONLY_TESTED,
         "ask",
         "shots",
         "shot_seed",

@@ -89,7 +89,7 @@ def compare(
     benchmark = benchmarks.asked_one(name)
     if benchmark.closed:
         raise UsageError(f"{name} is a closed question: there are no replies to judge; mindgauge compare compares ways")
-    judges = plan.open_models(listed(judge), config)
+    judges = plan.open_models(listed(judge), config, config.judged)
     if not judges:
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges, config)

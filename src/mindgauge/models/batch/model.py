@@ -12,6 +12,7 @@ from mindgauge.models.batch.carrier import BatchRunner, UnderWayError
 from mindgauge.models.batch.openai import OpenAIBatches
 from mindgauge.models.batch.transport import MissingError, OverdueError, RefusedError, Transport
 from mindgauge.records.errors import EndpointError, UsageError
+from mindgauge.records.request import identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,10 +47,11 @@ class BatchModel:
         self.price = price
         self.max_tokens = chat.max_tokens
         self.context = chat.context
+        self.setup = chat.setup
         self._chat = chat
         self._service = service
         self._terms = BatchConfig.of(chat.name, chat.host, price, settings)
-        self.at_once = AT_ONCE * self._terms.calls
+        self.at_once: int | None = AT_ONCE * self._terms.calls
         pause = min(0.5, self._terms.pause)
         self._transport = Transport(chat.name, chat.url, timeout=settings.timeout, tries=settings.tries, pause=pause)
         self._batches: Batches | None = None
@@ -102,7 +104,7 @@ class BatchModel:
         if self._error is not None:
             raise self._error
         assert self._carrier is not None, "enter the model before asking it"
-        calls, key = self._carrier.calls, request.key(self.name)
+        calls, key = self._carrier.calls, request.key(identity(self))
         call = calls.get(key)
         if call is None:
             call = BatchCall(key, request)

@@ -39,6 +39,8 @@ class RayModel:
         self.max_tokens = plain.max_tokens
         self.context = plain.context
         self.own_machine = plain.own_machine
+        self.setup = plain.setup
+        self.at_once = plain.at_once
         self._spec = spec
         self._settings = settings
         self._cluster = cluster
