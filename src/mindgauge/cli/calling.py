@@ -115,7 +115,7 @@ def _read(typed: Mapping[str, Any]) -> Chosen:
     Raises:
         UsageError: the price is not IN:OUT or IN:OUT:CACHED, the engine is unknown, or options exclude each other.
     """
-    settings = {name: value for name, value in typed.items() if name in Settings.__struct_fields__}
+    settings = {name: value for name, value in typed.items() if name in bounds(Settings)}
     chosen = {name: value for name, value in typed.items() if name not in settings}
     if "method" in chosen:
         chosen["method"] = options.several(listed(chosen["method"]))

@@ -39,12 +39,15 @@ class Settings(msgspec.Struct, frozen=True):
         ]
         | None
     ) = None
-    config: Annotated[
-        str,
-        Meta(
-            description="Where models are set up under short names: system prompts, headers, parameters; mindgauge.toml in the working folder if not given.",
-        ),
-    ] = ""
+    config: (
+        Annotated[
+            str,
+            Meta(
+                description="Where models are set up under short names: system prompts, headers, parameters; mindgauge.toml in the working folder if not given."
+            ),
+        ]
+        | None
+    ) = None
     models: dict[str, AnyConfig] = {}
     """Models that are set up otherwise than by that file, by the name that a command calls them."""
     sends: bool = True

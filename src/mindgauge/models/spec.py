@@ -155,13 +155,13 @@ def configured(spec: str, settings: Settings) -> AnyConfig | None:
     """
     if spec in settings.models:
         return settings.models[spec]
-    return None if "/" in spec else config_file.find(spec, settings.config or None)
+    return None if "/" in spec else config_file.find(spec, settings.config)
 
 
 def _unknown(spec: str, settings: Settings) -> str:
     """Say that nothing is called so, and what comes near."""
     kind, slash, name = spec.partition("/")
-    short = [] if slash else config_file.names(settings.config or None)
+    short = [] if slash else config_file.names(settings.config)
     kinds = [*PROVIDERS, "local", "replay", *sorted(_installed().names)]
     near = difflib.get_close_matches(kind, [*short, *kinds], 1, 0.5)
     if near:
