@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
-BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+BLOCKS: list[str] = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
 CLOSED = "help_or_harm/crisis_type"
 SECRET = "sk-of-the-cloud-0123456789"
 
@@ -79,7 +79,7 @@ def test_azure_by_address_and_header(folder: Path, azure: Cloud, monkeypatch: py
     monkeypatch.setenv("MINDGAUGE_API_KEY", "sk-of-another-host")
     text = block("azure").replace("https://RESOURCE.openai.azure.com", f"http://127.0.0.1:{azure.port}")
     (folder / "mindgauge.toml").write_text(text)
-    scores = mindgauge.run(CLOSED, model="azure", limit=2)
+    scores: Any = mindgauge.run(CLOSED, model="azure", limit=2)
     assert azure.answered == ["gpt-4o"] * 2
     assert scores.calls["failed"] == 0
 
@@ -87,7 +87,7 @@ def test_azure_by_address_and_header(folder: Path, azure: Cloud, monkeypatch: py
 def test_bedrock_and_vertex_through_a_proxy(folder: Path, proxy: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITELLM_MASTER_KEY", SECRET)
     (folder / "mindgauge.toml").write_text(block("claude").replace("127.0.0.1:4000", f"127.0.0.1:{proxy.port}"))
-    scores = mindgauge.run(CLOSED, model=["claude", "gemini"], limit=2)
+    scores: Any = mindgauge.run(CLOSED, model=["claude", "gemini"], limit=2)
     assert sorted(proxy.answered) == ["claude"] * 2 + ["gemini"] * 2
     assert scores.calls["failed"] == 0
 
