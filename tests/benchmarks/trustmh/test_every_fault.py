@@ -74,10 +74,7 @@ CASES = [
     Case("external/psy_eval/USMLE-mental.jsonl", lambda f: choices.examination(f, choices.USMLE, 727)),
     Case("external/psy_eval/Crisis_Response_QA.jsonl", lambda f: choices.examination(f, choices.CRISIS_QA, 153)),
     Case("external/emobench/EU.jsonl", choices.understanding),
-    Case("external/emobench/EA.jsonl", choices.application),
-    Case("external/esconv/testWithStrategy_short.tsv", lambda f: dialogues.windows(f, "test", dialogues.TEST)),
-    Case("external/esconv/devWithStrategy_short.tsv", lambda f: dialogues.windows(f, "dev", 2985)),
-    Case("external/esconv/FailedESConv.json", _told(dialogues.failed)),
+    Case("external/esconv/testWithStrategy_short.tsv", dialogues.windows),
     Case("dataset/ESConv_fair.json", _told(dialogues.for_fairness)),
     Case("external/cssrs/500_Reddit_users_posts_labels.csv", severity.users),
     Case("dataset/PsyHarm.csv", harm.plain),
@@ -93,7 +90,7 @@ PACKED = [
     Case("external/cpsycoun/CPsyCounE.zip:CPsyCounE/Career/1.json", dialogues.counselling),
 ]
 STORED: dict[str, Read] = {
-    "*-ethics_reasoning-*.json": lambda f: (ethics.stored(f), []),
+    "*-ethics_reasoning-*.json": lambda f: ([ethics.stored_in(*place) for place in f.matching(ethics.STORED)], []),
     "*/final_report_*.json": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
     "*/outputs_*_tier1.jsonl": lambda f: (outputs.answers(f)[0], [*outputs.answers(f)[1].values()]),
     "*/outputs_*_data_tier_3_*.jsonl": lambda f: (outputs.replies(f)[0], [*outputs.replies(f)[1].values()]),

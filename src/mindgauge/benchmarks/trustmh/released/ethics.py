@@ -108,15 +108,6 @@ def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma]
     return read_dilemmas, notes
 
 
-def stored(files: TrustMHRelease) -> list[Stored]:
-    """Read the stored outputs of whichever models are there.
-
-    Raises:
-        DataError: a file is broken.
-    """
-    return [stored_in(path, file) for path, file in files.matching(STORED)]
-
-
 def stored_in(_: str, file: SourceFile) -> Stored:
     """Read one file of stored outputs.
 
