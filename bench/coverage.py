@@ -23,6 +23,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import bdtr, fdtri
 
+from accelerated import bca
 from counting import Grid, short, table
 from kinship import kinship
 from mindgauge.analysis.profile.scores import averaged
@@ -131,13 +132,13 @@ SOURCE = "percentile, values below 0 dropped (the source)"
 
 def _over_systems(means: Floats, form: Callable[[icc.MeanSquares], Floats], seed: int) -> dict[str, Interval]:
     n = len(means)
-    [weights] = bootstrap.item_weights(n, RESAMPLES, seed)
+    [weights] = bootstrap.draw(np.ones(n, dtype=np.intp), RESAMPLES, seed)
     values = form(icc.mean_squares(means, np.concatenate([np.ones((1, n)), weights, 1 - np.eye(n)])))
     value, drawn, left_out = float(values[0]), values[1 : RESAMPLES + 1], values[RESAMPLES + 1 :]
     return {
         "percentile": bootstrap.percentile_interval(value, drawn),
         SOURCE: Interval(value, *bootstrap.percentile(drawn[(drawn >= 0) & (drawn <= 1)])),
-        "BCa": bootstrap.bca(value, drawn, left_out),
+        "BCa": bca(value, drawn, left_out),
     }
 
 
@@ -294,7 +295,7 @@ def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[s
         )
         if name in MAIN:
             found[PERCENTILE, name] = bootstrap.percentile_interval(value, resamples)
-            found[BCA, name] = bootstrap.bca(value, resamples, left[name], counts=counts)
+            found[BCA, name] = bca(value, resamples, left[name], counts=counts)
     return found
 
 
@@ -471,7 +472,7 @@ def ranks(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
                     claims = [d for d in found.differences if d.adjusted is not None and d.adjusted <= 0.05]
                     right = [(d.difference.value or 0) * gaps[d.first, d.second] > 0 for d in claims]
                     grid.tally(row, "no false claim by Holm").hold(all(right))
-                    [weights] = bootstrap.item_weights(conversations, RESAMPLES, seed)
+                    [weights] = bootstrap.draw(np.ones(conversations, dtype=np.intp), RESAMPLES, seed)
                     over = weights @ scores / conversations
                     better = rank.surely_better(scores.mean(axis=0), over, conversations)
                     assert better is not None
