@@ -30,6 +30,7 @@ from mindgauge.benchmarks.standalone_rubric import alone
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind
 from mindgauge.records.rubric import Rubric, Scale
+from mindgauge.records.tabular import Tabular
 from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
 from mindgauge.store.continued import Continued
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
-
 
 MAJORITY = ":majority"
 
@@ -113,7 +113,7 @@ class Headline(msgspec.Struct, frozen=True):
         return named and score.slice in {"all", self.group}
 
 
-class Scores(msgspec.Struct, frozen=True):
+class Scores(msgspec.Struct, Tabular, frozen=True):
     """What a run holds, in numbers."""
 
     run: str
@@ -144,13 +144,8 @@ class Scores(msgspec.Struct, frozen=True):
             m for m in self.metrics if (headline := self.headlines.get(m.benchmark)) is not None and headline.holds(m)
         ]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The metrics as a table, one row each."""
-        return pl.DataFrame([msgspec.structs.asdict(m) for m in self.metrics], infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Score]:
+        return self.metrics
 
     def find(self, name: str, slice_: str = "all", **fields: str) -> list[Score]:
         """Return the metrics of this name and slice whose other fields are as given."""

@@ -25,12 +25,11 @@ from mindgauge.commands.annotate.folder import keep, made_whole
 from mindgauge.commands.annotate.named import people_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
+from mindgauge.records.tabular import Tabular
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
@@ -49,7 +48,7 @@ class Link(msgspec.Struct, frozen=True):
     link: str
 
 
-class NewProject(msgspec.Struct, frozen=True):
+class NewProject(msgspec.Struct, Tabular, frozen=True):
     """What was set up. `batches` has the sizes of the batches, in order; `training` counts anchors before the first."""
 
     folder: str
@@ -68,15 +67,8 @@ class NewProject(msgspec.Struct, frozen=True):
     """How many unsafe replies people must meet before a judge can be called good; empty where no level is unsafe."""
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """Who is invited, one row each."""
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(link) for link in self.links])
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Link]:
+        return self.links
 
 
 class _Work(NamedTuple):
