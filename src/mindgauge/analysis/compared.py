@@ -142,16 +142,8 @@ class SystemComparison(msgspec.Struct, Tabular, frozen=True):
         import polars as pl
 
         columns = (
-            "benchmark",
-            "name",
-            "criterion",
-            "slice",
-            "rater",
-            "unit",
-            "direction",
-            "rate_replies",
-            "rank_systems",
-        )
+            "benchmark", "name", "criterion", "slice", "rater", "unit", "direction", "rate_replies", "rank_systems",
+        )  # fmt: skip
         rows = [
             {column: getattr(measure, column) for column in columns} | msgspec.structs.asdict(row)
             for measure in self.measures
