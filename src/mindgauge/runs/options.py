@@ -204,18 +204,18 @@ class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a command is told about its calls, beside what is called about what."""
+    """How a command makes its calls; which models are asked about what stands beside it."""
 
     asking: Asking = Asking()
     judging: Judging = Judging()
     settings: Settings = Settings()
     max_cost: Annotated[float | None, Meta(description="Stop before the run costs more, in US dollars.")] = None
     sending: Sending = msgspec.field(default_factory=Sending)
-    """Whom this command asks, and which key goes where; filled as models are opened."""
+    """The models that this command asks, and which key goes where; filled as models are opened."""
     progress: Any = None
-    """Told the stage, how many of its calls are done, and how many there are (`Progress`); nobody is if not given."""
+    """Hears the stage, how many of its calls are done, and how many there are (`Progress`)."""
     notice: Notice = lambda _: None
-    """Told, before anything is sent, what is to be known."""
+    """Hears, before anything is sent, what the user must know."""
     command: str = ""
     """What the user typed, for the manifest."""
 
