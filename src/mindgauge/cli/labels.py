@@ -10,18 +10,20 @@ from mindgauge.records.rounding import interval, precise
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Score, Scores
 
-_SHARE, _OF = "share_", "model="
+_OF = "model="
 _BESIDE = 4
 """Models beside each other in one table."""
 
 
 def show(result: Scores) -> None:
     """Show the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion."""
+    from mindgauge.benchmarks.metrics import label_of
+
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
     for metric in result.metrics:
         overall = metric.slice == "all"
         itself = metric.model == metric.rater  # it answered a closed question; a slice says whose replies those are
-        if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):
+        if not label_of(metric.name) or not (itself or metric.rater.startswith("classifier/")):
             continue
         if overall or (itself and metric.slice.startswith(_OF)):
             model = metric.slice.removeprefix(_OF) if itself else metric.model
@@ -37,8 +39,10 @@ def show(result: Scores) -> None:
 
 
 def _table(columns: list[tuple[str, list[Score]]]) -> None:
+    from mindgauge.benchmarks.metrics import label_of
+
     rows = [
-        [name.removeprefix(_SHARE), *(_cell(metric) for metric in same)]
+        [label_of(name), *(_cell(metric) for metric in same)]
         for name, *same in zip([m.name for m in columns[0][1]], *(metrics for _, metrics in columns), strict=True)
     ]
     first = [metrics[0] for _, metrics in columns]

@@ -16,10 +16,10 @@ def rate(
     judge: options.Judges,
     replies: Annotated[
         Path | None,
-        typer.Option(help="A CSV, JSONL or Parquet file of replies with their dialogues, or a run directory."),
+        typer.Option(help=f"A table of replies with their dialogues ({options.TABLE}), or a run directory."),
     ] = None,
     dialogues: Annotated[
-        Path | None, typer.Option(help="A CSV, JSONL or Parquet file of dialogues of several turns (`messages`).")
+        Path | None, typer.Option(help=f"A table of dialogues of several turns (`messages`; {options.TABLE}).")
     ] = None,
     unit: Annotated[
         str | None,

@@ -46,7 +46,7 @@ def rate(
     Args:
         name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
             reply, and classifiers classify it.
-        replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
+        replies: a table (docs/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
         judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).

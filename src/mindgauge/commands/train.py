@@ -71,7 +71,7 @@ def train(
 
     Args:
         sources: a benchmark's name, a run directory whose samples or replies people labelled (`annotate`), or files of
-            labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and `text`, `user`, `messages` or `reply`,
+            labelled dialogues (docs/files.md): `label`, and `text`, `user`, `messages` or `reply`,
             optionally `cluster`, `split` and `language`.
         out: the folder that the classifier is written to.
         data: a copy of a benchmark's released files.

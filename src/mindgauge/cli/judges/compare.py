@@ -28,7 +28,7 @@ def compare(
     replies: Annotated[
         Path,
         typer.Option(
-            help="A run directory, or a CSV, JSONL or Parquet file of replies with people's labels as label.CRITERION or label.PERSON.CRITERION."
+            help=f"A run directory, or a table of replies ({options.TABLE}) with people's labels as label.CRITERION or label.PERSON.CRITERION."
         ),
     ],
     judge: options.Judges,

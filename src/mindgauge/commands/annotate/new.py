@@ -117,7 +117,7 @@ def annotate_new(
 
     Args:
         folder: of the project; it must not exist, or be empty.
-        items: a CSV, JSONL or Parquet file or a table with `user` or `messages` and, where the question is about one,
+        items: a table (docs/files.md) with `user` or `messages` and, where the question is about one,
             `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
             directory.
         annotators: the names of those who label; the gate needs two.
