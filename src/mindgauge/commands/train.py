@@ -99,7 +99,7 @@ def train(
         limit: at most this many training samples, spread evenly over the labels.
         columns: our name → the file's name of a column.
         device: `auto`, `cpu` or `cuda`.
-        progress: told stage, steps done and steps in all.
+        progress: called with the stage, and how many of its steps are done, of how many.
         command: what the user typed, for the manifest.
 
     Raises:

@@ -213,9 +213,9 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     sending: Sending = msgspec.field(default_factory=Sending)
     """The models that this command asks, and which key goes where; filled as models are opened."""
     progress: Any = None
-    """Hears the stage, how many of its calls are done, and how many there are (`Progress`)."""
+    """Called with the stage, how many of its calls are done, and how many there are (`Progress`)."""
     notice: Notice = lambda _: None
-    """Hears, before anything is sent, what the user must know."""
+    """Called, before anything is sent, with what the user must know."""
     command: str = ""
     """What the user typed, for the manifest."""
 

@@ -85,7 +85,7 @@ def stress(
             judge_temperature: of the judge; None for its own default.
             max_cost: US dollars.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
+            progress: called with the stage, and how many of its calls are done, of how many.
             command: what the user typed, for the manifest.
 
     Raises:
