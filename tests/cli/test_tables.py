@@ -83,12 +83,18 @@ def test_a_wide_table_stands_in_parts_that_each_name_their_rows(capsys: pytest.C
     assert len({name for line in lines for name in re.findall(r"measure \d+", line)}) == 12
 
 
-def test_only_shares_of_labels_stand_in_the_table_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
-    def share(metric: Metric) -> Score:
-        row = (metric.name, "safety", "all", "model", "classifier/c", 0.5, 0.4, 0.6, 40, 40, 0, 0.5, 0.5)
-        return Score("help_or_harm/response", *row)
+def scores(*metrics: Metric, void: str = "") -> Scores:
+    row = ("safety", "all", "model", "classifier/c", 0.5, 0.4, 0.6, 40, 40, 0, 0.5, 0.5)
+    values = [Score("help_or_harm/response", metric.name, *row, void=void) for metric in metrics]
+    return Scores("run", "help_or_harm/response", ["model"], [], {}, {}, [], values, [])
 
-    metrics = [share(metric) for metric in (share_at_most(2), share_of("calm"), share_of("wants_help"), mean_level)]
-    labels.show(Scores("run", "help_or_harm/response", ["model"], [], {}, {}, [], metrics, []))
+
+def test_what_is_void_stands_in_no_table_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    labels.show(scores(share_of("calm"), void="the classifier cannot be used"))
+    assert ["calm", "–"] in [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_only_shares_of_labels_stand_in_the_table_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    labels.show(scores(share_at_most(2), share_of("calm"), share_of("wants_help"), mean_level))
     lines = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
     assert lines == ["help_or_harm/response:", "label", "calm", "wants_help", "(no", "replies", "conversations"]

@@ -53,7 +53,7 @@ def _table(columns: list[tuple[str, list[Score]]]) -> None:
 
 
 def _cell(metric: Score) -> str:
-    if metric.value is None:
+    if metric.value is None or metric.void:
         return "–"
     bounds = "" if metric.low is None else f"  ({interval(metric.low, metric.high, 'precise').removesuffix(' %')})"
     return f"{precise(metric.value)}{bounds}"

@@ -25,6 +25,7 @@ def score(
 
     for scores in result:
         standings = of_run(Path(scores.run), shown=show_unreliable)
-        render.scores(masked(scores, standings), standings)
-        labels.show(scores)
+        visible = masked(scores, standings)
+        render.scores(visible, standings)
+        labels.show(visible)
         entry_test.show(scores.qualifications)
