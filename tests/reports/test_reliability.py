@@ -207,7 +207,7 @@ def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
 ) -> None:
     from mindgauge.cli import app, labels
 
-    seen: list["Scores"] = []
+    seen: list[Scores] = []
     monkeypatch.setattr(labels, "show", seen.append)
     app(["score", str(rated), *option], standalone_mode=False)
     limited = [m for m in seen[0].metrics if m.rater == KIND and m.name == "mean"]
