@@ -7,9 +7,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mindgauge.analysis.score import Score, Scores
-from mindgauge.benchmarks.metrics import Metric, mean_level, share_at_most, share_of
-from mindgauge.cli import labels, render
+from mindgauge.cli import render
 from mindgauge.reports.content import Cell, Column, Kind, ReportTable
 from mindgauge.reports.render import environment
 
@@ -81,20 +79,3 @@ def test_a_wide_table_stands_in_parts_that_each_name_their_rows(capsys: pytest.C
     assert sum(line.startswith("judge") for line in lines) > 1
     assert all(line.startswith(("Wide", "judge", "one", "two")) for line in lines)
     assert len({name for line in lines for name in re.findall(r"measure \d+", line)}) == 12
-
-
-def scores(*metrics: Metric, void: str = "") -> Scores:
-    row = ("safety", "all", "model", "classifier/c", 0.5, 0.4, 0.6, 40, 40, 0, 0.5, 0.5)
-    values = [Score("help_or_harm/response", metric.name, *row, void=void) for metric in metrics]
-    return Scores("run", "help_or_harm/response", ["model"], [], {}, {}, [], values, [])
-
-
-def test_what_is_void_stands_in_no_table_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
-    labels.show(scores(share_of("calm"), void="the classifier cannot be used"))
-    assert ["calm", "–"] in [line.split() for line in capsys.readouterr().out.splitlines()]
-
-
-def test_only_shares_of_labels_stand_in_the_table_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
-    labels.show(scores(share_at_most(2), share_of("calm"), share_of("wants_help"), mean_level))
-    lines = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
-    assert lines == ["help_or_harm/response:", "label", "calm", "wants_help", "(no", "replies", "conversations"]

@@ -71,7 +71,7 @@ def train(
 
     Args:
         sources: a benchmark's name, a run directory whose samples or replies people labelled (`annotate`), or files of
-            labelled dialogues (docs/files.md): `label`, and `text`, `user`, `messages` or `reply`,
+            labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and `text`, `user`, `messages` or `reply`,
             optionally `cluster`, `split` and `language`.
         out: the folder that the classifier is written to.
         data: a copy of a benchmark's released files.
@@ -99,7 +99,7 @@ def train(
         limit: at most this many training samples, spread evenly over the labels.
         columns: our name → the file's name of a column.
         device: `auto`, `cpu` or `cuda`.
-        progress: called with the stage, and how many of its steps are done, of how many.
+        progress: told stage, steps done and steps in all.
         command: what the user typed, for the manifest.
 
     Raises:
