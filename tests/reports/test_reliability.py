@@ -205,10 +205,11 @@ def test_the_terminal_withholds_what_the_report_withholds(
 def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
     rated: Path, monkeypatch: pytest.MonkeyPatch, option: list[str], hidden: bool
 ) -> None:
-    from mindgauge.cli import app, labels
+    from mindgauge.cli import app
+    from mindgauge.reports import score_tables
 
     seen: list[Scores] = []
-    monkeypatch.setattr(labels, "show", seen.append)
+    monkeypatch.setattr(score_tables, "labels", lambda scores: seen.append(scores) or [])
     app(["score", str(rated), *option], standalone_mode=False)
     limited = [m for m in seen[0].metrics if m.rater == KIND and m.name == "mean"]
     assert limited

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, labels, options, render
+from mindgauge.cli import options, render, score
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import RunConfig
 
@@ -49,9 +49,7 @@ def rate(
     if json:
         render.as_json(result)
     elif isinstance(result, Scores):
-        render.scores(result)
-        labels.show(result)
-        entry_test.show(result.qualifications)
+        score.show(result)
         print(f"Read on: mindgauge report {result.run}")
     else:
         render.foreseen(result)

@@ -245,10 +245,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: an option has no such value.
             TypeError: the command has no such option.
         """
-        unknown = next((name for name in options if name not in accepted.__annotations__), None)
-        if unknown is not None:
-            near = difflib.get_close_matches(unknown, accepted.__annotations__, 1)
-            raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        refuse_unknown(options, accepted)
         values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
         asking = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
         judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
@@ -258,6 +255,22 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             asking=Asking(**asking), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
         )
+
+
+def refuse_unknown(options: Mapping[str, Any], accepted: type) -> None:
+    """Refuse a keyword argument that a command does not have.
+
+    Args:
+        options: what was given.
+        accepted: those that the command has, a `TypedDict`.
+
+    Raises:
+        TypeError: there is no such option; the message names the nearest.
+    """
+    unknown = next((name for name in options if name not in accepted.__annotations__), None)
+    if unknown is not None:
+        near = difflib.get_close_matches(unknown, accepted.__annotations__, 1)
+        raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 def listed(names: Any) -> list[Any]:

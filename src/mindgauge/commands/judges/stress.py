@@ -23,8 +23,9 @@ from mindgauge.reports import stress as stress_page
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
 from mindgauge.runs.options import STRESSED, CommandOptions, RunConfig, listed
+from mindgauge.runs.rating_steps import RatingStep
 from mindgauge.runs.reply_files import read_replies
-from mindgauge.runs.steps import PlannedSubject, RatingStep
+from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
