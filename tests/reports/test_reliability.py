@@ -4,7 +4,7 @@ import base64
 import itertools
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -20,6 +20,9 @@ from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 from tests.thinned import later
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.score import Scores
 
 VALUED = {"mean", "share_at_most_2", "share_at_most_1"}
 
@@ -196,6 +199,21 @@ def test_the_terminal_withholds_what_the_report_withholds(
     app(["score", str(rated), "--json"], standalone_mode=False)
     metrics = msgspec.json.decode(capsys.readouterr().out)["metrics"]
     assert all(m["value"] is not None for m in metrics if m["rater"] == KIND and m["name"] == "mean")
+
+
+@pytest.mark.parametrize(("option", "hidden"), [([], True), (["--show-unreliable"], False)])
+def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
+    rated: Path, monkeypatch: pytest.MonkeyPatch, option: list[str], hidden: bool
+) -> None:
+    from mindgauge.cli import app
+    from mindgauge.reports import score_tables
+
+    seen: list[Scores] = []
+    monkeypatch.setattr(score_tables, "labels", lambda scores: seen.append(scores) or [])
+    app(["score", str(rated), *option], standalone_mode=False)
+    limited = [m for m in seen[0].metrics if m.rater == KIND and m.name == "mean"]
+    assert limited
+    assert all((m.value is None) == hidden for m in limited)
 
 
 # -- where no verdict is possible -------------------------------------------------------------------------------------

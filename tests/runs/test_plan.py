@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
 import mindgauge
 from mindgauge import benchmarks
+from mindgauge.cli.annotate.new import new as new_command
+from mindgauge.cli.train import train as train_command
+from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
+from mindgauge.commands.training.options import Fitting, Learning, TrainOptions
+from mindgauge.models.chat import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
@@ -23,9 +29,6 @@ WIDEST = 12
 WIDER = {
     "cli/annotate/new.py: new",
     "cli/train.py: train",
-    "models/chat.py: __init__",
-    "commands/annotate/new.py: annotate_new",
-    "commands/train.py: train",
 }
 """Functions that still take more parameters one by one."""
 REPAIR = "An earlier answer could not be read"
@@ -90,10 +93,25 @@ def test_the_same_words_are_judged_once_and_foreseen_once(tmp_path: Path) -> Non
 
 
 def test_every_option_stands_once() -> None:
-    assert {*get_type_hints(AskingOptions)} == {*Asking.__struct_fields__}
-    assert {*get_type_hints(JudgingOptions)} == {*Judging.__struct_fields__}
+    for options, records in (
+        (AskingOptions, [Asking]), (JudgingOptions, [Judging]), (TrainOptions, [Learning, Fitting]),
+        (LabellingOptions, [Labelling]), (CallLimitOptions, [CallLimits]),
+    ):  # fmt: skip
+        assert sorted(options.__annotations__) == sorted(name for r in records for name in r.__struct_fields__)
     with pytest.raises(TypeError, match=r"there is no option 'judge_run'; did you mean 'judge_runs'\?"):
         RunConfig.of({"judge_run": 2}, RunOptions)
+
+
+def test_commands_have_an_option_of_every_name(tmp_path: Path) -> None:
+    typed = {"map_": "columns"}
+    for command, options in ((train_command, TrainOptions), (new_command, LabellingOptions)):
+        assert options.__annotations__.keys() <= {
+            typed.get(name, name) for name in inspect.signature(command).parameters
+        }
+    with pytest.raises(TypeError, match=r"there is no option 'epoch'; did you mean 'epochs'\?"):
+        mindgauge.train("x", out=tmp_path, baseline=True, epoch=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"there is no option 'batches'; did you mean 'batch'\?"):
+        mindgauge.annotate_new(tmp_path, items="x", annotators=["a"], batches=3)  # type: ignore[call-arg]
 
 
 def test_no_function_takes_more_than_a_dozen_parameters() -> None:

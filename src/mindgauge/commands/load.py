@@ -14,7 +14,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder as files
 from mindgauge.records.tabular import Tabular
 from mindgauge.runs.plan import samples_hash
-from mindgauge.runs.steps import put_gold
+from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

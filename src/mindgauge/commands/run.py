@@ -88,8 +88,8 @@ def run(
             anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
                 where nobody asked for the test.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:

@@ -10,7 +10,7 @@ import asyncio
 import math
 import random
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -33,6 +33,31 @@ _MOST_DOUBLINGS = 64
 _encode = msgspec.json.Encoder().encode
 
 
+class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How calls to an endpoint are tried, and how often."""
+
+    concurrency: int = 32
+    """The most calls under way at once."""
+    timeout: float = 120.0
+    """Seconds for one attempt, from connecting to the last byte."""
+    connect: float | None = None
+    """Seconds of these for connecting; all of them if not given."""
+    tries: int = 5
+    """CallLimits per call."""
+    pause: float = 0.5
+    """Seconds; attempt k waits a random time up to `pause * 2**k` before the next."""
+
+
+class CallLimitOptions(TypedDict, total=False):
+    """`CallLimits` as keyword arguments."""
+
+    concurrency: int
+    timeout: float
+    connect: float | None
+    tries: int
+    pause: float
+
+
 class ChatModel:
     """A model behind `POST {url}/chat/completions`."""
 
@@ -49,14 +74,10 @@ class ChatModel:
         key: str = "",
         key_name: str = "",
         price: Price | None = None,
-        concurrency: int = 32,
-        timeout: float = 120.0,
-        connect: float | None = None,
-        tries: int = 5,
-        pause: float = 0.5,
         max_tokens: int = 4096,
         max_tokens_field: str = "max_tokens",
         context: int | None = None,
+        **limits: Unpack[CallLimitOptions],
     ) -> None:
         """Describe the endpoint; nothing is sent before it is entered.
 
@@ -67,21 +88,18 @@ class ChatModel:
             key: the secret, sent as a bearer token; never stored.
             key_name: the environment variable it came from, for messages.
             price: US dollars per token, None if unknown.
-            concurrency: the most calls under way at once.
-            timeout: seconds for one attempt, from connecting to the last byte.
-            connect: seconds of these for connecting; all of them if not given.
-            tries: attempts per call.
-            pause: seconds; attempt k waits a random time up to `pause * 2**k` before the next.
             max_tokens: the longest answer.
             max_tokens_field: the parameter's name with this provider.
             context: tokens that question and answer may have together, None if unknown.
+            limits: how it is tried, and how often; see `CallLimits`.
         """
+        how = CallLimits(**limits)
         self.name = name
         self.host = urlsplit(url).hostname or ""
         self.price = price
         self.max_tokens = max_tokens
         self.context = context
-        self.throttle = Throttle(concurrency)
+        self.throttle = Throttle(how.concurrency)
         self.url = url.rstrip("/")
         self._url = self.url + "/chat/completions"
         in_use.keep(key)
@@ -91,10 +109,10 @@ class ChatModel:
             **({"Authorization": f"Bearer {key}"} if key else {}),
         }
         self._key_name = key_name
-        self._timeout = timeout
-        self._connect = connect
-        self.tries = tries
-        self._pause = pause
+        self._timeout = how.timeout
+        self._connect = how.connect
+        self.tries = how.tries
+        self._pause = how.pause
         self._max_tokens_field = max_tokens_field
         self._unsupported: set[str] = set()
         self._bare_schema: tuple[dict[str, Any] | None, Any] = None, None

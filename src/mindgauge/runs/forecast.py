@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.runs.budget import tokens
-from mindgauge.runs.steps import CallStep, ClassifierStep, PlannedStep, RatingStep
+from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
+from mindgauge.runs.steps import CallStep, PlannedStep
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

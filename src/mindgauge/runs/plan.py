@@ -18,18 +18,9 @@ from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.runs.budget import Budget
 from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Session, run_async
-from mindgauge.runs.steps import (
-    REPLY_TOKENS,
-    CallStep,
-    ClassifierStep,
-    PlannedSubject,
-    RatingStep,
-    ReadingStep,
-    ReplyStep,
-    RuleStep,
-    provenance,
-)
+from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
