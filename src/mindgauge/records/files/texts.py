@@ -26,7 +26,7 @@ _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # full-width signs compute, too
 _NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip or a workbook", b"PAR1": "Parquet"}
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PIECE = 1 << 20
 """Bytes that are decoded at once: a text takes up to four times its bytes."""
 
@@ -62,7 +62,7 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
     kind = next((kind for mark, kind in _PACKED.items() if content.startswith(mark)), None)
     if kind is not None:
         raise DataError(f"{path}: expected text, found a file that is {kind}; unpack it, or give it its own ending")
-    if not encoding and content.startswith(_UTF_16):
+    if not encoding and content.startswith(UTF_16):
         encoding = "utf-16"
         if notes is not None:
             notes.append(f"{path}: UTF-16, read as such")
@@ -161,25 +161,32 @@ def faults(path: object, content: bytes) -> Iterator[None]:
         raise
 
 
-def read_json(path: Readable, encoding: str = "", *, as_written: bool = False) -> Any:
+def read_json(path: Readable, encoding: str = "", *, as_written: bool = False, mended: bool = True) -> Any:
     """Read a JSON file; NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
+
+    `as_written` and `mended` are those of `bounds.json_value`.
 
     Raises:
         DataError: the file cannot be read, is broken, or holds more than is read; the message names the line.
     """
     with faults(path, b""):
-        return bounds.json_value(read_text(path, encoding), as_written=as_written)
+        return bounds.json_value(read_text(path, encoding), as_written=as_written, mended=mended)
 
 
-def read_records(path: Readable, encoding: str = "", *, as_written: bool = False) -> list[dict[str, Any]]:
-    """Read a JSON file that holds a list of objects.
+def read_records(
+    path: Readable, encoding: str = "", *, as_written: bool = False, mended: bool = True
+) -> list[dict[str, Any]]:
+    """Read a JSON file that holds a list of objects; see `read_json`.
 
     Raises:
         DataError: it holds something else, or cannot be read.
     """
-    rows = read_json(path, encoding, as_written=as_written)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    rows = read_json(path, encoding, as_written=as_written, mended=mended)
+    if not isinstance(rows, list):
         raise DataError(f"{path}: expected a list of objects, found {type(rows).__name__}")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise DataError(f"{path}: expected a list of objects, found {type(row).__name__} as entry {number}")
     return rows
 
 
