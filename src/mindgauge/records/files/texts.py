@@ -27,6 +27,14 @@ _NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip or a workbook", b"PAR1": "Parquet"}
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_WIDE = {
+    (False, True, False, True): "utf-16-le",
+    (True, False, True, False): "utf-16-be",
+    (False, True, True, True): "utf-32-le",
+    (True, True, True, False): "utf-32-be",
+}
+"""Which of the first four bytes are null where a text begins in Latin letters."""
 _PIECE = 1 << 20
 """Bytes that are decoded at once: a text takes up to four times its bytes."""
 
@@ -62,7 +70,7 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
     kind = next((kind for mark, kind in _PACKED.items() if content.startswith(mark)), None)
     if kind is not None:
         raise DataError(f"{path}: expected text, found a file that is {kind}; unpack it, or give it its own ending")
-    if not encoding and content.startswith(UTF_16):
+    if not encoding and _is_utf_16(path, content):
         encoding = "utf-16"
         if notes is not None:
             notes.append(f"{path}: UTF-16, read as such")
@@ -75,14 +83,21 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
     return _without_nulls(path, content.removeprefix(codecs.BOM_UTF8))
 
 
+def _is_utf_16(path: Readable, content: bytes) -> bool:
+    """Say whether a file has the mark of UTF-16. That of UTF-32 may begin like it, and is refused."""
+    if content.startswith(_UTF_32):
+        raise DataError(f"{path}: not UTF-8 at byte 0 (it looks like UTF-32); save it as UTF-8, or say --map encoding=utf-32")  # fmt: skip
+    return content.startswith(UTF_16)
+
+
 def _without_nulls(path: Readable, content: bytes) -> bytes:
     nulls = content.count(b"\0")
     if not nulls:
         return content
-    if (content[1:2] == b"\0" and content[3:4] == b"\0") or content[:2] == b"\0\0":
-        raise DataError(
-            f"{path}: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8, or say --map encoding=utf-16-le"
-        )
+    null = tuple(byte == 0 for byte in content[:4])
+    if null in _WIDE:
+        encoding = _WIDE[null]
+        raise DataError(f"{path}: not UTF-8 at byte 0 (it looks like {encoding[:6].upper()}); save it as UTF-8, or say --map encoding={encoding}")  # fmt: skip
     if nulls > 100 + len(content) // 100:
         raise DataError(f"{path}: not text: {nulls:,} of its bytes are null; save it again")
     return content.replace(b"\0", _REPLACEMENT)

@@ -141,8 +141,8 @@ class SourceFile(msgspec.Struct, frozen=True):
             where = f"{self.source}:{number}" if number else self.source
             raise DataError(f"{where}: {_departure(str(error), value, inspect.type_info(kind))}") from None
 
-    def table(self, columns: Sequence[str]) -> list[dict[str, str]]:
-        """Return the rows of a CSV file; see `records`.
+    def table(self, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+        """Return the rows of a CSV file with their lines; see `records`.
 
         Args:
             columns: that it has to have.
@@ -150,8 +150,8 @@ class SourceFile(msgspec.Struct, frozen=True):
         Raises:
             DataError: one is missing, or the file is broken.
         """
-        rows = [row for _, row in self.records(dict[str, str])]
-        self._refuse_lacking(columns, rows[0])
+        rows = self.records(dict[str, str])
+        self._refuse_lacking(columns, rows[0][1])
         return rows
 
     def _refuse_lacking(self, columns: Sequence[str], headers: Iterable[str]) -> None:
@@ -180,8 +180,8 @@ def _departure(error: str, value: Any, kind: inspect.Type) -> str:
         elif isinstance(kind, inspect.ListType) and step["number"]:
             kind, value = kind.item_type, value[int(step["number"])]
     place = f"{way.removeprefix('.')}: " if way else ""
-    if "[...]" in way:  # in an object whose keys are not known, msgspec does not say which
-        return f"{place}{message.replace('Expected', 'expected').replace(', got', ', found').replace('`', '')}"
+    if "[...]" in way and isinstance(kind, inspect.DictType):  # msgspec does not say under which key
+        return f"{place}expected {_noun(kind.value_type)}, found {message.rpartition(' got ')[2].strip('`')}"
     kind = _of_value(kind, value)
     if isinstance(kind, inspect.StructType) and isinstance(value, dict):
         lacking = [name for name in _required(kind) if name not in value]
@@ -228,7 +228,7 @@ def _shown(value: object) -> str:
 
 def _listed(names: Iterable[object]) -> str:
     """Return names in one line, which is cut where it is long, or `nothing`."""
-    return shorten(", ".join(map(str, names)), _SHOWN, placeholder=" …") or "nothing"
+    return shorten(", ".join(str(name) for name in names if name), _SHOWN, placeholder=" …") or "nothing"
 
 
 def _same(file: SourceFile, other: SourceFile) -> bool:
