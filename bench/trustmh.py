@@ -34,11 +34,10 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import msgspec
 
 import stub
-from engine import LATENCY, Figure
+from engine import LATENCY, Figure, post_all
 from mindgauge import benchmarks
 from mindgauge.benchmarks.trustmh.released import (
     choices,
@@ -249,24 +248,10 @@ def bodies(url: str, tasks: list[tuple[Benchmark, list[Sample]]]) -> list[list[d
 
 def bare(url: str, at_once: int, posted: list[list[dict[str, Any]]]) -> float:
     """Post the same with aiohttp and nothing else, one task after the other."""
-    encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
-
-    async def loop(its: list[dict[str, Any]]) -> None:
-        todo = iter(its)
-        connector = aiohttp.TCPConnector(limit=at_once)
-        headers = {"Content-Type": "application/json"}
-        async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
-
-            async def worker() -> None:
-                for body in todo:
-                    async with session.post(f"{url}/chat/completions", data=encode(body)) as response:
-                        assert decode(await response.read())["choices"]
-
-            await asyncio.gather(*(worker() for _ in range(at_once)))
 
     async def every() -> None:
-        for its in posted:
-            await loop(its)
+        for of_task in posted:
+            await post_all(url, at_once, of_task)
 
     began = time.perf_counter()
     asyncio.run(every())

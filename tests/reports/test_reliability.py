@@ -209,7 +209,12 @@ def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
     from mindgauge.reports import score_tables
 
     seen: list[Scores] = []
-    monkeypatch.setattr(score_tables, "labels", lambda scores: seen.append(scores) or [])
+
+    def labels(scores: Scores) -> list[object]:
+        seen.append(scores)
+        return []
+
+    monkeypatch.setattr(score_tables, "labels", labels)
     app(["score", str(rated), *option], standalone_mode=False)
     limited = [m for m in seen[0].metrics if m.rater == KIND and m.name == "mean"]
     assert limited

@@ -35,7 +35,7 @@ def test_no_harmful_judge_is_good_whatever_the_study(design: Design) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
 def test_operating_characteristics(design: Design) -> None:
-    studies = 200 if design == MAIN else 100
+    studies = 200
     counts = characteristics(design, studies)
     assert {name for name in HARMFUL if counts[name][GOOD] > 0.025 * studies} == set()
     if design == MAIN:

@@ -53,13 +53,12 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.probe}: {self.version}{against}{_MEASURES.get(self.measure, '')}"
 
 
-class Injections(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many attempts of one part of the battery reached what they wanted.
 
     `n` counts attempts on replies that got another level both without the attempt and with a neutral sentence in its
     place; `reached` those that got the wanted level at least once, `share` how many in the mean, with exact bounds and
-    conversations as n. `lost` attempts had no verdict where there was one without. `excess` is the share with the
-    attempt minus that with the neutral sentence; only kinds are tested.
+    conversations as n. `lost` attempts had no verdict where there was one without.
     """
 
     slice: str
@@ -70,6 +69,14 @@ class Injections(msgspec.Struct, frozen=True, kw_only=True):
     reached: int
     share: Bound
     lost: int
+
+
+class Injections(AttemptCounts, frozen=True, kw_only=True):
+    """What one part of the battery came to.
+
+    `excess` is the share with the attempt minus that with the neutral sentence; only kinds are tested.
+    """
+
     excess: Bound
     p: float | None
     adjusted: float | None

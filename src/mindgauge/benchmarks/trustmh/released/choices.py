@@ -92,18 +92,19 @@ def understanding(files: TrustMHRelease) -> tuple[list[tuple[ChoiceItem, ChoiceI
     for number, row in file.records(_UnderstandingRow):
         about = {"subject": row.subject, "category": row.coarse_category}
         where = f"{file.source}:{number}"
-        emotion = _question(where, row.scenario, row.emotion_choices, row.emotion_label)
-        cause = _question(where, row.scenario, row.cause_choices, row.cause_label)
+        emotion = _question(where, row.scenario, row.emotion_choices, row.emotion_label, "emotion_")
+        cause = _question(where, row.scenario, row.cause_choices, row.cause_label, "cause_")
         feels, because = (ChoiceItem(question, str(row.qid), about, row.language) for question in (emotion, cause))
         pairs.append((feels, because))
     return pairs, file.counted("rows", len(pairs), 400)
 
 
-def _question(where: str, scenario: str, choices: list[str] | str, label: str) -> MultipleChoice:
+def _question(where: str, scenario: str, choices: list[str] | str, label: str, part: str = "") -> MultipleChoice:
+    """Return a question; its columns' names begin with `part`."""
     try:
         options = lists.read(choices)[0] if isinstance(choices, str) else choices
     except ValueError as error:
-        raise DataError(f"{where}: expected a list of choices, found {error}") from None
+        raise DataError(f"{where}: {part}choices: expected a list, found {error}") from None
     if label not in options:
-        raise DataError(f"{where}: expected a label among the choices, found {label!r:.60}")
+        raise DataError(f"{where}: expected {part}label among {part}choices, found {label!r:.60}")
     return MultipleChoice(scenario.strip(), tuple(options), options.index(label))
