@@ -4,13 +4,14 @@ import base64
 import itertools
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
 
 import mindgauge
 from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABLE, Bound
+from mindgauge.analysis.score import Scores
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.content import System
 from mindgauge.reports.draw import agreement
@@ -20,9 +21,6 @@ from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 from tests.thinned import later
-
-if TYPE_CHECKING:
-    from mindgauge.analysis.score import Scores
 
 VALUED = {"mean", "share_at_most_2", "share_at_most_1"}
 
