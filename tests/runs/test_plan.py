@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -20,9 +20,12 @@ from mindgauge.models.chat import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
+from mindgauge.runs.tasks import recorded
+from mindgauge.store import manifest
 
 if TYPE_CHECKING:
     from mindgauge.records.request import Request
+    from mindgauge.runs.steps import Step
 
 SOURCE = Path(mindgauge.__file__).parent
 WIDEST = 12
@@ -78,6 +81,28 @@ def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
     after, asked = planned(dry_run=True)
     assert isinstance(after, DryRun)
     assert (after.calls, after.done, asked) == (0, made, 0)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_manifest_says_what_the_steps_leave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[list[Step]] = []
+    monkeypatch.setattr("mindgauge.commands.run.warn_of_length", lambda steps, _: planned.append(list(steps)))
+    benchmark = benchmarks.find_one(name)
+    ways: Any = {"ask": [str(way) for way in benchmark.ways]} if benchmark.closed else {"method": ["rule", "general"]}
+    if not benchmark.closed and "judge.general" not in benchmark.prompts:
+        ways = {}
+    judge: list[str | Counted] = [] if benchmark.closed else [Counted("other/judge"), "rule/refusal"]
+    mindgauge.run(
+        name, model=[Counted("subject/one"), Counted("subject/two")], judge=judge, out=tmp_path / "r", limit=2, runs=2,
+        judge_runs=3, qualify=False, **ways,
+    )  # fmt: skip
+    (steps,) = planned
+    tasks = [task for step in steps for task in step.tasks()]
+    assert tasks
+    assert sorted(recorded(manifest.read(tmp_path / "r"), closed=benchmark.closed)) == sorted(tasks)
+    remaining = {(left.kind, left.name): left for left in mindgauge.status(tmp_path / "r").left}
+    assert remaining.keys() == {(task.kind, task.name) for task in tasks}
+    assert {left.left for left in remaining.values()} == {0}
 
 
 def test_the_same_words_are_judged_once_and_foreseen_once(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     connect: float | None = None
     """Seconds of these for connecting; all of them if not given."""
     tries: int = 5
-    """CallLimits per call."""
+    """Attempts per call."""
     pause: float = 0.5
     """Seconds; attempt k waits a random time up to `pause * 2**k` before the next."""
 

@@ -16,6 +16,7 @@ from mindgauge.records import Message, Reply, Sample
 from mindgauge.records.request import Model, Request
 from mindgauge.records.rubric import in_language
 from mindgauge.runs.budget import tokens
+from mindgauge.runs.tasks import RATING, REPLY, Task
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
@@ -118,6 +119,10 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
         return iter(())
 
+    def tasks(self) -> list[Task]:
+        """Return what it leaves in the run; nothing where its calls are made within other steps."""
+        return [] if self.within else _of_ratings(self.ratings())
+
     def _same(self, request: Request, subject: PlannedSubject) -> Hashable:
         """Return what two calls have in common of which only one is made."""
         raise NotImplementedError
@@ -182,9 +187,18 @@ class LocalStep(msgspec.Struct, frozen=True):
         """Return rater, criterion and number of times of every rating that a subject is to have by this step."""
         raise NotImplementedError
 
+    def tasks(self) -> list[Task]:
+        """Return what it leaves in the run."""
+        return _of_ratings(self.ratings())
+
     def work(self, store: Store, progress: Progress | None = None) -> None:
         """Rate what the run lacks, and keep it."""
         raise NotImplementedError
+
+
+def _of_ratings(ratings: Iterable[tuple[str, str, int]]) -> list[Task]:
+    """Return a task for each rater, whatever its criteria."""
+    return list(dict.fromkeys(Task(RATING, rater, times) for rater, _, times in ratings))
 
 
 Step: TypeAlias = CallStep | LocalStep
@@ -216,6 +230,10 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     def answer_tokens(self) -> int:
         """A reply's length."""
         return REPLY_TOKENS
+
+    def tasks(self) -> list[Task]:
+        """Return the replies that it leaves in the run."""
+        return [Task(REPLY, self.model.name, self.repeats)]
 
     def requests(self, subject: PlannedSubject) -> list[Request]:
         """Return the question that a sample is."""
