@@ -11,7 +11,7 @@ HEAVY = (
     "altair",
     "aiohttp",
     "pydantic",
-    "rich",
+    "rich.console",
     "mindgauge.cli.run",
 )
 
@@ -100,3 +100,13 @@ values.read_as_typed()
 print(said() == before, [code for code, _ in before])
 """)
     assert shown.strip() == "True [0, 0, 0, 2, 0, 2, 2, 0, 0]"
+
+
+def test_a_benchmark_named_with_its_family_is_found_without_loading_the_others() -> None:
+    shown = python("""
+import sys
+from mindgauge import benchmarks
+found = [benchmarks.find_one(name).name for name in ("help_or_harm/crisis_type", "psycrisis")]
+print(found, [name for name in ("trustmh", "mentalbench") if f"mindgauge.benchmarks.{name}" in sys.modules])
+""")
+    assert shown.strip() == "['help_or_harm/crisis_type', 'psycrisis'] []"

@@ -37,9 +37,10 @@ class _AsTyped(RuntimeParam):
         several = get_origin(annotation) is list and isinstance(value, list | tuple)
         kind = get_args(annotation)[0] if several else annotation
         items = value if several else [value]
-        if kind is Path and self._free and all(isinstance(item, str | Path) for item in items):
+        info = self.parameter_info
+        if info.parser is None and kind is Path and all(isinstance(item, str | Path) for item in items):
             read = [self._path(Path(item), param, ctx) for item in items]
-        elif kind in _PLAIN and self._free and {*map(type, items)} <= {kind}:
+        elif info.parser is None and kind in _PLAIN and all(type(item) is kind and self._fits(item) for item in items):
             read = list(items)
         else:
             return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
@@ -48,8 +49,7 @@ class _AsTyped(RuntimeParam):
     def _path(self, path: Path, param: Any, ctx: Any) -> Any:
         return coerce_cli_path(path, self.parameter_info, path_type=Path, param=param, ctx=ctx)
 
-    @property
-    def _free(self) -> bool:
-        """Whether it has neither bounds nor a reader of its own."""
-        info = self.parameter_info
-        return info.parser is None and info.min is None and info.max is None
+    def _fits(self, value: Any) -> bool:
+        """Whether a value, a default for one, lies within the bounds."""
+        low, high = self.parameter_info.min, self.parameter_info.max
+        return (low is None or value >= low) and (high is None or value <= high)
