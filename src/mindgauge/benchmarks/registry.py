@@ -74,20 +74,30 @@ def _known() -> _Known:
 
 @functools.cache
 def _shipped(name: str) -> Benchmark | None:
-    """Return a benchmark of this package by its whole name, without loading the others; None where that takes them all."""
+    """Return a benchmark of this package by its whole name, without loading the others; None where that takes them all.
+
+    It stands in a folder of its own, or with the rest of its family.
+    """
     parts = name.split("/")
-    if not (all(map(str.isidentifier, parts)) and HERE.joinpath(*parts, f"{parts[-1]}.py").is_file()):
+    if not all(map(str.isidentifier, parts)):
         return None
-    try:
-        module = importlib.import_module(".".join(("mindgauge.benchmarks", *parts, parts[-1])))
-    except Exception:  # noqa: BLE001 - `_known` keeps what is wrong with it
-        return None
-    return next((item for item in vars(module).values() if isinstance(item, Benchmark) and item.name == name), None)
+    for place in (parts, parts[:-1]):
+        if place and HERE.joinpath(*place, f"{place[-1]}.py").is_file():
+            try:
+                module = importlib.import_module(".".join(("mindgauge.benchmarks", *place, place[-1])))
+            except Exception:  # noqa: BLE001 - `_known` keeps what is wrong with it
+                return None
+            return next((b for b in vars(module).values() if isinstance(b, Benchmark) and b.name == name), None)
+    return None
 
 
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
-    return {b.name: str(b.folder) for b in benchmarks if _known().benchmarks.get(b.name) is not b}
+    return {
+        b.name: str(b.folder)
+        for b in benchmarks
+        if _shipped(b.name) is not b and _known().benchmarks.get(b.name) is not b
+    }
 
 
 def names() -> list[str]:

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.cli import terminal
+from mindgauge.cli import layout, terminal
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
 from mindgauge.records.rounding import dollars, megabytes, seconds
@@ -80,20 +80,12 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; numbers are text already."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     if title:
         _say(title)
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        drawn.add_column(escape(_cell(column)), overflow="fold")
-    for row in rows:
-        drawn.add_row(*(escape(_cell(cell)) for cell in row))
-    # Without a height, Rich takes every plain terminal for 80 columns wide.
-    console = Console(file=terminal.direct(sys.stdout), width=_width(), height=25)
-    console.print(drawn)
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    stream = terminal.direct(sys.stdout)
+    for line in layout.lines([*map(_cell, columns)], cells, _width(), styled=terminal.styles()):
+        print(line, file=stream)
 
 
 def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
@@ -160,7 +152,7 @@ def _width() -> int:
 
 
 def _cell(text: str) -> str:
-    """Return what a cell shows: plain text on one line, since Rich writes past the guarded stream."""
+    """Return what a cell shows: plain text on one line, since tables are written past the guarded stream."""
     return terminal.plain(" ".join(text.splitlines()))
 
 

@@ -104,7 +104,10 @@ def run(
     folder = Path(data) if data is not None else None
     available = at_hand([*named.values()], folder, where, limit, columns)
     available.broken.update(
-        (other, reason) for name in listed(names) for other, reason in benchmarks.broken(name).items()
+        (other, reason)
+        for name in listed(names)
+        if name not in named  # which is found, and alone
+        for other, reason in benchmarks.broken(name).items()
     )
     tested = plan.open_tested(listed(model), available.benchmarks, config)
     if not tested.names:

@@ -68,6 +68,8 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 def clean(text: str, *, nulls: bool = True) -> str:
     """Replace what no store or protocol can carry by the replacement character; null characters only where that is said."""
+    if text.isascii() and "\0" not in text:  # the same, five times as fast
+        return text
     return _ODD.sub(lambda match: match[0] if match[0] == "\0" and not nulls else _REPLACEMENT, text)
 
 
