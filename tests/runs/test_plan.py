@@ -14,6 +14,7 @@ from mindgauge import benchmarks
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from mindgauge.records.request import Request
@@ -55,7 +56,7 @@ def names() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(names(), 2))
 def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
     def planned(*, dry_run: bool) -> tuple[object, int]:
         model, judge = Counted("subject/one"), Counted("other/judge")
