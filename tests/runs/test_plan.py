@@ -22,6 +22,7 @@ from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
 from mindgauge.runs.tasks import recorded
 from mindgauge.store import manifest
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from mindgauge.records.request import Request
@@ -61,7 +62,7 @@ def names() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(names(), 2))
 def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
     def planned(*, dry_run: bool) -> tuple[object, int]:
         model, judge = Counted("subject/one"), Counted("other/judge")

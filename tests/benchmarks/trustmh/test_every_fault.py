@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import functools
 import io
 import json
 import os
@@ -109,14 +110,19 @@ def content(request: pytest.FixtureRequest) -> Callable[[str], bytes]:
     """What a file holds, by its path; after a colon stands a name in a zip."""
     if request.param == "released" and not RELEASED.is_dir():
         pytest.skip("the released files are not at hand")
-    its = small_set.files()
+    return contents(request.param)
+
+
+@functools.cache
+def contents(kind: str) -> Callable[[str], bytes]:
+    made = small_set.files()
 
     def read(path: str) -> bytes:
         place, _, inside = path.partition(":")
-        found = its[place] if request.param == "made" else (RELEASED / place).read_bytes()
+        raw = made[place] if kind == "made" else (RELEASED / place).read_bytes()
         if not inside:
-            return found
-        with zipfile.ZipFile(io.BytesIO(found)) as packed:
+            return raw
+        with zipfile.ZipFile(io.BytesIO(raw)) as packed:
             return packed.read(inside)
 
     return read
@@ -148,10 +154,20 @@ every = pytest.mark.parametrize("case", [*CASES, *PACKED], ids=name)
 
 
 @pytest.fixture
-def whole(case: Case, content: Callable[[str], bytes], tmp_path: Path) -> tuple[list[Any], list[str]]:
-    found = spoilt(case, content, tmp_path / "whole", content(case.path))
-    assert not isinstance(found, str), found
-    return found
+def whole(
+    case: Case, content: Callable[[str], bytes], tmp_path: Path, outcomes: dict[Any, tuple[list[Any], list[str]]]
+) -> tuple[list[Any], list[str]]:
+    """What the files say as they are; read once for all tests of them."""
+    if (case, content) not in outcomes:
+        unspoilt = spoilt(case, content, tmp_path / "whole", content(case.path))
+        assert not isinstance(unspoilt, str), unspoilt
+        outcomes[case, content] = unspoilt
+    return outcomes[case, content]
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[Any, tuple[list[Any], list[str]]]:
+    return {}
 
 
 @every
