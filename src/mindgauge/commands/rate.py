@@ -46,7 +46,7 @@ def rate(
     Args:
         name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
             reply, and classifiers classify it.
-        replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
+        replies: a table (docs/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
         judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
@@ -74,8 +74,8 @@ def rate(
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
             anchors: at most this many of those, spread over levels and protocols, see `run`.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:

@@ -88,8 +88,8 @@ def run(
             anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
                 where nobody asked for the test.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:
@@ -104,7 +104,10 @@ def run(
     folder = Path(data) if data is not None else None
     available = at_hand([*named.values()], folder, where, limit, columns)
     available.broken.update(
-        (other, reason) for name in listed(names) for other, reason in benchmarks.broken(name).items()
+        (other, reason)
+        for name in listed(names)
+        if name not in named  # which is found, and alone
+        for other, reason in benchmarks.broken(name).items()
     )
     tested = plan.open_tested(listed(model), available.benchmarks, config, plan.tested_settings(listed(model), config))
     if not tested.names:

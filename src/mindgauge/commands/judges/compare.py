@@ -74,8 +74,8 @@ def compare(
             qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
             anchors: at most this many of those, spread over levels and protocols, see `run`.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:
