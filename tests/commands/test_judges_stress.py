@@ -191,7 +191,8 @@ def test_a_dry_run_counts_what_the_run_makes_and_what_is_left(warmth: Benchmark,
 
 def test_a_run_goes_on_where_it_stopped(warmth: Benchmark, tmp_path: Path) -> None:
     inner = Planted(warmth, noise=0.1)
-    down, few = [True], {"limit": 12, "each": 1}
+    down = [True]
+    few: Any = {"limit": 12, "each": 1}
 
     def answer(request: Request) -> str | Exchange:
         if down[0] and inner.calls >= 100:
