@@ -85,7 +85,7 @@ def _shipped(name: str) -> Benchmark | None:
 
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
-    return {b.name: str(b.folder) for b in benchmarks if _known().benchmarks.get(b.name) is not b}
+    return {b.name: str(b.folder) for b in benchmarks if not b.standalone and _known().benchmarks.get(b.name) is not b}
 
 
 def names() -> list[str]:
