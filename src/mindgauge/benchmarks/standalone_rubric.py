@@ -124,13 +124,13 @@ def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifes
     if rubric is not None:
         if name is not None:
             raise UsageError(f"--rubric stands alone: leave out {name}, or the rubric")
-        named = alone(Path(rubric))
         if run is None:
-            return named
+            return alone(Path(rubric))
         if in_run is None:
             raise UsageError(
                 f"{run}: a run of {', '.join(planned) or 'nothing'}, rated by its own rubric; leave out --rubric"
             )
+        named = alone(Path(rubric))
         if in_run.rubric.hash != named.rubric.hash:
             raise UsageError(
                 f"{rubric}: {named.rubric.name} with other words than {in_run.rubric.name} in {run}; leave out --rubric "
