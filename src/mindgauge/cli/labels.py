@@ -21,7 +21,8 @@ def show(result: Scores) -> None:
     for metric in result.metrics:
         overall = metric.slice == "all"
         itself = metric.model == metric.rater  # it answered a closed question; a slice says whose replies those are
-        if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):
+        counted = metric.name.startswith(_SHARE) and not metric.better  # of a label, whichever is better
+        if not counted or not (itself or metric.rater.startswith("classifier/")):
             continue
         if overall or (itself and metric.slice.startswith(_OF)):
             model = metric.slice.removeprefix(_OF) if itself else metric.model
