@@ -53,6 +53,15 @@ def test_a_good_rubric(tmp_path: Path) -> None:
         ("id = ", "not a rubric"),
         (criterion(", ".join(map(level, "12"))) + '\ntypo = "x"', "unknown field `typo`"),
         (criterion(", ".join(map(level, "12"))) + criterion(", ".join(map(level, "12"))).removeprefix(HEAD), "criterion 'warmth' occurs twice"),
+        (criterion(", ".join(map(level, "132"))), "criterion 'warmth': its levels are not ordered (1, 3, 2)"),
+        (criterion(""), "criterion 'warmth' needs at least two levels, it has 0 (levels = [{ value"),
+        (criterion(", ".join(map(level, "12"))).replace("levels", "level"), "unknown field `level`; did you mean `levels`?"),
+        (criterion(", ".join(map(level, "12"))).replace('scale = "ordinal"\n', ""), 'criterion \'warmth\': no `scale`; write scale = "ordinal"'),
+        (criterion(", ".join(map(level, "12"))).replace('text.en = "How warm is it?"\n', ""), "criterion 'warmth' does not say what is rated (text.en"),
+        (criterion(", ".join(map(level, "12"))).replace("text.en = \"How", "text = \"How"), "`text` does not say its language; write text.en = 'How warm is it?'"),
+        (criterion(", ".join(map(level, "12"))).replace('"warmth"', '"rationale"'), "criterion 'rationale': no name for a criterion"),
+        (criterion('{ text.en = "cold" }, { value = 2, text.en = "warm" }'), "level 1: no `value`"),
+        (criterion(", ".join(map(level, "12"))).replace('"ordinal"', '"ordered"'), "Invalid enum value 'ordered'"),
     ],
 )  # fmt: skip
 def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault: str) -> None:
@@ -60,6 +69,26 @@ def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault
         load(tmp_path, text)
     assert fault in str(caught.value)
     assert "rubric.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    good = ", ".join(map(level, "12"))
+    text = (
+        HEAD.replace('version = "1"\n', "")
+        + criterion(", ".join(map(level, "132"))).removeprefix(HEAD)
+        + criterion(good).removeprefix(HEAD)
+        + criterion(good, "typo = 1\n").removeprefix(HEAD).replace('"warmth"', '"asks"')
+        + criterion("").removeprefix(HEAD).replace('"warmth"', '"helps"')
+    )
+    with pytest.raises(RubricError) as caught:
+        load(tmp_path, text)
+    assert "rubric.toml: 5 faults: (1) " in str(caught.value)
+    for fault in (
+        "not a rubric: no `version`; write version = ", "criterion 'asks': unknown field `typo`",
+        "criterion 'warmth' occurs twice", "criterion 'warmth': its levels are not ordered", "criterion 'helps' needs at least",
+    ):  # fmt: skip
+        assert fault in str(caught.value), fault
     assert "\n" not in str(caught.value)
 
 
