@@ -96,7 +96,7 @@ def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     return {
         b.name: str(b.folder)
         for b in benchmarks
-        if _shipped(b.name) is not b and _known().benchmarks.get(b.name) is not b
+        if not b.standalone and _shipped(b.name) is not b and _known().benchmarks.get(b.name) is not b
     }
 
 

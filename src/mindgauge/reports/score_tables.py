@@ -184,7 +184,8 @@ def labels(result: Scores) -> list[ReportTable]:
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
     for score in result.metrics:
         itself = score.model == score.rater  # it answered a closed question; a slice says whose replies those are
-        if not label_of(score.name) or not (itself or score.rater.startswith("classifier/")):
+        counted = label_of(score.name) and not score.better  # of a label, whichever is better
+        if not counted or not (itself or score.rater.startswith("classifier/")):
             continue
         if score.slice == "all" or (itself and score.slice.startswith(_OF)):
             model = score.slice.removeprefix(_OF) if itself else score.model

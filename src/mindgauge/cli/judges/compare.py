@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     without=(*ONLY_TESTED, "ask", "shots", "shot_seed", "engine", "actors", "batch", "wait"),
 )
 def compare(
-    name: options.Name,
     replies: Annotated[
         Path,
         typer.Option(
@@ -27,6 +26,8 @@ def compare(
         ),
     ],
     judge: options.Judges,
+    name: options.NameIfAny = None,
+    rubric: options.Rubric = None,
     reference: Annotated[
         list[str], typer.Option(help="Raters of the run to compare with; people if not given. May be repeated.")
     ] = [],  # noqa: B006
@@ -45,7 +46,7 @@ def compare(
 
     with render.progress() as progress:
         comparison = function(
-            name, replies=replies, judge=judge, reference=reference, out=out, columns=options.mapping(map_),
+            name, replies=replies, judge=judge, rubric=rubric, reference=reference, out=out, columns=options.mapping(map_),
             limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
             command=render.command(), **chosen,
         )  # fmt: skip
