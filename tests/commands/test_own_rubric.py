@@ -23,6 +23,7 @@ from mindgauge.benchmarks.standalone_rubric import alone
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import RubricError, UsageError
 from mindgauge.records.rubric import Rubric, Scale
+from mindgauge.runs.forecast import DryRun
 from mindgauge.store import Store
 from tests import in_process
 from tests.annotation.page.labelling import Seat
@@ -241,12 +242,14 @@ def test_judges_are_compared_and_put_under_stress_by_the_rubric(
         out=tmp_path / "c",
         method=["general", "rule"],
     )
-    assert {agreement.criterion for agreement in compared.agreements} == CRITERIA.keys()  # type: ignore[union-attr]
+    assert not isinstance(compared, DryRun)
+    assert {agreement.criterion for agreement in compared.agreements} == CRITERIA.keys()
     assert alone(tmp_path / "c" / "rubric.toml").rubric.hash == Rubric.load(RUBRIC).hash
     stressed = mindgauge.judges_stress(
         f"{server.url}#careful", rubric=RUBRIC, replies=REPLIES, limit=2, probes=["verbosity"], out=tmp_path / "s"
     )
-    assert stressed.benchmark == "first_reply"
+    assert not isinstance(stressed, DryRun) and stressed.benchmark == "first_reply"
+    assert in_process.mindgauge("status", tmp_path / "s").returncode == 0
 
 
 def test_a_salvaged_run_keeps_its_rubric(people_first: Path, tmp_path: Path) -> None:
@@ -293,6 +296,13 @@ def test_an_id_that_is_no_name_is_refused(tmp_path: Path) -> None:
         )
         with pytest.raises(RubricError, match="names its runs and tables"):
             alone(path)
+
+
+def test_an_id_of_a_benchmark_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.toml"
+    path.write_text(RUBRIC.read_text(encoding="utf-8").replace('"first_reply"', '"psycrisis"'), encoding="utf-8")
+    with pytest.raises(RubricError, match="psycrisis' is a benchmark's name; give your rubric one of its own"):
+        mindgauge.rate(rubric=path, replies=REPLIES, judge="x/y")
 
 
 # -- what a rubric alone gives ----------------------------------------------------------------------------------------
@@ -381,8 +391,7 @@ def test_a_rubric_of_every_kind_of_scale_comes_to_scores_and_a_report(tmp_path: 
 
 
 def test_a_language_without_prompts_is_asked_in_english_and_said(tmp_path: Path, server: Stub) -> None:
-    path = tmp_path / "r.jsonl"
-    said_before: list[str] = []
+    path, said_before = tmp_path / "r.jsonl", list[str]()
     path.write_text(
         json.dumps({"user": "Ich schlafe kaum.", "reply": "Seit wann?", "language": "de-AT"}), encoding="utf-8"
     )

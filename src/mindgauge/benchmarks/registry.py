@@ -91,6 +91,11 @@ def _shipped(name: str) -> Benchmark | None:
     return None
 
 
+def shipped(name: str) -> bool:
+    """Say whether a benchmark of this package has this name."""
+    return _shipped(name) is not None
+
+
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
     return {

@@ -24,7 +24,7 @@ NUMBERS = [
 """The columns of `numbers`."""
 WRONG, RIGHT = "wrong", "right"
 _MAJORITY = "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
-_OF = "model="
+_OF, _ALL = "model=", "all"
 
 
 def numbers(score: Score, gate: ReliabilityGate) -> list[Cell]:
@@ -187,7 +187,7 @@ def labels(result: Scores) -> list[ReportTable]:
         counted = label_of(score.name) and not score.better  # of a label, whichever is better
         if not counted or not (itself or score.rater.startswith("classifier/")):
             continue
-        if score.slice == "all" or (itself and score.slice.startswith(_OF)):
+        if score.slice == _ALL or (itself and score.slice.startswith(_OF)):
             model = score.slice.removeprefix(_OF) if itself else score.model
             by_model = shares.setdefault((score.benchmark, score.criterion, score.rater), {})
             by_model.setdefault(model, []).append(score)
@@ -198,9 +198,8 @@ def labels(result: Scores) -> list[ReportTable]:
 
 
 def _labels(title: str, by_model: dict[str, list[Score]]) -> ReportTable:
-    listed = list(by_model.items())
-    if len(listed) == 2:  # all, and the only model
-        listed = listed[-1:]
+    only_model = len(by_model) == 2 and _ALL in by_model
+    listed = [(model, scores) for model, scores in by_model.items() if not (only_model and model == _ALL)]
     columns = [Column("label")]
     for model, _ in listed:
         columns += [Column(model, "precise"), Column(f"{model} from", "precise"), Column(f"{model} to", "precise")]
