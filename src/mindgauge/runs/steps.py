@@ -17,7 +17,7 @@ from mindgauge.benchmarks import Benchmark
 from mindgauge.raters.classifier import ClassifierRater
 from mindgauge.raters.judge import Judge
 from mindgauge.raters.rule import Rule, unread_because
-from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
+from mindgauge.records import HELD, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
@@ -250,7 +250,8 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
                 provenance={**origin, "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
-                            **({"error": exchange.error} if exchange.error else {})},
+                            **({"error": exchange.error} if exchange.error else {}),
+                            **({HELD: exchange.before} if exchange.before else {})},
             )  # fmt: skip
             store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, exchange, text=False)
             store.add_reply(benchmark.name, reply)
@@ -578,7 +579,10 @@ class ClassifierStep(LocalStep, frozen=True):
 
         if total > 0:
             told(0)
-            waiting = ((s, r) for s, r in _subjects(store, self.benchmark) if (r.id if r else s.id) not in existing)
+            subjects = (
+                entry for entry in _subjects(store, self.benchmark) if (entry[1] or entry[0]).id not in existing
+            )
+            waiting = ((reply.answered(sample) if reply else sample, reply) for sample, reply in subjects)
             for rating in self.rater.rate(waiting, told):
                 store.add_rating(self.benchmark.name, rating)
 
