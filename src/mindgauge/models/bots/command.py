@@ -169,6 +169,7 @@ class _Process:
         self._listening.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._listening
+        self._process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - a process that left the group may hold its pipes
 
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -12,7 +12,7 @@ import inspect
 import secrets
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.models import completion
 from mindgauge.models.bots import source, template
@@ -96,35 +96,33 @@ class Function(Bot):
         yield _FunctionConversation(self, self._reply.on(instance.reply), ident, completion.words(opening or ""))
 
     async def called(self, function: Callable[..., Any], **told: Any) -> Any:
-        """Call somebody's code, in a thread or in the bot's own loop."""
-        try:
-            if isinstance(function, source.Call) and inspect.iscoroutinefunction(function.function):
-                return await self._in_loop(function(**told))
-            result = await self._in_thread(lambda: function(**told))
-            return await self._in_loop(result) if inspect.isawaitable(result) else result
-        except BotError:
-            raise
-        except asyncio.CancelledError:
-            if (task := asyncio.current_task()) is not None and task.cancelling():
-                raise
-            raise BotError("CancelledError: it gave itself up") from None
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise BotError(source.said(error, self._folder)) from error
+        """Call somebody's code, in a thread or in the bot's own loop.
 
-    async def _in_thread(self, call: Callable[[], Any]) -> Any:
+        Raises:
+            BotError: it raised something.
+        """
+        if isinstance(function, source.Call) and inspect.iscoroutinefunction(function.function):
+            outcome = await self._in_loop(function(**told))
+        else:
+            outcome = await self._in_thread(lambda: function(**told))
+            if outcome.error is None and inspect.isawaitable(outcome.value):
+                outcome = await self._in_loop(outcome.value)
+        if outcome.error is not None:
+            raise BotError(source.said(outcome.error, self._folder)) from outcome.error
+        return outcome.value
+
+    async def _in_thread(self, call: Callable[[], Any]) -> _Outcome:
         """Run a call in a thread of its own: one that never ends then holds up neither others nor the command's end."""
         if self._lost >= MOST_LOST:
             raise BotError(f"{self._lost} earlier calls never came back and still run, so this one was not begun")
         loop, done = asyncio.get_running_loop(), asyncio.Event()
-        outcome: list[tuple[Any, BaseException | None]] = []
+        outcomes: list[_Outcome] = []
 
         def target() -> None:
             try:
-                outcome.append((call(), None))
-            except BaseException as error:  # noqa: BLE001 - carried to the caller
-                outcome.append((None, error))
+                outcomes.append(_Outcome(call()))
+            except BaseException as error:  # noqa: BLE001 - a finding about the bot
+                outcomes.append(_Outcome(error=error))
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 loop.call_soon_threadsafe(done.set)
 
@@ -136,32 +134,35 @@ class Function(Bot):
             self._lost += 1
             threading.Thread(target=self._wait_for, args=(thread,), daemon=True).start()
             raise
-        result, error = outcome[0]
-        if error is not None:
-            raise error
-        return result
+        return outcomes[0]
 
     def _wait_for(self, thread: threading.Thread) -> None:
         thread.join()
         self._lost -= 1
 
-    async def _in_loop(self, awaitable: Any) -> Any:
+    async def _in_loop(self, awaitable: Any) -> _Outcome:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             threading.Thread(target=self._loop.run_forever, daemon=True, name=f"{self.name} loop").start()
 
-        async def waited() -> tuple[Any, BaseException | None]:
+        async def waited() -> _Outcome:
             try:
-                return await awaitable, None
-            except asyncio.CancelledError:
-                raise
-            except BaseException as error:  # noqa: BLE001 - carried to the caller
-                return None, error
+                return _Outcome(await awaitable)
+            except asyncio.CancelledError as error:
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    raise  # nobody waits any more
+                return _Outcome(error=error)
+            except BaseException as error:  # noqa: BLE001 - a finding about the bot
+                return _Outcome(error=error)
 
-        result, error = await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(waited(), self._loop))
-        if error is not None:
-            raise error
-        return result
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(waited(), self._loop))
+
+
+class _Outcome(NamedTuple):
+    """What came of a call: a value, or what was raised."""
+
+    value: Any = None
+    error: BaseException | None = None
 
 
 class _FunctionConversation:
