@@ -161,6 +161,12 @@ class Store:
         with self._readable():
             return _reply(row[1:])
 
+    def reply(self, benchmark: str, ident: str) -> Reply | None:
+        """Return the reply of an id; None where there is none."""
+        row = self._db.execute("SELECT * FROM replies WHERE benchmark = ? AND id = ?", (benchmark, ident)).fetchone()
+        with self._readable():
+            return None if row is None else _reply(row[1:])
+
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
         row = self._db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
