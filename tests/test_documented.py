@@ -232,6 +232,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in pages.files().items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "DIR").mkdir()
+    shown = (ROOT / "docs" / "models.md").read_text()
+    (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
+    (folder / "system.md").write_text("You are a listener.")
     mindgauge.export(folder / "run", to="review", out=folder / "list")
     return folder
 

@@ -37,9 +37,6 @@ WIDEST = 12
 WIDE = {
     "cli/annotate/new.py:new": "the command line is the signature: an option is a parameter",
     "cli/train.py:train": "as above",
-    "commands/annotate/new.py:annotate_new": "public: what the command takes, by name",
-    "commands/train.py:train": "public: what the command takes, by name",
-    "models/chat.py:__init__": "what a server needs to be asked, by name",
 }
 """Functions that may have more parameters, and why."""
 

@@ -44,7 +44,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     card: BenchmarkCard
     rubric: Rubric
     prompts: dict[str, dict[str, Prompt]]
-    """Kind (`folder.SLOTS`) → language → prompt."""
+    """Kind (`card.SLOTS`) → language → prompt."""
     metrics: tuple[Metric, ...]
     read: Callable[[Path], list[Sample]]
     """Reads the authors' files below a folder into samples."""

@@ -37,6 +37,8 @@ Map = Annotated[
         help="NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
     ),
 ]
+TABLE = "CSV, Excel, JSON, JSONL, Parquet"
+"""What a table of the user's may be, in words; `docs/files.md` has it in full."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

@@ -16,6 +16,7 @@ from mindgauge.analysis.audit.reading import ratings as ratings_files
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
+from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ NAMES = tuple(
 """Columns that may be mapped."""
 
 
-class Audit(msgspec.Struct, frozen=True):
+class Audit(msgspec.Struct, Tabular, frozen=True):
     """What is wrong with some data, the most severe first, and how much was looked at."""
 
     findings: list[Finding]
@@ -49,9 +50,6 @@ class Audit(msgspec.Struct, frozen=True):
             "message": pl.String, "subject": pl.String,
         }  # fmt: skip
         return pl.DataFrame(rows, columns)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
 
 
 def audit(

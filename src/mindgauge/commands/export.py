@@ -11,13 +11,12 @@ import msgspec
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import megabytes
+from mindgauge.records.tabular import Tabular
 from mindgauge.reports.export.address import destination, is_address
 from mindgauge.reports.export.folder import ExportFolder, Written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
@@ -26,7 +25,7 @@ QUESTIONS = "questions"
 FORMATS = ("csv", "parquet", "hub", "review", QUESTIONS)
 
 
-class Exported(msgspec.Struct, frozen=True):
+class Exported(msgspec.Struct, Tabular, frozen=True):
     """What was written, file by file; `notes` says what of the run has no place in the format."""
 
     run: str
@@ -35,15 +34,8 @@ class Exported(msgspec.Struct, frozen=True):
     files: list[Written]
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The files as a table, one row each."""
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(file) for file in self.files], infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Written]:
+        return self.files
 
 
 def export(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
-from importlib.metadata import EntryPoints, entry_points
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,20 +17,23 @@ from mindgauge.models.config import ChatConfig
 from mindgauge.models.keys import Key, key_for, readable
 from mindgauge.models.model_config import filled
 from mindgauge.models.providers import PROVIDERS, Provider
+from mindgauge.records import installed
 from mindgauge.records.errors import UsageError
-from mindgauge.records.request import FREE, Price
+from mindgauge.records.request import FREE, Model, Price
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from importlib.metadata import EntryPoint
 
     from mindgauge.models.chat import ChatModel
     from mindgauge.models.config import AnyConfig
     from mindgauge.models.settings import Settings
-    from mindgauge.records.request import Model
 
 
 GROUP = "mindgauge.models"
 """The entry points of packages that bring models: `NAME = "package:make"`, where `make(spec, settings)` returns a `Model`."""
+_PARTS = (*Model.__annotations__, "ask", "__aenter__", "__aexit__")
+"""What every `Model` has."""
 
 
 class Endpoint(NamedTuple):
@@ -146,7 +148,7 @@ def open_model(spec: str, settings: Settings) -> Model:
             return Replay(spec)
         case _ if slash and (kind == "local" or kind in PROVIDERS):
             return _set_up(ChatConfig.of(spec), settings)
-        case _ if slash and kind in _installed().names:
+        case _ if slash and kind in _installed():
             return _from_package(spec, kind, settings)
     raise UsageError(_unknown(spec, settings))
 
@@ -168,7 +170,7 @@ def _unknown(spec: str, settings: Settings) -> str:
     """Say that nothing is called so, and what comes near."""
     kind, slash, name = spec.partition("/")
     short = [] if slash else config_file.names(settings.config)
-    kinds = [*PROVIDERS, "local", "replay", *sorted(_installed().names)]
+    kinds = [*PROVIDERS, "local", "replay", *_installed()]
     near = difflib.get_close_matches(kind, [*short, *kinds], 1, 0.5)
     if near:
         hint = f"did you mean {near[0] if near[0] in short else near[0] + '/' + (name or 'NAME')}?"
@@ -181,9 +183,9 @@ def _unknown(spec: str, settings: Settings) -> str:
 
 
 @functools.cache
-def _installed() -> EntryPoints:
+def _installed() -> dict[str, EntryPoint]:
     """Return the kinds of models that installed packages bring; ours come first, so none of them can be replaced."""
-    return entry_points(group=GROUP)
+    return installed.entry_points(GROUP).points
 
 
 def _from_package(spec: str, kind: str, settings: Settings) -> Model:
@@ -191,11 +193,14 @@ def _from_package(spec: str, kind: str, settings: Settings) -> Model:
     if settings.local_only:
         raise UsageError(f"--local-only: {kind}/ comes from another package, so it is not known where it sends {spec}")
     try:
-        model: Model = _installed()[kind].load()(spec, settings)
+        make: Any = installed.load(_installed()[kind])
+        model: Model = make(spec, settings)
     except UsageError:
         raise
-    except Exception as error:
-        raise UsageError(f"{spec}: the package that provides {kind}/ cannot open it ({type(error).__name__}: {error})") from error  # fmt: skip
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{spec}: the package that provides {kind}/ cannot open it ({installed.fault(error)})") from error  # fmt: skip
+    if lacking := [part for part in _PARTS if not hasattr(model, part)]:
+        raise UsageError(f"{spec}: the package that provides {kind}/ returned no model: {type(model).__name__} lacks {', '.join(lacking)}")  # fmt: skip
     return model
 
 

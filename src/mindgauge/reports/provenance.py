@@ -272,8 +272,9 @@ def _made(run: OpenRun) -> Made:
     ]  # fmt: skip
     stated = [(name, value) for name, value in facts if value]
     return Made(
-        run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run)
-    )
+        run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run),
+        [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
+    )  # fmt: skip
 
 
 def _continued(run: OpenRun) -> list[tuple[str, str]]:

@@ -134,6 +134,8 @@ class Made(msgspec.Struct):
     facts: list[tuple[str, str]]
     plan: str
     models: ReportTable
+    setups: list[tuple[str, str]]
+    """What models were asked with beside their names, as TOML."""
 
 
 class MethodsSection(msgspec.Struct):

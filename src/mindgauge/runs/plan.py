@@ -21,18 +21,9 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
 from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Session, run_async
-from mindgauge.runs.steps import (
-    REPLY_TOKENS,
-    CallStep,
-    ClassifierStep,
-    PlannedSubject,
-    RatingStep,
-    ReadingStep,
-    ReplyStep,
-    RuleStep,
-    provenance,
-)
+from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Progress: TypeAlias = "Callable[[str, int, int], None]"
-"""Told the stage, how many of its calls are done, and how many there are."""
+"""Called with the stage, how many of its calls are done, and how many there are."""
 Job: TypeAlias = "Callable[[], Awaitable[None]]"
 COMMIT_WITHIN = 0.001
 """Seconds between an answer's arrival and its commit, at most."""
