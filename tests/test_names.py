@@ -39,6 +39,7 @@ WIDE = {
     "cli/judges/compare.py:compare": "as above",
     "cli/rate.py:rate": "as above",
     "cli/run.py:run": "as above",
+    "cli/export.py:export": "as above",
     "cli/train.py:train": "as above",
 }
 """Functions that may have more parameters, and why."""
