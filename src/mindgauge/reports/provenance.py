@@ -258,6 +258,7 @@ def _made(run: OpenRun) -> Made:
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
         ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
+        ("Texts of the user’s own", ", ".join(plan.get("own_texts", []))),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
         ("Verdicts per reply and judge", str(plan.get("judge_runs", ""))),

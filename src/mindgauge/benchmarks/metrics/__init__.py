@@ -31,7 +31,15 @@ from mindgauge.benchmarks.metrics.ordered import (
     under_triage_rate,
     within_one,
 )
-from mindgauge.benchmarks.metrics.scores import mean_level, rate_of, sd_level, share_at_most, share_of, share_reaching
+from mindgauge.benchmarks.metrics.scores import (
+    distribution_of,
+    mean_level,
+    rate_of,
+    sd_level,
+    share_at_most,
+    share_of,
+    share_reaching,
+)
 from mindgauge.benchmarks.metrics.statuses import STATUS_RATES, status_rate
 from mindgauge.benchmarks.metrics.table import Estimate, Metric, RatingTable, estimate, mean_of
 
@@ -52,6 +60,7 @@ __all__ = [
     "binary",
     "call_rate",
     "cohen_kappa",
+    "distribution_of",
     "estimate",
     "fleiss_kappa",
     "levels_off",

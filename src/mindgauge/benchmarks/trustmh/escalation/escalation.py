@@ -67,6 +67,9 @@ escalation = Benchmark.from_folder(
     headline=("decision_accuracy", "under_escalation_rate", "critical_failure_rate", "over_escalation_rate"),
     slices=("category", "language"),
     metric_tags=(CATEGORY,),
+    wants={
+        "category": f"the kind of crisis ({', '.join(REQUIRED)}), which says which step is right; without it no decision is scored"
+    },
     keep={"split": ("validation",)},
     composites={
         "decision": Composite(("action", "ideation"), CompositeRule.SUM, leave_out=True),

@@ -1,0 +1,80 @@
+"""What can be said of texts of the user's own, which may have no target: how often each label was given, and perhaps accuracy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.benchmarks.metrics import distribution_of
+from mindgauge.benchmarks.own_texts import FILE
+from mindgauge.records.rounding import count
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.store import Store
+
+NO_TARGETS = "no targets: how often each label was given; accuracy cannot be said"
+
+
+class TargetCount(NamedTuple):
+    """How many samples there are, how many have a target on any criterion, and from how many files they come."""
+
+    samples: int
+    targets: int
+    files: int
+
+
+def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
+    """Whether a run put a closed question about texts or dialogues of the user's own."""
+    plan = manifest.get("plan", {})
+    return benchmark.closed and ("rate" in plan or benchmark.name in plan.get("own_texts", ()))
+
+
+def counted(store: Store, name: str) -> TargetCount:
+    """Count the samples of a benchmark in a run."""
+    samples, targets, files = 0, 0, set()
+    for sample in store.samples(name):
+        samples += 1
+        targets += sample.target is not None or any(tag.startswith("target.") for tag in sample.tags)
+        files.add(sample.tags.get(FILE, ""))
+    return TargetCount(samples, targets, len(files))
+
+
+def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
+    """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
+    plan = manifest.get("plan", {})
+    files = [FILE] if benchmark.name in plan.get("own_texts", ()) and counted(store, benchmark.name).files > 1 else []
+    slices = (*benchmark.slices, *files, *(["model"] if benchmark.closed and "rate" in plan else []))
+    if not of_user(benchmark, manifest):
+        return msgspec.structs.replace(benchmark, slices=slices)
+    known = {metric.name for metric in benchmark.metrics}
+    distribution = tuple(
+        metric
+        for metric in benchmark.distribution or distribution_of(benchmark.rubric.criteria)
+        if metric.name not in known
+    )
+    shares = tuple(metric.name for metric in distribution)
+    headline = (*benchmark.headline, *shares) if counted(store, benchmark.name).targets else shares
+    return msgspec.structs.replace(
+        benchmark,
+        distribution=distribution,
+        metrics=(*benchmark.metrics, *distribution),
+        headline=headline,
+        slices=slices,
+    )
+
+
+def notes(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> list[str]:
+    """Say of how many texts it is known what is right, where that is not all of them."""
+    if not of_user(benchmark, manifest):
+        return []
+    samples, targets, _ = counted(store, benchmark.name)
+    if not targets:
+        return [f"{benchmark.name}: {NO_TARGETS}"]
+    if targets == samples:
+        return []
+    return [
+        f"{benchmark.name}: {count(targets)} of {count(samples)} samples have a target: accuracy and its like are over these; how "
+        "often each label was given is over all"
+    ]
