@@ -14,8 +14,8 @@ from mindgauge.analysis import (
     composites,
     cross_checks,
     frame,
-    own_texts,
     scoring_views,
+    targets,
     train_overlap,
     usable,
 )
@@ -179,7 +179,7 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     manifest = read_manifest(folder)
     store = Store(folder)
     named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in _named(name, folder, manifest)]
-    members = [own_texts.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
+    members = [targets.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
     if not members:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
     return store, members, manifest
@@ -250,7 +250,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             notes=[
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
-                *(note for b in members for note in own_texts.notes(b, store, manifest)),
+                *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
                 *train_overlap.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, rated[b.name])),

@@ -1,4 +1,4 @@
-"""How often each label was given, as a table: to the replies of each model, by each rater."""
+"""How often each label was given, as a table: by each rater, to texts of the user's or to the replies of each model."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from mindgauge.records.rounding import interval, precise
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Score, Scores
 
-_SHARE, _OF = "share_", "model="
+_OF = "model="
 _BESIDE = 4
 """Models beside each other in one table."""
 
 
 def show(result: Scores) -> None:
-    """Show the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion."""
+    """Show the shares of labels where there are any: of texts and dialogues of the user's own, or on a classifier's own criterion."""
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
     for metric in result.metrics:
         overall = metric.slice == "all"
-        itself = metric.model == metric.rater  # it answered a closed question; a slice says whose replies those are
-        if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):
+        itself = metric.model == metric.rater  # a slice says whose replies those are
+        if not render.given(metric):
             continue
         if overall or (itself and metric.slice.startswith(_OF)):
             model = metric.slice.removeprefix(_OF) if itself else metric.model
             by_model = shares.setdefault((metric.benchmark, metric.criterion, metric.rater), {})
             by_model.setdefault(model, []).append(metric)
     for (benchmark, criterion, rater), by_model in shares.items():
-        print(f"{benchmark}: {criterion}, labelled by {rater} (share of the replies, 95 % interval)")
+        print(f"{benchmark}: {criterion}, labelled by {rater} (share of the answers, 95 % interval)")
         listed = (
             list(by_model.items()) if len(by_model) != 2 else list(by_model.items())[-1:]
         )  # all, and the only model
@@ -37,13 +37,15 @@ def show(result: Scores) -> None:
 
 
 def _table(columns: list[tuple[str, list[Score]]]) -> None:
+    from mindgauge.benchmarks.metrics import SHARE
+
     rows = [
-        [name.removeprefix(_SHARE), *(_cell(metric) for metric in same)]
+        [name.removeprefix(SHARE), *(_cell(metric) for metric in same)]
         for name, *same in zip([m.name for m in columns[0][1]], *(metrics for _, metrics in columns), strict=True)
     ]
     first = [metrics[0] for _, metrics in columns]
     rows.append(["(no label)", *(precise(m.missing / m.n) for m in first)])
-    rows.append(["replies", *(str(m.n) for m in first)])
+    rows.append(["answers", *(str(m.n) for m in first)])
     rows.append(["conversations", *(str(m.clusters) for m in first)])
     render.table("", ["label", *(model for model, _ in columns)], rows)
 

@@ -164,7 +164,7 @@ def scores(result: Scores, standings: ReliabilityGate | None = None) -> None:
     multi_criteria = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
     columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
     for benchmark in names:
-        listed = [m for m in headlines if m.benchmark == benchmark]
+        listed = [m for m in headlines if m.benchmark == benchmark and not given(m)]
         if listed:
             rows = [_row(m, standings, named=benchmark in multi_criteria) for m in listed]
             table(f"{benchmark}  ({result.run})", columns, rows)
@@ -185,6 +185,14 @@ def scores(result: Scores, standings: ReliabilityGate | None = None) -> None:
     if worst:
         table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
     told(result)
+
+
+def given(metric: Score) -> bool:
+    """Whether a metric is how often a label was given, which stands in a table of its own."""
+    from mindgauge.benchmarks.metrics import SHARE
+
+    itself = metric.model == metric.rater  # it answered a closed question
+    return metric.name.startswith(SHARE) and (itself or metric.rater.startswith("classifier/"))
 
 
 def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.benchmarks.metrics import SHARE
 from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
@@ -146,6 +147,34 @@ def headline(rater: str, scores: Sequence[Score]) -> str:
     lost_note = f"; {plural(lost, 'verdict' if rater else 'answer')} could not be used" if lost else ""
     cannot = f", and {cannot}" if cannot else ""
     return f"Its {words(first.name)}{source} is {named(values, limit=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
+
+
+def distribution(scores: Sequence[Score], *, targeted: bool) -> str:
+    """Say how often each label was given on one criterion.
+
+    Args:
+        scores: the share of each label, in the rubric's order.
+        targeted: whether it is known of any message what is right.
+    """
+    first = scores[0]
+    on = f" on {words(first.criterion)}"
+    basis = f"{plural(first.n, 'answer')} in {plural(first.clusters, 'conversation')}"
+    lost = f"; {plural(first.missing, 'answer')} could not be used" if first.missing else ""
+    unknown = "" if targeted else "; what is right is not known, since no message has a target"
+    occurring = sorted((s for s in scores if s.value), key=lambda s: -(s.value or 0.0))
+    shares = [
+        f"{write(s.value, s.unit)} are “{_label(s)}”{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
+        for s in occurring
+    ]
+    never = [f"“{_label(s)}”" for s in scores if s.value == 0]
+    if not shares:
+        return f"Of {basis}{on}, none could be used."
+    none = f", and none is {named(never, 'or', limit=9)}" if never else ""
+    return f"Of {basis}{on}, {named(shares, limit=9)}{none}{lost}{unknown}."
+
+
+def _label(score: Score) -> str:
+    return words(score.name.removeprefix(SHARE))
 
 
 def _range(levels: tuple[Value, ...]) -> str:

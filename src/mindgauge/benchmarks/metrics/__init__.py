@@ -32,6 +32,7 @@ from mindgauge.benchmarks.metrics.ordered import (
     within_one,
 )
 from mindgauge.benchmarks.metrics.scores import (
+    SHARE,
     distribution_of,
     mean_level,
     rate_of,
@@ -49,6 +50,7 @@ SHARES_OF_YES = frozenset(make("yes").name for make in (share_of, share_reaching
 """How often yes was said, whichever of the levels it is."""
 
 __all__ = [
+    "SHARE",
     "SHARES_OF_YES",
     "STATUS_RATES",
     "UNMOVED",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
 
 
+SHARE = "share_"
+"""What the names of shares of labels begin with."""
 MANY = 7
 """Of more numbers than that, nobody reads how often each was given."""
 
@@ -65,7 +67,7 @@ def share_at_most(level: int) -> Metric:
 
 def share_of(*values: Value, name: str = "") -> Metric:
     """Return the share of ratings with this value, or with one of several, which then need a name together."""
-    return _share(f"share_{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
+    return _share(f"{SHARE}{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
 
 
 def distribution_of(criteria: Iterable[Criterion]) -> tuple[Metric, ...]:

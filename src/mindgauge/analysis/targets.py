@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks.metrics import distribution_of
-from mindgauge.benchmarks.own_texts import FILE
+from mindgauge.benchmarks.own_texts import FILE, TARGET
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 NO_TARGETS = "no targets: how often each label was given; accuracy cannot be said"
+PARTLY = "accuracy and its like are over these; how often each label was given is over all"
 
 
 class TargetCount(NamedTuple):
@@ -31,12 +32,13 @@ def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
     return benchmark.closed and ("rate" in plan or benchmark.name in plan.get("own_texts", ()))
 
 
-def counted(store: Store, name: str) -> TargetCount:
-    """Count the samples of a benchmark in a run."""
+def counted(store: Store, benchmark: Benchmark) -> TargetCount:
+    """Count the samples of a benchmark in a run; what else an answer is compared with counts as a target."""
     samples, targets, files = 0, 0, set()
-    for sample in store.samples(name):
+    for sample in store.samples(benchmark.name):
         samples += 1
-        targets += sample.target is not None or any(tag.startswith("target.") for tag in sample.tags)
+        others = any(tag.startswith(TARGET) or (benchmark.closed and tag in benchmark.wants) for tag in sample.tags)
+        targets += sample.target is not None or others
         files.add(sample.tags.get(FILE, ""))
     return TargetCount(samples, targets, len(files))
 
@@ -44,7 +46,7 @@ def counted(store: Store, name: str) -> TargetCount:
 def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
     """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
     plan = manifest.get("plan", {})
-    files = [FILE] if benchmark.name in plan.get("own_texts", ()) and counted(store, benchmark.name).files > 1 else []
+    files = [FILE] if benchmark.name in plan.get("own_texts", ()) and counted(store, benchmark).files > 1 else []
     slices = (*benchmark.slices, *files, *(["model"] if benchmark.closed and "rate" in plan else []))
     if not of_user(benchmark, manifest):
         return msgspec.structs.replace(benchmark, slices=slices)
@@ -55,7 +57,7 @@ def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> B
         if metric.name not in known
     )
     shares = tuple(metric.name for metric in distribution)
-    headline = (*benchmark.headline, *shares) if counted(store, benchmark.name).targets else shares
+    headline = (*benchmark.headline, *shares) if counted(store, benchmark).targets else shares
     return msgspec.structs.replace(
         benchmark,
         distribution=distribution,
@@ -69,12 +71,9 @@ def notes(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> list[
     """Say of how many texts it is known what is right, where that is not all of them."""
     if not of_user(benchmark, manifest):
         return []
-    samples, targets, _ = counted(store, benchmark.name)
-    if not targets:
+    known = counted(store, benchmark)
+    if not known.targets:
         return [f"{benchmark.name}: {NO_TARGETS}"]
-    if targets == samples:
+    if known.targets == known.samples:
         return []
-    return [
-        f"{benchmark.name}: {count(targets)} of {count(samples)} samples have a target: accuracy and its like are over these; how "
-        "often each label was given is over all"
-    ]
+    return [f"{benchmark.name}: {count(known.targets)} of {count(known.samples)} samples have a target: {PARTLY}"]
