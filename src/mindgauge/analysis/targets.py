@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks.metrics import distribution_of
-from mindgauge.benchmarks.own_texts import FILE, TARGET
+from mindgauge.benchmarks.own_texts import FILE, targeted
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def counted(store: Store, benchmark: Benchmark) -> TargetCount:
     samples, targets, files = 0, 0, set()
     for sample in store.samples(benchmark.name):
         samples += 1
-        others = any(tag.startswith(TARGET) or (benchmark.closed and tag in benchmark.wants) for tag in sample.tags)
-        targets += sample.target is not None or others
+        compared = benchmark.closed and any(tag in sample.tags for tag in benchmark.wants)
+        targets += compared or targeted(sample)
         files.add(sample.tags.get(FILE, ""))
     return TargetCount(samples, targets, len(files))
 

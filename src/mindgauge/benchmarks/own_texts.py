@@ -129,6 +129,11 @@ def names(benchmark: Benchmark) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (*COLUMNS, *tags, *loaded) if name not in {"", BASE}))
 
 
+def targeted(sample: Sample) -> bool:
+    """Whether it is known of a sample what is right, on any criterion."""
+    return sample.target is not None or any(tag.startswith(TARGET) for tag in sample.tags)
+
+
 def prefixes(benchmark: Benchmark) -> tuple[str, ...]:
     """Return what columns begin with that name something of the user's."""
     return (TARGET, TAG, *((mapping.LABEL, mapping.JUDGE) if benchmark.load_mapped is not None else ()))
@@ -273,7 +278,7 @@ class _Reader:
             try:
                 sample = self._benchmark.completed(sample)
             except DataError as fault:
-                raise DataError(f"{place}: {fault}") from fault
+                raise DataError(f"{place}: {self._benchmark.name}: {fault}") from fault
         self._keep(sample, place)
 
     def _asked(self, dialogue: tuple[Message, ...], row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
@@ -437,7 +442,7 @@ class _Reader:
         if by_protocol and benchmark.protocol:
             wanted[benchmark.protocol] = "replies to texts without it are not judged"
         for name, about in wanted.items():
-            without = sum(name not in sample.tags for sample in samples)
+            without = sum(not (name in sample.tags or (name == "target" and targeted(sample))) for sample in samples)
             if without:
                 lines.append(f"{benchmark.name}: {without} of {len(samples)} texts have no `{name}`: {about}")
         foreign = Counter(language for sample in samples if (language := sample.tags.get("language", "")) and not _prompted(benchmark, language))  # fmt: skip
