@@ -44,8 +44,8 @@ _ALSO = ("model", "rater", "source")
 """Columns that `load` reads of the same table, and that are told nothing of here; so are `label.…` and `judge.…`."""
 _GLIMPSE = 200
 """Rows by which the longest column is told."""
-_PROSE = 60
-"""A header with more characters is hardly one."""
+_PROSE = re.compile(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
+"""What reads like this is a message and no header: long, a sentence, or many words."""
 _NAMED = 5
 
 
@@ -69,6 +69,26 @@ ENDED = _Oddity(
     "dialogue ends with a turn that is not the person's; it is asked about up to the person's last turn",
     "dialogues end with a turn that is not the person's; they are asked about up to the person's last turn",
 )
+
+
+class NeitherError(MissingDataError):
+    """What lies there is neither the authors' files nor texts of the user's own."""
+
+    def __init__(self, refusal: DataError, fault: DataError, *, theirs: bool) -> None:
+        """Put two reasons into one line.
+
+        Args:
+            refusal: why it is not the authors'.
+            fault: why it is not the user's.
+            theirs: whether the first is the likelier.
+        """
+        self.refusal = str(refusal)
+        lines = (
+            f"{refusal}; nor are texts of your own there: {fault}"
+            if theirs
+            else f"{fault}; nor are they the authors' files: {refusal}"
+        )
+        super().__init__(lines)
 
 
 class TakenSamples(NamedTuple):
@@ -106,15 +126,17 @@ def take(
     if data is None:
         return TakenSamples(benchmark.samples(None, where, limit), [], own=False)
     if columns or benchmark.load_mapped is not None:
-        return _own(benchmark, data, where, limit, columns, by_protocol=by_protocol)
+        return _Reader(benchmark, data, columns).taken(where, limit, by_protocol=by_protocol)
     try:
         released = benchmark.read(data)
     except DataError as refusal:
-        if data.is_dir() and not isinstance(refusal, MissingDataError):
+        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not _lying(data):
             raise
-        if not _lying(data):
-            raise
-        return _own(benchmark, data, where, limit, columns, by_protocol=by_protocol, refusal=str(refusal))
+        try:
+            reader = _Reader(benchmark, data, columns)
+        except DataError as fault:
+            raise NeitherError(refusal, fault, theirs=data.is_dir()) from fault
+        return reader.taken(where, limit, by_protocol=by_protocol)
     samples = benchmark.selected(released, {**benchmark.keep, **(where or {})}, limit)
     return TakenSamples(samples, benchmark.notes(data) if benchmark.notes is not None else [], own=False)
 
@@ -139,27 +161,6 @@ def prefixes(benchmark: Benchmark) -> tuple[str, ...]:
     return (TARGET, TAG, *((mapping.LABEL, mapping.JUDGE) if benchmark.load_mapped is not None else ()))
 
 
-def _own(
-    benchmark: Benchmark,
-    data: Path,
-    where: dict[str, tuple[str, ...]] | None,
-    limit: int | None,
-    columns: Mapping[str, str] | None,
-    *,
-    by_protocol: bool,
-    refusal: str = "",
-) -> TakenSamples:
-    files = _lying(data)
-    if not files:
-        endings = ", ".join(sorted(tables.ENDINGS))
-        raise DataError(f"{data}: no table here ({endings}) and no text file (.txt)" if data.exists() else f"{data}: no such file or folder")  # fmt: skip
-    reader = _Reader(benchmark, data, refusal)
-    for file in files:
-        reader.read(file, columns, several=len(files) > 1)
-    samples = reader.samples(by_protocol=by_protocol)
-    return TakenSamples(benchmark.selected(samples, dict(where or {}), limit), reader.notes(by_protocol=by_protocol), own=True)  # fmt: skip
-
-
 def _lying(data: Path) -> list[Readable]:
     """Return the tables that a path names, or the text files where there is no table; none where neither is there."""
     if not data.exists():
@@ -175,11 +176,45 @@ def _lying(data: Path) -> list[Readable]:
     return [*sorted(lying_tables or [f for f in lying if f.suffix.lower() == ".txt"], key=lambda file: file.place)]
 
 
+class _TextFile(NamedTuple):
+    """A table, or a text file, which is one message."""
+
+    file: Readable
+    column_map: ColumnMap
+    table: InputTable | None
+    text: str = ""
+
+
+def _refuse_without_message(table: InputTable, column_map: ColumnMap) -> None:
+    """See that a column is the message.
+
+    Raises:
+        DataError: none is; the message names the columns and the mapping that would do.
+    """
+    if {"user", "messages"} & {*column_map.columns, *table.headers}:
+        return
+    if not table.headers:
+        raise DataError(f"{table}: no rows in it")
+    guess = _guess(table)
+    way = (
+        f"if {guess} is the person's message: --map {guess.option}"
+        if guess
+        else "name the person's message with --map user=COLUMN"
+    )
+    raise DataError(f"{table}: no column `user` or `messages`; the columns are {table.columns}; {way}")
+
+
 class _Reader:
     """Reads tables of a user's into samples of a benchmark, and keeps what has to be said of them."""
 
-    def __init__(self, benchmark: Benchmark, data: Path, refusal: str) -> None:
-        self._benchmark, self._data, self._refusal = benchmark, data, refusal
+    def __init__(self, benchmark: Benchmark, data: Path, columns: Mapping[str, str] | None) -> None:
+        """Find the tables and their columns; no row is read.
+
+        Raises:
+            DataError: there is no table, no column of one is the message, or it is broken.
+            UsageError: the mapping names something that is not read.
+        """
+        self._benchmark, self._data = benchmark, data
         self._names, self._prefixes = names(benchmark), prefixes(benchmark)
         self._samples: dict[str, tuple[Sample, str]] = {}
         self._seen: dict[_Oddity, list[str]] = {}
@@ -190,26 +225,38 @@ class _Reader:
         """Criterion → targets that are none of its levels → where they stand."""
         self._said: dict[str, None] = {}
         self._headers: dict[str, None] = {}
+        files = _lying(data)
+        if not files:
+            endings = ", ".join(sorted(tables.ENDINGS))
+            absent = f"no table here ({endings}) and no text file (.txt)" if data.exists() else "no such file or folder"
+            raise DataError(f"{data}: {absent}")
+        self._files = [self._opened(file, columns, several=len(files) > 1) for file in files]
+
+    def taken(self, where: dict[str, tuple[str, ...]] | None, limit: int | None, *, by_protocol: bool) -> TakenSamples:
+        """Read the tables; see `take`."""
+        for file in self._files:
+            self._read(file)
+        samples = self._benchmark.selected(self._checked(by_protocol=by_protocol), dict(where or {}), limit)
+        return TakenSamples(samples, self._notes(by_protocol=by_protocol), own=True)
 
     # -- files ---------------------------------------------------------------------------------------------------------
 
-    def read(self, file: Readable, columns: Mapping[str, str] | None, *, several: bool) -> None:
-        """Read one file.
-
-        Raises:
-            DataError: no column of it is the message, or it is broken.
-            UsageError: the mapping names something that is not read.
-        """
+    def _opened(self, file: Readable, columns: Mapping[str, str] | None, *, several: bool) -> _TextFile:
         column_map = self._mapped(file, columns)
         layout = tables.suited(file, column_map.layout) if several else column_map.layout
         if file.suffix.lower() == ".txt":
-            self._row({"user": texts.read_text(file, layout.encoding).strip()}, str(file), file.name)
-            return
+            return _TextFile(file, column_map, None, texts.read_text(file, layout.encoding).strip())
         table = tables.open_table(file, layout)
-        self._check(table, column_map)
-        for line, row in table.rows(column_map.columns):
-            self._row(texts.filled(row), f"{file}:{line}", file.name)
-        self._tell(table, column_map)
+        _refuse_without_message(table, column_map)
+        return _TextFile(file, column_map, table)
+
+    def _read(self, file: _TextFile) -> None:
+        if file.table is None:
+            self._row({"user": file.text}, str(file.file), file.file.name)
+            return
+        for line, row in file.table.rows(file.column_map.columns):
+            self._row(texts.filled(row), f"{file.file}:{line}", file.file.name)
+        self._tell(file.table, file.column_map)
 
     def _mapped(self, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:
         """Return what the command line says of the columns, as far as it concerns this benchmark, or what lies beside the file."""
@@ -220,25 +267,6 @@ class _Reader:
             if name in {*self._names, *mapping.LAYOUT} or name.startswith(self._prefixes)
         }
         return mapping.read(known, self._names, self._prefixes)
-
-    def _check(self, table: InputTable, column_map: ColumnMap) -> None:
-        """See that a column is the message.
-
-        Raises:
-            DataError: none is; the message names the columns and the mapping that would do.
-        """
-        if {"user", "messages"} & {*column_map.columns, *table.headers}:
-            return
-        otherwise = f"; nor are they the authors' files: {self._refusal}" if self._refusal else ""
-        if not table.headers:
-            raise DataError(f"{table}: no rows in it{otherwise}")
-        guess = _guess(table)
-        way = (
-            f"if {guess} is the person's message: --map {guess.option}"
-            if guess
-            else "name the person's message with --map user=COLUMN"
-        )
-        raise DataError(f"{table}: no column `user` or `messages`; the columns are {table.columns}; {way}{otherwise}")
 
     def _tell(self, table: InputTable, column_map: ColumnMap) -> None:
         """Say which columns are read under which names, and which are not."""
@@ -379,7 +407,7 @@ class _Reader:
 
     # -- what came of it -----------------------------------------------------------------------------------------------
 
-    def samples(self, *, by_protocol: bool) -> list[Sample]:
+    def _checked(self, *, by_protocol: bool) -> list[Sample]:
         """Return the samples, each once.
 
         Raises:
@@ -429,7 +457,7 @@ class _Reader:
                 )
             self._said.setdefault(f"{benchmark.name} does not read the targets: they are no levels of its criteria")
 
-    def notes(self, *, by_protocol: bool) -> list[str]:
+    def _notes(self, *, by_protocol: bool) -> list[str]:
         """Say what became of rows, which columns were read, and what cannot be said without further ones."""
         benchmark = self._benchmark
         samples = [sample for sample, _ in self._samples.values()]
@@ -511,7 +539,7 @@ def _guess(table: InputTable) -> _Guess | None:
         return None
     place = max(range(len(lengths)), key=lengths.__getitem__)
     header = table.headers[place]
-    if len(header) > _PROSE:
+    if _PROSE.match(header):
         return _Guess(f"column {place + 1}", f"header=0,user=#{place + 1}")
     unclear = not header or re.search(r"[,=\"'\s#]", header) or table.headers.count(header) > 1
     return _Guess(

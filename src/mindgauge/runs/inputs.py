@@ -93,11 +93,13 @@ def at_hand(
         mapping.read(columns, names, {prefix for benchmark in benchmarks for prefix in own_texts.prefixes(benchmark)})
     available = Available([], [], {}, {}, [], [])
     first: DataError | None = None
+    refused: dict[str, str] = {}
     for benchmark in benchmarks:
         try:
             samples, notes, own = own_texts.take(benchmark, data, where, limit, columns, by_protocol=by_protocol)
         except DataError as error:
             first = first or error
+            refused.update({benchmark.name: error.refusal} if isinstance(error, own_texts.NeitherError) else {})
             (available.missing if isinstance(error, MissingDataError) else available.broken)[benchmark.name] = str(
                 error
             )
@@ -108,6 +110,8 @@ def at_hand(
         available.notes.extend(note for note in notes if note not in available.notes)
     if first is not None and (len(benchmarks) == 1 or not available.benchmarks):
         raise first
+    if len(available.own) < len(available.benchmarks):  # it is the authors' folder, so that nobody meant texts in it
+        available.missing.update(refused)
     return available
 
 
