@@ -214,6 +214,7 @@ def test_a_folder_is_read_whole_and_each_row_s_file_stays_known(folder: Path, tm
     }  # fmt: skip
     assert any(re.search(r"1 row has no message and is left out \(.*may.csv, line 3\)", note) for note in taken.notes)
     assert any(re.search(r"1 row repeats a message word for word.*\(.*may.csv, line 2\)", note) for note in taken.notes)
+    assert taken.notes[-1].endswith("1 file is not read: README.txt")
     with Stub(obliging) as stub:
         done = in_process.mindgauge(
             "run", CRISIS.name, "--data", folder, "--model", stub.model, "--out", tmp_path / "run"
@@ -267,6 +268,15 @@ def test_the_authors_files_are_recognised_first(tmp_path: Path) -> None:
     taken = own_texts.take(safety, tmp_path)
     assert taken.own
     assert taken.samples[0].messages[-1].content == "I hear you."
+
+
+def test_columns_toml_beside_a_table_does_where_no_command_line_says_it(texts: Path, tmp_path: Path) -> None:
+    texts.with_name("columns.toml").write_text('user = "Text"\nid = "Nr"\n')
+    with Stub(obliging) as stub:
+        for name in ("help_or_harm/crisis_type", "psycrisis"):
+            done = in_process.mindgauge("run", name, "--data", texts, "--model", stub.model, "--out", tmp_path / name)
+            assert done.returncode == 0, done.stderr
+            assert "3 texts of your own; read user from 'Text', id from 'Nr'; not read: 'Day'" in done.stdout
 
 
 def test_a_name_that_is_not_read_is_refused(texts: Path, tmp_path: Path) -> None:

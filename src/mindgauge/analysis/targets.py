@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks.metrics import distribution_of
-from mindgauge.benchmarks.own_texts import FILE, targeted
+from mindgauge.benchmarks.own_columns import FILE, targeted
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:

@@ -1,74 +1,28 @@
 """Texts that a user brings: any table of messages as samples of any benchmark, whatever its authors' files look like.
 
-A table has `user` (one message) or `messages` (a dialogue), and optionally `COLUMNS` and the tags that a benchmark looks at.
-It is a file, or a folder or zip of files, which is then read whole; where no table is in it, each text file is a message.
-The authors' released files are recognised first. Nothing is guessed: where no column is the message, a refusal says which
-columns there are and which `--map` would do. Nothing is left out in silence.
+A table has `user` (one message) or `messages` (a dialogue), and optionally `own_columns.COLUMNS` and the tags that a benchmark
+looks at. It is a file, or a folder or zip of files, which is then read whole; where no table is in it, each text file is a
+message. The authors' released files are recognised first. Nothing is guessed: where no column is the message, a refusal says
+which columns there are and which `--map` would do. Nothing is left out in silence.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
-
-from mindgauge.records import BASE, Message, Sample
+from mindgauge.benchmarks import own_columns
+from mindgauge.benchmarks.own_reader import OwnReader
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MissingDataError
-from mindgauge.records.files import bounds, folder, mapping, tables, texts
 from mindgauge.records.rounding import plural
-from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from mindgauge.benchmarks.benchmark import Benchmark
-    from mindgauge.records.files.folder import Readable
-    from mindgauge.records.files.input_table import InputTable
-    from mindgauge.records.files.mapping import ColumnMap
-    from mindgauge.records.rubric import Criterion
-
-COLUMNS = (
-    "user", "messages", "reply", "id", "language", "target", "category", "cluster", "risk", "graphic", "tags",
-)  # fmt: skip
-"""Columns that every benchmark reads of such a table; `tags` holds several, as JSON."""
-TAG, TARGET = "tag.", "target."
-"""Before the name of a tag, or of the criterion that a target is on."""
-TEXTS, OWN, FILE = "texts", "own", "file"
-"""The tag that says whose the text is, its value, and the tag with the file that it stands in."""
-_ALSO = ("model", "rater", "source")
-"""Columns that `load` reads of the same table, and that are told nothing of here; so are `label.…` and `judge.…`."""
-_GLIMPSE = 200
-"""Rows by which the longest column is told."""
-_PROSE = re.compile(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
-"""What reads like this is a message and no header: long, a sentence, or many words."""
-_NAMED = 5
-
-
-class _Oddity(NamedTuple):
-    """What happened to a row, and to several, in words."""
-
-    one: str
-    several: str
-
-
-EMPTY = _Oddity("row has no message and is left out", "rows have no message and are left out")
-REPEATED = _Oddity(
-    "row repeats a message word for word, which counts once",
-    "rows repeat a message word for word; each message counts once",
-)
-OTHERWISE = _Oddity(
-    "row repeats a message under another category; the first counts",
-    "rows repeat a message under another category; the first counts",
-)
-ENDED = _Oddity(
-    "dialogue ends with a turn that is not the person's; it is asked about up to the person's last turn",
-    "dialogues end with a turn that is not the person's; they are asked about up to the person's last turn",
-)
+    from mindgauge.benchmarks.own_columns import TextFile
+    from mindgauge.records import Sample
 
 
 class NeitherError(MissingDataError):
@@ -126,426 +80,36 @@ def take(
     if data is None:
         return TakenSamples(benchmark.samples(None, where, limit), [], own=False)
     if columns or benchmark.load_mapped is not None:
-        return _Reader(benchmark, data, columns).taken(where, limit, by_protocol=by_protocol)
+        files = own_columns.opened(benchmark, data, columns)
+        return _own(benchmark, data, files, where, limit, by_protocol=by_protocol)
     try:
         released = benchmark.read(data)
     except DataError as refusal:
-        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not _lying(data):
+        if (data.is_dir() and not isinstance(refusal, MissingDataError)) or not own_columns.lying(data).files:
             raise
         try:
-            reader = _Reader(benchmark, data, columns)
+            files = own_columns.opened(benchmark, data, columns)
         except DataError as fault:
             raise NeitherError(refusal, fault, theirs=data.is_dir()) from fault
-        return reader.taken(where, limit, by_protocol=by_protocol)
+        return _own(benchmark, data, files, where, limit, by_protocol=by_protocol)
     samples = benchmark.selected(released, {**benchmark.keep, **(where or {})}, limit)
     return TakenSamples(samples, benchmark.notes(data) if benchmark.notes is not None else [], own=False)
 
 
-def names(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return the columns that a benchmark reads of such a table."""
-    tags = [
-        benchmark.protocol, *benchmark.needs, *benchmark.wants, *benchmark.slices, *benchmark.metric_tags,
-        *(tag for criterion in benchmark.criteria for tag in (*criterion.applies, criterion.options)),
-    ]  # fmt: skip
-    loaded = _ALSO if benchmark.load_mapped is not None else ()
-    return tuple(dict.fromkeys(name for name in (*COLUMNS, *tags, *loaded) if name not in {"", BASE}))
-
-
-def targeted(sample: Sample) -> bool:
-    """Whether it is known of a sample what is right, on any criterion."""
-    return sample.target is not None or any(tag.startswith(TARGET) for tag in sample.tags)
-
-
-def prefixes(benchmark: Benchmark) -> tuple[str, ...]:
-    """Return what columns begin with that name something of the user's."""
-    return (TARGET, TAG, *((mapping.LABEL, mapping.JUDGE) if benchmark.load_mapped is not None else ()))
-
-
-def _lying(data: Path) -> list[Readable]:
-    """Return the tables that a path names, or the text files where there is no table; none where neither is there."""
-    if not data.exists():
-        try:
-            path = folder.at(data)
-        except DataError:
-            return []
-        return [path] if isinstance(path, folder.File) else []
-    if not data.is_dir() and data.suffix.lower() != ".zip":
-        return [data] if data.suffix.lower() in {*tables.ENDINGS, ".txt"} else []
-    lying = tables.lying_in(data)[0]
-    lying_tables = [file for file in lying if file.suffix.lower() in tables.ENDINGS]
-    return [*sorted(lying_tables or [f for f in lying if f.suffix.lower() == ".txt"], key=lambda file: file.place)]
-
-
-class _TextFile(NamedTuple):
-    """A table, or a text file, which is one message."""
-
-    file: Readable
-    column_map: ColumnMap
-    table: InputTable | None
-    text: str = ""
-
-
-def _refuse_without_message(table: InputTable, column_map: ColumnMap) -> None:
-    """See that a column is the message.
-
-    Raises:
-        DataError: none is; the message names the columns and the mapping that would do.
-    """
-    if {"user", "messages"} & {*column_map.columns, *table.headers}:
-        return
-    if not table.headers:
-        raise DataError(f"{table}: no rows in it")
-    guess = _guess(table)
-    way = (
-        f"if {guess} is the person's message: --map {guess.option}"
-        if guess
-        else "name the person's message with --map user=COLUMN"
-    )
-    raise DataError(f"{table}: no column `user` or `messages`; the columns are {table.columns}; {way}")
-
-
-class _Reader:
-    """Reads tables of a user's into samples of a benchmark, and keeps what has to be said of them."""
-
-    def __init__(self, benchmark: Benchmark, data: Path, columns: Mapping[str, str] | None) -> None:
-        """Find the tables and their columns; no row is read.
-
-        Raises:
-            DataError: there is no table, no column of one is the message, or it is broken.
-            UsageError: the mapping names something that is not read.
-        """
-        self._benchmark, self._data = benchmark, data
-        self._names, self._prefixes = names(benchmark), prefixes(benchmark)
-        self._samples: dict[str, tuple[Sample, str]] = {}
-        self._seen: dict[_Oddity, list[str]] = {}
-        """What happened to rows, with where they stand."""
-        self._lacking: dict[str, list[str]] = {}
-        """Needed columns that rows have nothing in."""
-        self._strange: dict[str, dict[str, list[str]]] = {}
-        """Criterion → targets that are none of its levels → where they stand."""
-        self._said: dict[str, None] = {}
-        self._headers: dict[str, None] = {}
-        files = _lying(data)
-        if not files:
-            endings = ", ".join(sorted(tables.ENDINGS))
-            absent = f"no table here ({endings}) and no text file (.txt)" if data.exists() else "no such file or folder"
-            raise DataError(f"{data}: {absent}")
-        self._files = [self._opened(file, columns, several=len(files) > 1) for file in files]
-
-    def taken(self, where: dict[str, tuple[str, ...]] | None, limit: int | None, *, by_protocol: bool) -> TakenSamples:
-        """Read the tables; see `take`."""
-        for file in self._files:
-            self._read(file)
-        samples = self._benchmark.selected(self._checked(by_protocol=by_protocol), dict(where or {}), limit)
-        return TakenSamples(samples, self._notes(by_protocol=by_protocol), own=True)
-
-    # -- files ---------------------------------------------------------------------------------------------------------
-
-    def _opened(self, file: Readable, columns: Mapping[str, str] | None, *, several: bool) -> _TextFile:
-        column_map = self._mapped(file, columns)
-        layout = tables.suited(file, column_map.layout) if several else column_map.layout
-        if file.suffix.lower() == ".txt":
-            return _TextFile(file, column_map, None, texts.read_text(file, layout.encoding).strip())
-        table = tables.open_table(file, layout)
-        _refuse_without_message(table, column_map)
-        return _TextFile(file, column_map, table)
-
-    def _read(self, file: _TextFile) -> None:
-        if file.table is None:
-            self._row({"user": file.text}, str(file.file), file.file.name)
-            return
-        for line, row in file.table.rows(file.column_map.columns):
-            self._row(texts.filled(row), f"{file.file}:{line}", file.file.name)
-        self._tell(file.table, file.column_map)
-
-    def _mapped(self, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:
-        """Return what the command line says of the columns, as far as it concerns this benchmark, or what lies beside the file."""
-        stated = mapping.beside(file) if columns is None else columns
-        known = {
-            name: column
-            for name, column in stated.items()
-            if name in {*self._names, *mapping.LAYOUT} or name.startswith(self._prefixes)
-        }
-        return mapping.read(known, self._names, self._prefixes)
-
-    def _tell(self, table: InputTable, column_map: ColumnMap) -> None:
-        """Say which columns are read under which names, and which are not."""
-        columns = {name: table.headers[place] for name, place in table.places(column_map.columns).items()}
-        read = {*columns.values(), *(h for h in table.headers if self._reads(h) and h not in columns)}
-        renamed = [f"{name} from {column!r}" for name, column in columns.items() if column and column != name]
-        idle = [repr(header[:40]) for header in table.headers if header and header not in read]
-        parts = [
-            *([f"read {', '.join(renamed)}"] if renamed else []),
-            *([f"not read: {', '.join(idle[:_NAMED])}{' and more' * (len(idle) > _NAMED)}"] if idle else []),
-        ]
-        if parts:
-            self._said.setdefault("; ".join(parts))
-        self._headers |= dict.fromkeys(header for header in table.headers if header)
-
-    def _reads(self, header: str) -> bool:
-        return header in self._names or header.startswith(self._prefixes)
-
-    # -- rows ----------------------------------------------------------------------------------------------------------
-
-    def _row(self, row: dict[str, Any], place: str, file: str) -> None:
-        if isinstance(row.get("user"), int | float) and not isinstance(row["user"], bool):
-            row = {**row, **texts.words(row, "user")}
-        stated = {"messages", "user"} & row.keys()
-        dialogue = texts.messages(row, place) if stated else ()
-        if not any(message.role == "user" and message.content.strip() for message in dialogue):
-            self._note(EMPTY, place)
-            return
-        dialogue = self._asked(dialogue, row, place)
-        if not dialogue:
-            return
-        tags = self._tags(row, dialogue, place, file)
-        target, targets = self._targets(row, tags, place)
-        cluster = texts.words(row, "cluster").get("cluster", "")
-        sample = Sample.of(dialogue, target=target, tags={**tags, **targets}, cluster=cluster)
-        if self._benchmark.completed is not None and not self._lacks(sample):
-            try:
-                sample = self._benchmark.completed(sample)
-            except DataError as fault:
-                raise DataError(f"{place}: {self._benchmark.name}: {fault}") from fault
-        self._keep(sample, place)
-
-    def _asked(self, dialogue: tuple[Message, ...], row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
-        """Return the dialogue as far as it is asked about: with the reply, or up to the person's last turn."""
-        if self._benchmark.about_reply:
-            reply = texts.words(row, "reply").get("reply", "")
-            if reply:
-                return (*dialogue, Message("assistant", reply))
-            if dialogue[-1].role != "assistant" or not dialogue[-1].content.strip():
-                self._lacking.setdefault("reply", []).append(place)
-            return dialogue
-        if self._benchmark.closed or dialogue[-1].role == "user":
-            return dialogue
-        self._note(ENDED, place)
-        last = max(turn for turn, message in enumerate(dialogue) if message.role == "user")
-        return dialogue[: last + 1]
-
-    def _tags(self, row: Mapping[str, Any], dialogue: tuple[Message, ...], place: str, file: str) -> dict[str, str]:
-        benchmark = self._benchmark
-        tags = {TEXTS: OWN, FILE: file, **_tags_in(row, place)}
-        plain = [name for name in self._names if name not in {"user", "messages", "reply", "target", "cluster", "tags", *_ALSO}]  # fmt: skip
-        tags |= texts.words(row, *plain)
-        tags |= {
-            name.removeprefix(TAG): cell
-            for name, cell in texts.words(row, *(n for n in row if n.startswith(TAG))).items()
-        }
-        if "language" not in tags and HAN.search(dialogue[-1].content):
-            tags["language"] = "zh"
-        if benchmark.protocol in tags:
-            tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], place)
-        if benchmark.named_category is not None and "category" in tags:
-            tags["category"] = benchmark.named_category(tags["category"])
-        for name in self._needed(tags):
-            if name not in tags:
-                self._lacking.setdefault(name, []).append(place)
-        return tags
-
-    def _needed(self, tags: Mapping[str, str]) -> dict[str, str]:
-        """Return what a sample needs: what the benchmark says, and the tags by which a criterion is about it."""
-        needed = dict(self._benchmark.needs)
-        if not any(criterion.about(tags) for criterion in self._benchmark.criteria):
-            for criterion in self._benchmark.criteria:
-                for tag in criterion.applies:
-                    values = {v: None for c in self._benchmark.criteria for v in c.applies.get(tag, ())}
-                    needed.setdefault(tag, named([*values], "or", limit=len(values)))
-        return needed
-
-    def _lacks(self, sample: Sample) -> bool:
-        return any(name not in sample.tags for name in self._benchmark.needs)
-
-    def _targets(self, row: Mapping[str, Any], tags: Mapping[str, str], place: str) -> tuple[Any, dict[str, str]]:
-        """Return a row's target, which is on the first criterion, and its targets on others as tags."""
-        benchmark = self._benchmark
-        criteria = [criterion for criterion in benchmark.criteria if criterion.about(tags)]
-        by_name = {criterion.name: criterion for criterion in benchmark.criteria}
-        first = benchmark.rubric.criteria[0].name
-        target, others = None, {}
-        for name, cell in texts.words(row, *(n for n in row if n == "target" or n.startswith(TARGET))).items():
-            wanted = name.removeprefix(TARGET)
-            if name != "target" and wanted not in by_name:
-                raise DataError(
-                    f"{place}: {name}: {benchmark.name} has no criterion {wanted!r}; it has {', '.join(by_name)}"
-                )
-            candidates = [by_name[wanted]] if name != "target" else criteria[:1] if benchmark.closed else criteria
-            criterion = next((c for c in candidates if c.read(cell) is not None), None)
-            if criterion is None:
-                for candidate in candidates[:1]:
-                    self._strange.setdefault(candidate.name, {}).setdefault(cell, []).append(place)
-                continue
-            value = criterion.read(cell)
-            if criterion.name == first or (name == "target" and not benchmark.closed):
-                target = value
-            else:
-                others[f"{TARGET}{criterion.name}"] = str(value)
-        return target, others
-
-    def _keep(self, sample: Sample, place: str) -> None:
-        """Keep a sample once; of two rows with one text, the first counts.
-
-        Raises:
-            DataError: both have a target, and these differ.
-        """
-        first, first_place = self._samples.setdefault(sample.id, (sample, place))
-        if first_place == place:
-            return
-        differs = any(first.tags.get(tag) != sample.tags.get(tag) for tag in ("category", self._benchmark.protocol))
-        self._note(OTHERWISE if differs else REPEATED, place)
-        if first.target is None:
-            self._samples[sample.id] = (msgspec.structs.replace(first, target=sample.target), first_place)
-        elif sample.target not in {None, first.target}:
-            raise DataError(
-                f"{place}: the same text as {first_place}, with the target {sample.target!r} here and {first.target!r} there; "
-                "keep one of them"
-            )
-
-    def _note(self, oddity: _Oddity, place: str) -> None:
-        self._seen.setdefault(oddity, []).append(place)
-
-    # -- what came of it -----------------------------------------------------------------------------------------------
-
-    def _checked(self, *, by_protocol: bool) -> list[Sample]:
-        """Return the samples, each once.
-
-        Raises:
-            MissingDataError: a column is not there that the benchmark needs.
-            DataError: there is no message, or a target is no level.
-        """
-        self._refuse_lacking()
-        self._refuse_strange()
-        samples = [sample for sample, _ in self._samples.values()]
-        if not samples:
-            raise DataError(f"{self._data}: no message in it")
-        tag = self._benchmark.protocol
-        if by_protocol and tag and not any(tag in sample.tags for sample in samples):
-            raise MissingDataError(
-                f"{self._needs(tag, 'by which its judges rate')}, or let the judge find it with --protocol recognised"
-            )
-        return samples
-
-    def _needs(self, name: str, about: str) -> str:
-        """Say which column a benchmark needs, and how to name it."""
-        option = f"name it with --map {name}=COLUMN" if self._headers else "put the texts into a table that has it"
-        columns = f" (the columns are {mapping.described([*self._headers])})" if self._headers else ""
-        return f"{self._benchmark.name} needs a column `{name}`, {about}{columns}; {option}"
-
-    def _refuse_lacking(self) -> None:
-        if not self._lacking:
-            return
-        needed = {**self._needed({}), "reply": "what was answered to the message, which is what is asked about"}
-        name, places = next(iter(self._lacking.items()))
-        further = [f"`{other}` ({needed[other]})" for other in self._lacking if other != name]
-        about = needed[name] + (f", and {named(further, limit=len(further))}" if further else "")
-        where = "" if len(places) >= len(self._samples) else f"; nothing stands in it in {_places(places)}"
-        raise MissingDataError(f"{self._needs(name, about)}{where}")
-
-    def _refuse_strange(self) -> None:
-        """Say which targets are no levels; of replies that are judged, nobody need know levels before, and it is only noted."""
-        benchmark = self._benchmark
-        for criterion in (c for c in benchmark.criteria if c.name in self._strange):
-            values = [
-                f"{v[:40]!r} ({_places(places)})" for v, places in islice(self._strange[criterion.name].items(), _NAMED)
-            ]
-            surplus = len(self._strange[criterion.name]) - len(values)
-            line = f"targets that are no level of {criterion.name}: {', '.join(values)}{f' and {surplus} more' if surplus else ''}"
-            if benchmark.closed or any(sample.target is not None for sample, _ in self._samples.values()):
-                raise DataError(
-                    f"{benchmark.name}: {line}; its levels are {_levels(criterion)}; an empty cell is no target"
-                )
-            self._said.setdefault(f"{benchmark.name} does not read the targets: they are no levels of its criteria")
-
-    def _notes(self, *, by_protocol: bool) -> list[str]:
-        """Say what became of rows, which columns were read, and what cannot be said without further ones."""
-        benchmark = self._benchmark
-        samples = [sample for sample, _ in self._samples.values()]
-        lines = [f"{self._data}: {plural(len(samples), 'text')} of your own{'; ' * bool(self._said)}{'; '.join(islice(self._said, _NAMED))}"]  # fmt: skip
-        lines += [
-            f"{plural(len(places), oddity.one, oddity.several)} ({_places(places)})"
-            for oddity, places in self._seen.items()
-        ]
-        wanted = dict(benchmark.wants)
-        if by_protocol and benchmark.protocol:
-            wanted[benchmark.protocol] = "replies to texts without it are not judged"
-        for name, about in wanted.items():
-            without = sum(not (name in sample.tags or (name == "target" and targeted(sample))) for sample in samples)
-            if without:
-                lines.append(f"{benchmark.name}: {without} of {len(samples)} texts have no `{name}`: {about}")
-        foreign = Counter(language for sample in samples if (language := sample.tags.get("language", "")) and not _prompted(benchmark, language))  # fmt: skip
-        lines += [f"{benchmark.name}: it has no prompts in the language {language!r} of {plural(n, 'text')}; the English ones are used" for language, n in foreign.items()]  # fmt: skip
-        return lines
-
-
-def _prompted(benchmark: Benchmark, language: str) -> bool:
-    asking = [prompts for kind, prompts in benchmark.prompts.items() if kind in {"ask", "judge"}]
-    return all(language in prompts for prompts in asking)
-
-
-def _tags_in(row: Mapping[str, Any], place: str) -> dict[str, str]:
-    """Read the column `tags`: an object of texts, in a CSV as JSON."""
-    tags = row.get("tags")
-    if isinstance(tags, str):
-        try:
-            tags = bounds.json_value(tags)
-        except bounds.Fault as fault:
-            raise DataError(f"{place}: the column `tags` is not JSON ({fault})") from fault
-    if tags is None:
-        return {}
-    if not isinstance(tags, dict):
-        raise DataError(f"{place}: the column `tags` holds no object of names and texts, but {type(tags).__name__}")
-    return texts.words({str(name): cell for name, cell in texts.filled(tags).items()}, *map(str, tags))
-
-
-def _levels(criterion: Criterion) -> str:
-    return ", ".join(map(str, criterion.values))
-
-
-def _places(places: list[str]) -> str:
-    """Name rows: file and lines, files with many rows in one go."""
-    by_file: dict[str, list[str]] = {}
-    for place in places:
-        file, _, line = place.rpartition(":")
-        by_file.setdefault(file or line, []).append(line if file else "")
-    parts = []
-    for file, lines in islice(by_file.items(), _NAMED):
-        surplus = f" and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
-        shown = ", ".join(lines[:_NAMED])
-        parts.append(f"{file}, {'lines' if len(lines) > 1 else 'line'} {shown}{surplus}" if shown else file)
-    files_left = len(by_file) - len(parts)
-    return "; ".join(parts) + (f"; and {files_left} more files" if files_left > 0 else "")
-
-
-class _Guess(NamedTuple):
-    """The column that reads most like messages, and the mapping that names it."""
-
-    header: str
-    option: str
-
-    def __str__(self) -> str:
-        return self.header
-
-
-def _guess(table: InputTable) -> _Guess | None:
-    """Return the column with the longest texts; None where no column holds any."""
-    lengths = [0] * len(table.headers)
-    for _, cells in islice(table.cells(), _GLIMPSE):
-        for place, cell in enumerate(islice(cells, len(lengths))):
-            lengths[place] += len(cell) if isinstance(cell, str) and not _numeric(cell) else 0
-    if not any(lengths):
-        lengths = [0 if _numeric(header) else len(header) for header in table.headers]
-    if not any(lengths):
-        return None
-    place = max(range(len(lengths)), key=lengths.__getitem__)
-    header = table.headers[place]
-    if _PROSE.match(header):
-        return _Guess(f"column {place + 1}", f"header=0,user=#{place + 1}")
-    unclear = not header or re.search(r"[,=\"'\s#]", header) or table.headers.count(header) > 1
-    return _Guess(
-        repr(header) if header else f"column {place + 1}", f"user=#{place + 1}" if unclear else f"user={header}"
-    )
-
-
-def _numeric(cell: str) -> bool:
-    return not re.search(r"[^\W\d_]", cell)
+def _own(
+    benchmark: Benchmark,
+    data: Path,
+    files: list[TextFile],
+    where: dict[str, tuple[str, ...]] | None,
+    limit: int | None,
+    *,
+    by_protocol: bool,
+) -> TakenSamples:
+    reader = OwnReader(benchmark, data)
+    for file in files:
+        reader.read(file)
+    samples = benchmark.selected(reader.samples(by_protocol=by_protocol), dict(where or {}), limit)
+    notes, others = reader.notes(by_protocol=by_protocol), own_columns.lying(data).others
+    if others:
+        notes.append(f"{data}: {plural(len(others), 'file is', 'files are')} not read: {named(others, limit=5)}")
+    return TakenSamples(samples, notes, own=True)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.benchmarks import own_texts
+from mindgauge.benchmarks import own_columns, own_texts
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
@@ -89,8 +89,8 @@ def at_hand(
     if columns and data is None:
         raise UsageError("--map says how a table is read; name the table with --data")
     if columns:
-        names = dict.fromkeys(name for benchmark in benchmarks for name in own_texts.names(benchmark))
-        mapping.read(columns, names, {prefix for benchmark in benchmarks for prefix in own_texts.prefixes(benchmark)})
+        names = dict.fromkeys(name for benchmark in benchmarks for name in own_columns.names(benchmark))
+        mapping.read(columns, names, {prefix for benchmark in benchmarks for prefix in own_columns.prefixes(benchmark)})
     available = Available([], [], {}, {}, [], [])
     first: DataError | None = None
     refused: dict[str, str] = {}
