@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -15,13 +16,12 @@ from mindgauge import benchmarks
 from mindgauge.benchmarks import own_texts
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
+from mindgauge.runs.inputs import at_hand
 from tests import in_process
 from tests.conftest import obliging
 from tests.stub import Stub
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from mindgauge.benchmarks import Benchmark
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
@@ -116,6 +116,14 @@ def test_a_table_is_asked_about_or_refused_with_what_it_lacks(
     assert sum(m["value"] for m in shares.values()) == pytest.approx(1)
     assert {m["n"] for m in shares.values()} == {3}
     assert not any("accuracy" in m["name"] for m in scores["metrics"])
+
+
+def test_the_page_names_every_benchmark_that_needs_more() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "own_texts.md").read_text(encoding="utf-8")
+    table = page.partition("## What some benchmarks need")[2].partition("Some say less")[0]
+    assert {name for name in benchmarks.names() if f"`{name}`" in table} == {*MORE}
+    for benchmark in ALL:
+        assert all(f"`{column}`" in page for column in (*benchmark.needs, *benchmark.wants)), benchmark.name
 
 
 def test_some_targets_give_an_accuracy_over_those(tmp_path: Path) -> None:
@@ -297,8 +305,19 @@ def test_of_a_family_those_run_that_can(texts: Path, tmp_path: Path) -> None:
             "--out", tmp_path / "run",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("3 texts of your own") == 1
     assert "help_or_harm/response was not run: help_or_harm/response needs a column `category`" in done.stdout
     assert "labelled by" in done.stdout
+
+
+def test_of_a_suite_those_that_need_more_are_missing_and_not_broken(tmp_path: Path) -> None:
+    rows = [(MESSAGES[0], "no_crisis"), (MESSAGES[1], "")]
+    path = table(tmp_path / "mine.csv", rows, ("user", "target"))
+    available = at_hand(benchmarks.find("trustmh"), path, None, 1)
+    assert available.broken == {}
+    assert {*MORE} - {"help_or_harm/response", "dialogue_safety"} <= available.missing.keys()
+    assert available.own == [benchmark.name for benchmark in available.benchmarks]
+    assert sum("texts of your own" in note for note in available.notes) == 1
 
 
 def test_examples_in_the_few_shot_way_are_ours_and_not_the_user_s(texts: Path, tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ class OwnReader:
         self._strange: dict[str, dict[str, list[str]]] = {}
         """Criterion → targets that are none of its levels → where they stand."""
         self._said: dict[str, None] = {}
+        self._unread = ""
         self._headers: dict[str, None] = {}
 
     def read(self, file: TextFile) -> None:
@@ -125,7 +126,8 @@ class OwnReader:
             try:
                 sample = self._benchmark.completed(sample)
             except DataError as fault:
-                raise DataError(f"{place}: {self._benchmark.name}: {fault}") from fault
+                kind = DataError if self._samples else MissingDataError  # such texts are not there at all
+                raise kind(f"{place}: {self._benchmark.name}: {fault}") from fault
         self._keep(sample, place)
 
     def _asked(self, dialogue: tuple[Message, ...], row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
@@ -270,11 +272,11 @@ class OwnReader:
             ]
             surplus = len(self._strange[criterion.name]) - len(values)
             line = f"targets that are no level of {criterion.name}: {', '.join(values)}{f' and {surplus} more' if surplus else ''}"
-            if benchmark.closed or any(sample.target is not None for sample, _ in self._samples.values()):
-                raise DataError(
-                    f"{benchmark.name}: {line}; its levels are {_levels(criterion)}; an empty cell is no target"
-                )
-            self._said.setdefault(f"{benchmark.name} does not read the targets: they are no levels of its criteria")
+            known = any(targeted(sample) for sample, _ in self._samples.values())
+            if benchmark.closed or known:
+                kind = DataError if known else MissingDataError  # they may be another benchmark's
+                raise kind(f"{benchmark.name}: {line}; its levels are {_levels(criterion)}; an empty cell is no target")
+            self._unread = f"{benchmark.name} does not read the targets: they are no levels of its criteria"
 
     def notes(self, *, by_protocol: bool) -> list[str]:
         """Say what became of rows, which columns were read, and what cannot be said without further ones."""
@@ -285,6 +287,7 @@ class OwnReader:
             f"{plural(len(places), oddity.one, oddity.several)} ({_places(places)})"
             for oddity, places in self._seen.items()
         ]
+        lines += [self._unread] if self._unread else []
         wanted = dict(benchmark.wants)
         if by_protocol and benchmark.protocol:
             wanted[benchmark.protocol] = "replies to texts without it are not judged"

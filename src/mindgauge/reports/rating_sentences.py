@@ -158,8 +158,8 @@ def distribution(scores: Sequence[Score], *, targeted: bool) -> str:
     """
     first = scores[0]
     on = f" on {words(first.criterion)}"
-    basis = f"{plural(first.n, 'answer')} in {plural(first.clusters, 'conversation')}"
-    lost = f"; {plural(first.missing, 'answer')} could not be used" if first.missing else ""
+    usable = f"{count(first.n - first.missing)} usable of " if first.missing else ""
+    basis = f"{usable}{plural(first.n, 'answer')} in {plural(first.clusters, 'conversation')}"
     unknown = "" if targeted else "; what is right is not known, since no message has a target"
     occurring = sorted((s for s in scores if s.value), key=lambda s: -(s.value or 0.0))
     shares = [
@@ -168,9 +168,9 @@ def distribution(scores: Sequence[Score], *, targeted: bool) -> str:
     ]
     never = [f"“{_label(s)}”" for s in scores if s.value == 0]
     if not shares:
-        return f"Of {basis}{on}, none could be used."
+        return f"None of {plural(first.n, 'answer')}{on} could be used."
     none = f", and none is {named(never, 'or', limit=9)}" if never else ""
-    return f"Of {basis}{on}, {named(shares, limit=9)}{none}{lost}{unknown}."
+    return f"Of {basis}{on}, {named(shares, limit=9)}{none}{unknown}."
 
 
 def _label(score: Score) -> str:
