@@ -201,6 +201,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for i in range(12)
     ]  # fmt: skip
     table = pl.DataFrame(rows)
+    shutil.copy(ROOT / "docs" / "examples" / "messages.csv", folder)
     for name in ("replies.csv", "labelled.csv", "new.csv"):
         table.write_csv(folder / name)
     table.write_ndjson(folder / "replies.jsonl")

@@ -9,7 +9,16 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmarks
-from mindgauge.analysis import baselines, composites, cross_checks, frame, scoring_views, train_overlap, usable
+from mindgauge.analysis import (
+    baselines,
+    composites,
+    cross_checks,
+    frame,
+    scoring_views,
+    targets,
+    train_overlap,
+    usable,
+)
 from mindgauge.analysis.fitness import Unfit
 from mindgauge.analysis.qualify import Qualification, qualify, unfit_judges
 from mindgauge.benchmarks import standalone_rubric, suite
@@ -159,7 +168,7 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
     manifest = read_manifest(folder)
     store = Store(folder)
     named = [b for name in manifest.get("plan", {}).get("benchmarks", []) for b in _named(name, folder, manifest)]
-    members = [_in_run(benchmark, folder, manifest) for benchmark in named]
+    members = [targets.described(_in_run(benchmark, folder, manifest), store, manifest) for benchmark in named]
     if not members:
         raise UsageError(f"{folder}: manifest.toml names no benchmark; is this a run?")
     return store, members, manifest
@@ -172,7 +181,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 
 
 def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:
-    """Return a benchmark with what a run adds to it: criteria of classifiers, and the models of the user's dialogues."""
+    """Return a benchmark with the criteria of classifiers that a run adds to it."""
     added: dict[str, Criterion] = {}
     for classifier in manifest.get("classifiers", {}).values():
         file = classifier.get("apart", {}).get(benchmark.name)
@@ -180,13 +189,7 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
             rubric = Rubric.kept(folder / file)
             name = f"{rubric.id}/{rubric.criteria[0].name}"
             added[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
-    own = benchmark.closed and "rate" in manifest["plan"]
-    return msgspec.structs.replace(
-        benchmark,
-        foreign_criteria=tuple(added.values()),
-        metrics=(*benchmark.metrics, *benchmark.distribution) if own else benchmark.metrics,
-        slices=(*benchmark.slices, "model") if own else benchmark.slices,
-    )
+    return msgspec.structs.replace(benchmark, foreign_criteria=tuple(added.values()))
 
 
 def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
@@ -223,6 +226,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             notes=[
                 *_not_run(manifest),
                 *manifest.get("remarks", []),
+                *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
                 *train_overlap.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, rated[b.name])),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,8 +92,16 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     baselines: tuple[Value, ...] = ()
     """Levels of a closed question that are also scored as the answer to everything, beside the most frequent one."""
     distribution: tuple[Metric, ...] = ()
-    """What is also computed where dialogues of the user's own are rated, which may have no target: how often each label
-    was given."""
+    """What is also computed of texts of the user's own, which may have no target: how often each label was given. If not
+    given, that of a closed question follows from its rubric."""
+    needs: dict[str, str] = {}
+    """Columns that a table of the user's own must have beside the message: tag → what stands in it."""
+    wants: dict[str, str] = {}
+    """Columns without which something is not said of texts of the user's own: tag → what stands in it, and what it is for."""
+    completed: Callable[[Sample], Sample] | None = None
+    """Completes a sample of the user's own with what can be read off its text; a `DataError` says why it cannot be used."""
+    named_category: Callable[[str], str] | None = None
+    """Reads the spellings of its categories in a table of the user's own."""
     foreign_criteria: tuple[Criterion, ...] = ()
     """In a run: criteria of classifiers that were trained on other rubrics, under the names of their ratings."""
     class_weights: dict[str, float] = {}
@@ -159,27 +168,31 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         data: Path | None,
         where: dict[str, tuple[str, ...]] | None = None,
         limit: int | None = None,
-        columns: Mapping[str, str] | None = None,
     ) -> list[Sample]:
-        """Return the authors' samples below `data`, or else our own.
+        """Return the authors' samples below `data`, or else our own; `own_texts.take` also reads texts of the user's.
 
         Args:
             data: a copy of the released files.
             where: tag → values to keep; a tag named here replaces the benchmark's own choice.
             limit: at most this many, each with its variants, spread evenly over the classes in the order of the file.
-            columns: our name → the column of `data`, and how that is read, as far as the benchmark reads a table by a mapping.
 
         Raises:
             DataError: nothing usable is there, or nothing is left.
-            UsageError: the mapping names something that is not read.
         """
         keep = {**(self.keep if data is not None else {}), **(where or {})}
-        if data is None:
-            candidates = self.own_samples()
-        elif columns and self.load_mapped is not None:
-            candidates = self.load_mapped(data, columns).samples
-        else:
-            candidates = self.read(data)
+        return self.selected(self.own_samples() if data is None else self.read(data), keep, limit)
+
+    def selected(self, candidates: list[Sample], keep: dict[str, tuple[str, ...]], limit: int | None) -> list[Sample]:
+        """Return the samples of some that are asked about, and their variants.
+
+        Args:
+            candidates: to choose from.
+            keep: tag → values to keep.
+            limit: at most this many, each with its variants.
+
+        Raises:
+            DataError: nothing is left, or no reply is there to ask about.
+        """
         selected = selection.chosen(candidates, keep, limit, self._kind, self.variants)
         if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
@@ -207,6 +220,22 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         stated = [target for target in targets if target is not None]
         kind = stated[0] if stated else next((sample.tags.get(tag) for tag in self.slices), None)
         return sample.tags.get("language"), sample.tags.get(self.protocol, kind) if self.protocol else kind
+
+    def protocol_of(self, value: str, place: str) -> str:
+        """Read a category that a table names, in any spelling the taxonomy knows, as a protocol of the rubric.
+
+        Raises:
+            DataError: there is none; the message names `place`.
+        """
+        protocols = [name for criterion in self.rubric.criteria for name in criterion.protocols]
+        if self.recognised_by is not None:
+            read = self.recognised_by.rubric.criteria[0].read(value)
+            value = str(read) if read is not None else value
+        if value not in protocols:
+            near = difflib.get_close_matches(value, protocols, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(protocols)}"
+            raise DataError(f"{place}: unknown {self.protocol} {value!r}: {hint}")
+        return value
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
         """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.

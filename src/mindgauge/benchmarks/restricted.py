@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 def open_samples(benchmark: Benchmark, manifest: dict[str, Any]) -> frozenset[str] | None:
     """Return the ids of those samples that may be shown with what was said of them; None for all.
 
-    A file of replies that somebody hands in is theirs; whether it repeats the authors' texts is not known here.
+    A file of replies or texts that somebody hands in is theirs; whether it repeats the authors' texts is not known here.
     """
     plan = manifest.get("plan", {})
+    if benchmark.name in plan.get("own_texts", ()):
+        return None
     if not benchmark.card.restricted or not (plan.get("data") or plan.get("loaded")):
         return None
     return frozenset(sample.id for sample in benchmark.samples(None))

@@ -24,7 +24,12 @@ Judges = Annotated[
     typer.Option("--judge", help="Who rates: a model, classifier/FOLDER, or a rule (rule/refusal). May be repeated."),
 ]
 Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
-Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released files, whole or in part.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        help="A copy of the authors' released files, whole or in part, or, for run, texts of your own: a table with a column user or messages (or --map), or a folder of them."
+    ),
+]
 Limit = Annotated[
     int | None, typer.Option(min=1, help="At most this many, each with its variants, spread evenly over the classes.")
 ]

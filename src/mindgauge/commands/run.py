@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 _NAMED = 3
+WITHOUT_PROTOCOL = ("rule/", "classifier/")
+"""How raters are named that need no protocol."""
 
 
 def run(
@@ -63,9 +65,10 @@ def run(
         judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
         rubric: in place of benchmarks, a rubric file, by which everybody rates the replies to the messages of `data`.
         about: what the rubric is about: `replies`, or `messages`, which the models under test then rate themselves.
-        data: a copy of the authors' released files; our own samples if not given.
-        columns: our name → the column of `data`, where that is one table, and how it is read, see `rate`; it takes the place of
-            the `columns.toml` beside the table.
+        data: a copy of the authors' released files, or texts of your own: a table with `user` or `messages`, or a folder of
+            such tables or of text files; our own samples if not given.
+        columns: our name → the column of a table of your own, and how it is read, see `rate`; it takes the place of the
+            `columns.toml` beside the table.
         out: the run directory; if not given, one that follows from the plan.
         limit: at most this many samples per benchmark, each with its variants, spread evenly over the classes.
         where: tag → values of the samples to keep.
@@ -112,7 +115,9 @@ def run(
     config = RunConfig.of(options, RunOptions, dry_run=dry_run)
     named = {b.name: b for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     folder = Path(data) if data is not None else None
-    available = at_hand([*named.values()], folder, where, limit, columns)
+    rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
+    by_protocol = rates and not config.judging.recognises
+    available = at_hand([*named.values()], folder, where, limit, columns, by_protocol=by_protocol)
     available.broken.update(
         (other, reason)
         for name in listed(names)
@@ -123,7 +128,12 @@ def run(
     if not tested.names:
         raise UsageError("name a model under test with --model")
     judges = plan.open_judges(listed(judge), available.benchmarks, config)
-    questions = [prompt_styles.questions(benchmark, folder, config) for benchmark in available.benchmarks]
+    questions = [
+        prompt_styles.questions(benchmark, None, config, samples)
+        if benchmark.name in available.own
+        else prompt_styles.questions(benchmark, folder, config)
+        for benchmark, samples in zip(available.benchmarks, available.samples, strict=True)
+    ]
     tests = entry_tests(available.benchmarks, judges.models, config, where)
     opened = [(b, samples) for b, samples in zip(available.benchmarks, available.samples, strict=True) if not b.closed]
     count = sum(len(samples) for _, samples in opened) * config.asking.runs
@@ -131,7 +141,7 @@ def run(
     record = run_folder.plan_record(
         available.benchmarks, available.samples, config, text=text,
         models=tested.names, judges=judges.names,
-        data=str(folder) if folder else None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
+        data=str(folder) if folder else None, own_texts=available.own or None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
     )  # fmt: skip
     path = Path(out) if out is not None else run_folder.folder_for(record)
     steps = _steps(path, available, questions, tested, judges, config)

@@ -11,7 +11,7 @@ import tomli_w
 
 from mindgauge.analysis.reliability import rule
 from mindgauge.raters.judge import Mode, PromptStyle
-from mindgauge.records.english import named, words
+from mindgauge.records.english import ended, named, words
 from mindgauge.records.rounding import count, decimal, dollars, interval, percent, plural, seconds
 from mindgauge.records.rubric import in_language
 from mindgauge.reports.content import Column, ReportTable
@@ -249,6 +249,17 @@ def _criterion(criterion: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _own_texts(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Say which benchmarks asked about texts of the user's own, and what became of these in reading."""
+    asked = manifest.get("plan", {}).get("own_texts", [])
+    if asked:
+        yield (
+            "Whose texts",
+            f"texts of the user’s own in {', '.join(asked)}; what is said of the licence of the authors’ data does not concern them",
+        )
+        yield "How they were read", " ".join(map(ended, manifest.get("remarks", [])))
+
+
 def _made(run: OpenRun) -> Made:
     manifest, calls = run.manifest, run.scores.calls
     plan: dict[str, Any] = manifest.get("plan", {})
@@ -258,6 +269,7 @@ def _made(run: OpenRun) -> Made:
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
         ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
+        *_own_texts(manifest),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
         ("Verdicts per reply and judge", str(plan.get("judge_runs", ""))),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.benchmarks.metrics import label_of
 from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
@@ -182,6 +183,34 @@ def classes(criterion: Criterion, by_rater: Mapping[str, Sequence[Score]]) -> st
         listed = [f"{labels[s.name]} {percent(s.value)}" for s in shares]
         parts.append(f"{name} gave {named(listed, limit=9)} (of {plural(scores[0].subjects, 'reply', 'replies')})")
     return f"On {words(criterion.name)}, {'; '.join(parts)}."
+
+
+def distribution(scores: Sequence[Score], *, targeted: bool) -> str:
+    """Say how often each label was given on one criterion.
+
+    Args:
+        scores: the share of each label, in the rubric's order.
+        targeted: whether it is known of any message what is right.
+    """
+    first = scores[0]
+    on = f" on {words(first.criterion)}"
+    usable = f"{count(first.n - first.missing)} usable of " if first.missing else ""
+    basis = f"{usable}{plural(first.n, 'answer')} in {plural(first.clusters, 'conversation')}"
+    unknown = "" if targeted else "; what is right is not known, since no message has a target"
+    occurring = sorted((s for s in scores if s.value), key=lambda s: -(s.value or 0.0))
+    shares = [
+        f"{write(s.value, s.unit)} are “{_label(s)}”{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
+        for s in occurring
+    ]
+    never = [f"“{_label(s)}”" for s in scores if s.value == 0]
+    if not shares:
+        return f"None of {plural(first.n, 'answer')}{on} could be used."
+    none = f", and none is {named(never, 'or', limit=9)}" if never else ""
+    return f"Of {basis}{on}, {named(shares, limit=9)}{none}{unknown}."
+
+
+def _label(score: Score) -> str:
+    return words(label_of(score.name))
 
 
 def _range(levels: tuple[Value, ...]) -> str:

@@ -52,6 +52,12 @@ class Section(msgspec.Struct, dict=True):
         return {**self.criteria, **{reading.criterion.name: reading.criterion for reading in self.benchmark.readings}}
 
     @property
+    def targeted(self) -> bool:
+        """Whether it is known of any message what is right; see `analysis.targets`."""
+        shares = {metric.name for metric in self.benchmark.distribution}
+        return not shares or {*self.benchmark.headline} != shares
+
+    @property
     def asked(self) -> pl.LazyFrame:
         """The ratings on the rubric's own criteria that are no gold labels; only what is taken of them is copied."""
         own = [c.name for c in self.benchmark.rubric.criteria]

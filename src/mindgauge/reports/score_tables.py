@@ -45,7 +45,9 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
     scores = _leading(result)
     tables = []
     for benchmark in dict.fromkeys(score.benchmark for score in scores):
-        listed = [score for score in scores if score.benchmark == benchmark]
+        listed = [score for score in scores if score.benchmark == benchmark and not _of_label(score)]
+        if not listed:
+            continue
         columns = [
             Column("model"),
             Column("rated by"),
@@ -177,15 +179,14 @@ def _counted(score: Score) -> str:
 
 
 def labels(result: Scores) -> list[ReportTable]:
-    """Tabulate the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion.
+    """Tabulate the shares of labels where there are any: of texts and dialogues of the user's own, or on a classifier's own criterion.
 
     A column for the replies of each model, one for all of them.
     """
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
     for score in result.metrics:
-        itself = score.model == score.rater  # it answered a closed question; a slice says whose replies those are
-        counted = label_of(score.name) and not score.better  # of a label, whichever is better
-        if not counted or not (itself or score.rater.startswith("classifier/")):
+        itself = score.model == score.rater  # a slice says whose replies those are
+        if not _of_label(score):
             continue
         if score.slice == _ALL or (itself and score.slice.startswith(_OF)):
             model = score.slice.removeprefix(_OF) if itself else score.model
@@ -195,6 +196,12 @@ def labels(result: Scores) -> list[ReportTable]:
         _labels(f"{benchmark}: {criterion}, labelled by {rater}", by_model)
         for (benchmark, criterion, rater), by_model in shares.items()
     ]
+
+
+def _of_label(score: Score) -> bool:
+    """Whether a score is how often a label was given, whichever is better; such scores have a table of their own."""
+    itself = score.model == score.rater  # it answered a closed question
+    return bool(label_of(score.name)) and not score.better and (itself or score.rater.startswith("classifier/"))
 
 
 def _labels(title: str, by_model: dict[str, list[Score]]) -> ReportTable:
@@ -210,8 +217,8 @@ def _labels(title: str, by_model: dict[str, list[Score]]) -> ReportTable:
     first = [scores[0] for _, scores in listed]
     behind: dict[str, list[Cell]] = {
         "(no label)": [score.missing / score.n for score in first],
-        "replies": [count(score.n) for score in first],
+        "answers": [count(score.n) for score in first],
         "conversations": [count(score.clusters) for score in first],
     }
     rows += [[name, *(part for cell in cells for part in (cell, None, None))] for name, cells in behind.items()]
-    return ReportTable("labels", title, columns, rows, "Shares of the replies, with 95 % intervals.")
+    return ReportTable("labels", title, columns, rows, "Shares of the answers, with 95 % intervals.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import fitness, levels
-from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, mean_level
+from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, label_of, mean_level
 from mindgauge.benchmarks.metrics.sentences import Comparators
 from mindgauge.records.english import lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
@@ -153,7 +153,10 @@ def told(
     judging = _ReplyVerdicts(section, system, run.standings)
     if section.benchmark.closed:
         first, last = [], [_always_the_same(section, system)] if scores else []
-        sentences = list(_closed(scores, constant(run, section), section.benchmark))
+        sentences = [
+            *_closed(scores, constant(run, section), section.benchmark),
+            *_distributions(scores, section),
+        ]
     else:
         first = [] if people_told else people_first(section, system)
         sentences, last = list(_open(scores, judging)), []
@@ -192,6 +195,21 @@ def _closed(scores: Sequence[Score], nothing_read: Sequence[Score], benchmark: B
     for name, metric in by_name.items():
         if metric.words.across is not None:
             yield metric.words.across([s for s in scores if s.name == name])
+
+
+def _distributions(scores: Sequence[Score], section: Section) -> Iterator[str]:
+    """Say of texts and dialogues of the user's own how often each label was given, criterion by criterion."""
+    names = _shares(section)
+    by_criterion: dict[str, list[Score]] = {}
+    for s in scores:
+        if s.slice == "all" and s.name in names and not s.void:
+            by_criterion.setdefault(s.criterion, []).append(s)
+    for shares in by_criterion.values():
+        yield rating_sentences.distribution(shares, targeted=section.targeted)
+
+
+def _shares(section: Section) -> set[str]:
+    return {m.name for m in section.benchmark.distribution if section.benchmark.closed and label_of(m.name)}
 
 
 def _always_the_same(section: Section, system: System) -> str:
@@ -251,7 +269,7 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
     section = judging.section
     visible = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
     rules = {reading.rater for reading in section.benchmark.readings}
-    for name in section.benchmark.headline:
+    for name in (name for name in section.benchmark.headline if name not in _shares(section)):
         metric = section.benchmark.metric(name)
         by_rater: dict[str, list[Score]] = {}
         for s in judging.ordered([s for s in visible if s.name == name]):

@@ -316,7 +316,9 @@ def _general(run: OpenRun) -> Iterator[str]:
                 f"On {name}, {raters} people agreed among themselves with Fleiss' kappa {decimal(kappa.value)} "
                 f"({interval(kappa.low, kappa.high)}; {plural(kappa.clusters, 'message')}): no model can be expected to do better than people agree."
             )
-        if not raters:
+        if not section.targeted:
+            yield f"On {name}, no message has a target, so it cannot be said whether an answer is right: only how often each label was given."
+        elif not raters:
             unlabelled.append(name)
         for kappa in run.scores.find(fleiss_kappa.name, benchmark=name):
             if kappa.model != "people" and kappa.rater == kappa.model and kappa.value is not None:

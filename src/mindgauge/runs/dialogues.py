@@ -12,7 +12,7 @@ from mindgauge.records import Reply, Sample, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import texts
 from mindgauge.runs import plan
-from mindgauge.runs.reply_files import protocol_of, rows, words
+from mindgauge.runs.reply_files import rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -149,9 +149,9 @@ def _rated(
     """Return what is rated of one dialogue, with the dialogue before it."""
     path, line = place.rpartition(":")[::2]
     dialogue_id = digest("dialogue", messages)
-    tags, named = words(row, "category", "language"), words(row, "id", "model", "cluster")
+    tags, named = texts.words(row, "category", "language"), texts.words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
-        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, place)
+        tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], place)
     cluster = named.get("cluster", named.get("id", dialogue_id))
     model = named.get("model", Path(path).stem)
     run = texts.whole(row["run"], place, "run") if "run" in row else 0

@@ -8,8 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.benchmarks import own_columns, own_texts
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
+from mindgauge.records.files import mapping
 from mindgauge.runs import dialogues as multi_turn
 from mindgauge.runs import languages, run_folder
 from mindgauge.runs.reply_files import read_dialogues, read_replies
@@ -43,6 +45,8 @@ class Available(NamedTuple):
 
     notes: list[str]
     """What is odd about the data of those that can be run."""
+    own: list[str]
+    """Those of them that are asked about texts of the user's own."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -65,38 +69,53 @@ def at_hand(
     where: dict[str, tuple[str, ...]] | None,
     limit: int | None,
     columns: Mapping[str, str] | None = None,
+    *,
+    by_protocol: bool = False,
 ) -> Available:
     """Read the samples of each benchmark; of several, one that has none does not keep the others from running.
 
+    Args:
+        benchmarks: that are asked for.
+        data: the authors' files or the user's, see `own_texts.take`; our own samples if not given.
+        where: tag → values to keep.
+        limit: at most this many samples of each.
+        columns: our name → the user's column.
+        by_protocol: whether judges rate by the protocol that a sample's tag names.
+
     Raises:
         DataError: none of them has samples; the message is about the first.
-        UsageError: columns are mapped, and there is no table, or none of the benchmarks reads one by a mapping.
+        UsageError: columns are mapped, and there is no table, or none of the benchmarks reads one of them.
     """
     bare = next((benchmark for benchmark in benchmarks if benchmark.standalone), None)
     if bare is not None and data is None:
         raise UsageError(f"{bare.name}: a rubric brings no messages; name a table of them with --data FILE")
     if columns and data is None:
         raise UsageError("--map says how a table is read; name the table with --data")
-    if columns and benchmarks and not any(benchmark.load_mapped for benchmark in benchmarks):
-        raise UsageError(f"{benchmarks[0].name}: its columns are the authors', so --map has no use here")
-    available = Available([], [], {}, {}, [])
+    if columns:
+        names = dict.fromkeys(name for benchmark in benchmarks for name in own_columns.names(benchmark))
+        mapping.read(columns, names, {prefix for benchmark in benchmarks for prefix in own_columns.prefixes(benchmark)})
+    available = Available([], [], {}, {}, [], [])
     first: DataError | None = None
+    refused: dict[str, str] = {}
     for benchmark in benchmarks:
         try:
-            samples = benchmark.samples(data, where, limit, columns)
+            samples, notes, own = own_texts.take(benchmark, data, where, limit, columns, by_protocol=by_protocol)
             samples = languages.told(samples) if benchmark.standalone else samples
-            notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
         except DataError as error:
             first = first or error
+            refused.update({benchmark.name: error.refusal} if isinstance(error, own_texts.NeitherError) else {})
             (available.missing if isinstance(error, MissingDataError) else available.broken)[benchmark.name] = str(
                 error
             )
             continue
         available.benchmarks.append(benchmark)
         available.samples.append(samples)
+        available.own.extend([benchmark.name] if own else [])
         available.notes.extend(note for note in notes if note not in available.notes)
     if first is not None and (len(benchmarks) == 1 or not available.benchmarks):
         raise first
+    if len(available.own) < len(available.benchmarks):  # it is the authors' folder, so that nobody meant texts in it
+        available.missing.update(refused)
     return available
 
 

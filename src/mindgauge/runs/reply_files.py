@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +23,6 @@ TAGS = ("category", "language", "risk", "graphic")
 """Columns that become a sample's tags: the last two say yes where somebody is at risk, and where a text is graphic."""
 COLUMNS = ("reply", "user", "messages", "id", "model", "run", "target", "cluster", *TAGS)
 """Columns that a file of replies or dialogues may have, and that `--map` may name."""
-_SAID = {"reply", "user", "messages"}
-"""Columns in which an empty text is a text."""
 
 
 class Logged(msgspec.Struct, frozen=True):
@@ -86,7 +82,7 @@ def _logged(row: dict[str, Any], benchmark: Benchmark, place: str) -> Sample:
         _with_reply(row, place),
         target=None if answer is None else labelled.label(answer, criterion, place),
         tags=tags,
-        cluster=words(row, "cluster").get("cluster", ""),
+        cluster=texts.words(row, "cluster").get("cluster", ""),
     )
     if "model" not in tags:
         return sample
@@ -126,7 +122,7 @@ def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapp
             texts.dialogue(row, place),
             target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], place),
             tags=tags_of(row, *TAGS, "id"),
-            cluster=words(row, "cluster").get("cluster", ""),
+            cluster=texts.words(row, "cluster").get("cluster", ""),
         )
         by_id.setdefault(sample.id, sample)
     return list(by_id.values())
@@ -168,34 +164,21 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
     """
     column_map = mapping.read(columns, COLUMNS, (mapping.TAG,))
     for line, row in tables.open_table(source, column_map.layout).rows(column_map.columns):
-        yield {name: cell for name, cell in row.items() if not _empty(name, cell)}, f"{_name(source)}:{line}"
-
-
-def _empty(name: str, cell: object) -> bool:
-    if isinstance(cell, str):
-        return name not in _SAID and not cell.strip()
-    return cell is None or (isinstance(cell, float) and math.isnan(cell))
-
-
-def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
-    """Return the cells of some columns as text, those that are there; a table may have made 1.0 of 1."""
-    cells = {name: row[name] for name in names if name in row}
-    normalised = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
-    return {name: bounds.clean(str(cell)).strip() for name, cell in normalised.items()}
+        yield texts.filled(row), f"{_name(source)}:{line}"
 
 
 def tags_of(row: Mapping[str, Any], *named: str) -> dict[str, str]:
     """Return the tags of a row: those that have columns of their own names, and `tag.…`."""
     others = [name for name in row if name.startswith(mapping.TAG) and name != mapping.TAG]
     return {
-        **words(row, *named),
-        **{name.removeprefix(mapping.TAG): texts.restored(cell) for name, cell in words(row, *others).items()},
+        **texts.words(row, *named),
+        **{name.removeprefix(mapping.TAG): texts.restored(cell) for name, cell in texts.words(row, *others).items()},
     }
 
 
 def same_variant(sample: Sample, row: Mapping[str, Any]) -> Sample:
     """Return a variant of another sample under the id that it has: its text alone does not tell which one it is."""
-    ident = words(row, "id").get("id", "")
+    ident = texts.words(row, "id").get("id", "")
     if BASE not in sample.tags or not ident:
         return sample
     return msgspec.structs.replace(sample, id=ident, cluster=ident if sample.cluster == sample.id else sample.cluster)
@@ -210,9 +193,9 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
     text = row["reply"]
     if not isinstance(text, str):
         raise DataError(f"{place}: reply must be text, found {type(text).__name__}")
-    tags, named = tags_of(row, *TAGS), words(row, "id", "model", "cluster")
+    tags, named = tags_of(row, *TAGS), texts.words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
-        tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, place)
+        tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], place)
     target = row.get("target")
     if target is not None and not isinstance(target, int | str):
         target = str(target)
@@ -227,16 +210,3 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
     }
     model = named.get("model", Path(path).stem)
     return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)
-
-
-def protocol_of(value: str, benchmark: Benchmark, place: str) -> str:
-    """Read a category in any spelling the taxonomy knows."""
-    protocols = [name for criterion in benchmark.rubric.criteria for name in criterion.protocols]
-    if benchmark.recognised_by is not None:
-        read = benchmark.recognised_by.rubric.criteria[0].read(value)
-        value = str(read) if read is not None else value
-    if value not in protocols:
-        near = difflib.get_close_matches(value, protocols, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(protocols)}"
-        raise DataError(f"{place}: unknown {benchmark.protocol} {value!r}: {hint}")
-    return value

@@ -181,7 +181,7 @@ def _run_data(path: Path, said: dict[str, str]) -> object:
     from mindgauge.runs.inputs import at_hand
 
     (samples,) = at_hand([PSYCRISIS], path, None, None, {"user": "user", "reply": "reply", **said}).samples
-    return [(sample.id, sample.messages, sample.tags) for sample in samples]
+    return [(s.id, s.messages, {tag: v for tag, v in s.tags.items() if tag != "file"}) for s in samples]
 
 
 def _run_beside(path: Path, said: dict[str, str]) -> object:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import RaterKind
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.files import bounds
 from mindgauge.records.files import folder as files
 
@@ -108,7 +108,7 @@ def find(data: Path) -> DialogueSafetyRelease:
             if by_run.setdefault((kind, system, run), {}).setdefault(item, member) is not member:
                 repeated[f"{system}/{run}"] = repeated.get(f"{system}/{run}", 0) + 1
     if "test" not in sets:
-        raise DataError(f"{data}: no test.json here; {EXPECTED}")
+        raise MissingDataError(f"{data}: no test.json here; {EXPECTED}")
     notes += [f"{folder}: {n} files a second time, not read" for folder, n in repeated.items()]
     return DialogueSafetyRelease(data, sets, tuple(_runs(by_run)), tuple(notes))
 

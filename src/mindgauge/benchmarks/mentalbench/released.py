@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.benchmarks.mentalbench import cells
 from mindgauge.benchmarks.released import source_name
 from mindgauge.records import RaterKind
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.files import bounds, folder, tables
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def find(data: Path) -> MentalBenchRelease:
                 f"{source}: none of the released tables, or no row of one; not read (columns: {columns[:120]})"
             )
     if not by_name:
-        raise DataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
+        raise MissingDataError("; ".join([f"{data}: none of the released files here", EXPECTED, *others[:3]]))
     sheets = [part for part in by_name.values() if isinstance(part, RaterSheet)]
     sheets.sort(key=lambda sheet: (sheet.kind is not RaterKind.PERSON, sheet.rater))
     texts = next((part for part in by_name.values() if isinstance(part, Texts)), None)

@@ -32,6 +32,7 @@ from mindgauge.benchmarks.metrics.ordered import (
     within_one,
 )
 from mindgauge.benchmarks.metrics.scores import (
+    distribution_of,
     label_of,
     mean_level,
     rate_of,
@@ -61,6 +62,7 @@ __all__ = [
     "binary",
     "call_rate",
     "cohen_kappa",
+    "distribution_of",
     "estimate",
     "fleiss_kappa",
     "label_of",

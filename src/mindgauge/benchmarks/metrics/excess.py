@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
 
 YES, NO = "yes", "no"
+PEOPLE = "what people's own reply does, yes or no (`target`, or `target.CRITERION` for each); without it nothing is compared with people"
+"""What a table of the user's own says for these metrics."""
 
 
 def _yes_or_no(levels: tuple[Value, ...]) -> bool:

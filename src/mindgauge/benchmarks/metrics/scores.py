@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -9,12 +10,21 @@ import numpy as np
 
 from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, RatingTable, level_numbers, mean_of, numbered, ratio
+from mindgauge.records.english import words as in_words
+from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from mindgauge.benchmarks.metrics.table import Floats, Mask
     from mindgauge.records import Value
+    from mindgauge.records.rubric import Criterion
+
+
+_SHARE = "share_"
+"""What the names of shares of labels begin with."""
+MANY = 7
+"""Of more numbers than that, nobody reads how often each was given."""
 
 
 def _where_ok(table: RatingTable, hits: Mask) -> Floats:
@@ -43,7 +53,7 @@ def _rising(levels: tuple[Value, ...]) -> bool:
     return numbered(levels) and float(levels[0]) < float(levels[-1])
 
 
-_SHARE, _AT_MOST = "share_", "share_at_most_"
+_AT_MOST = "share_at_most_"
 
 
 def share_at_most(level: int) -> Metric:
@@ -72,6 +82,30 @@ def share(name: str, *values: Value, better: str, title: str = "") -> Metric:
     """Return the share of ratings with one of these values, under a name and with a direction; `{}` in the title is the criterion."""
     metric = _share(name, values, better, lambda levels: set(values) <= set(levels))
     return msgspec.structs.replace(metric, words=MetricWords(title=title))
+
+
+def distribution_of(criteria: Iterable[Criterion]) -> tuple[Metric, ...]:
+    """Return how answers are spread over the levels of some criteria, whatever is right.
+
+    That is the share of each level, and the mean of ordered numbers; of more than `MANY` numbers, mean and SD alone.
+    """
+    return _spread(tuple((criterion.scale, criterion.values) for criterion in criteria))
+
+
+@functools.cache  # so that two runs of one rubric have metrics in common
+def _spread(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
+    ordered = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
+    many = [values for values in ordered if len(values) > MANY]
+    mean = mean_of(mean_level.name, level_numbers, supports=ordered.__contains__)
+    spread = msgspec.structs.replace(sd_level, supports=many.__contains__)
+    levels = dict.fromkeys(level for _, values in criteria if values not in many for level in values)
+    return (*([mean] if ordered else []), *([spread] if many else []), *map(_given, levels))
+
+
+def _given(value: Value) -> Metric:
+    """Return the share of answers that are one level, in the words for it."""
+    label = in_words(value).replace("{", "{{").replace("}", "}}")
+    return msgspec.structs.replace(share_of(value), words=MetricWords(title=f"the share of answers “{label}”"))
 
 
 def share_reaching(value: Value) -> Metric:

@@ -16,7 +16,7 @@ from mindgauge.benchmarks.metrics import (
     share_of,
     share_reaching,
 )
-from mindgauge.benchmarks.psycrisis.labels import DIMENSIONS, RUBRIC
+from mindgauge.benchmarks.psycrisis.labels import DIMENSIONS, RUBRIC, category
 from mindgauge.benchmarks.psycrisis.material import material
 from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
 from mindgauge.benchmarks.psycrisis.reproduce import reproduce
@@ -30,6 +30,11 @@ psycrisis = Benchmark.from_folder(
     read=read,
     load=load,
     load_mapped=load_mapped,
+    named_category=category,
+    wants={
+        "category": "suicide, nssi or another; without it nobody knows which of them are at risk, so that `safe` asks neither "
+        "for a question about the danger nor for a referral"
+    },
     reproduce=reproduce,
     material=material,
     metrics=(

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from string import ascii_uppercase
 
 import msgspec
 
 from mindgauge.benchmarks.variants.draws import generator, order
 from mindgauge.records import Message, Sample
+from mindgauge.records.errors import DataError
+
+_OPTION = re.compile(r"([A-Z])\. (.*\S)\s*")
+
+
+def listed(text: str) -> list[tuple[str, ...]]:
+    """Return the options of each list of lettered lines in a text (`A. …`, `B. …`), at least two each."""
+    lists: list[list[str]] = []
+    expected = 0
+    for line in text.split("\n"):
+        match = _OPTION.fullmatch(line)
+        expected = 0 if match is None or match[1] == "A" else expected
+        if match is None or match[1] != ascii_uppercase[expected]:
+            expected = 0
+            continue
+        if not expected:
+            lists.append([])
+        lists[-1].append(match[2])
+        expected += 1
+    return [tuple(options) for options in lists if len(options) > 1]
 
 
 class MultipleChoice(msgspec.Struct, frozen=True):
@@ -31,6 +52,34 @@ class MultipleChoice(msgspec.Struct, frozen=True):
             tags={**(tags or {}), "options": str(len(self.options))},
             cluster=cluster,
         )
+
+    @classmethod
+    def of(cls, sample: Sample) -> MultipleChoice:
+        """Return the question that a sample was written from, as `sample` writes it.
+
+        Raises:
+            DataError: the message does not end with lettered options, or the target is none of them.
+        """
+        text = sample.messages[0].content
+        lists = listed(text)
+        if len(sample.messages) != 1 or not lists or not text.rstrip().endswith(lists[-1][-1]):
+            raise DataError("the message does not end with its options, one a line: A. …, B. …")
+        options = lists[-1]
+        letters = ascii_uppercase[: len(options)]
+        if sample.target is not None and str(sample.target) not in letters:
+            raise DataError(f"the target is {sample.target}, and the options are {letters[0]} to {letters[-1]}")
+        right = None if sample.target is None else letters.index(str(sample.target))
+        return cls(text[: text.rindex("A. ")].rstrip(), options, right)
+
+    @classmethod
+    def written(cls, sample: Sample, **tags: str) -> Sample:
+        """Return a question of the user's as `sample` writes it, with these tags beside its own.
+
+        Raises:
+            DataError: see `of`.
+        """
+        question = cls.of(sample).sample({**sample.tags, **tags})
+        return question if sample.cluster == sample.id else msgspec.structs.replace(question, cluster=sample.cluster)
 
     def ordered(self, places: list[int]) -> MultipleChoice:
         """Return it with the options that stood at these places, in this order."""

@@ -70,6 +70,22 @@ def find(source: str | Readable) -> Readable:
     path = folder.at(Path(source)) if isinstance(source, str | Path) else source
     if isinstance(path, File) or (path.exists() and not path.is_dir() and path.suffix.lower() != ".zip"):
         return path
+    members, broken = lying_in(path)
+    lying = [file for file in members if file.suffix.lower() in ENDINGS]
+    if not lying:
+        raise DataError("; ".join([f"{path}: no table here ({', '.join(sorted(ENDINGS))})", *broken]))
+    if len(lying) > 1:
+        named = ", ".join(file.place.as_posix() for file in lying[:_SHOWN])
+        raise DataError(f"{path}: several tables here; name one of them, {path}/NAME ({named})")
+    return lying[0]
+
+
+def lying_in(path: Path) -> tuple[list[File], tuple[str, ...]]:
+    """Return the files in a folder or zip, and what of it cannot be opened; files that an office program locks with are none.
+
+    Raises:
+        DataError: it is not there, or a zip that cannot be opened.
+    """
     if not path.exists():
         raise DataError(f"{path}: no such file or folder")
     broken: tuple[str, ...] = ()
@@ -78,13 +94,7 @@ def find(source: str | Readable) -> Readable:
         members, broken = content.all, content.broken
     else:
         members = tuple(folder.members(path, PurePosixPath()))
-    lying = [file for file in members if file.suffix.lower() in ENDINGS and not file.name.startswith("~$")]
-    if not lying:
-        raise DataError("; ".join([f"{path}: no table here ({', '.join(sorted(ENDINGS))})", *broken]))
-    if len(lying) > 1:
-        named = ", ".join(file.place.as_posix() for file in lying[:_SHOWN])
-        raise DataError(f"{path}: several tables here; name one of them, {path}/NAME ({named})")
-    return lying[0]
+    return [file for file in members if not file.name.startswith("~$")], broken
 
 
 def open_table(source: Source, file_layout: FileLayout = _SEEN, *, mended: bool = True) -> InputTable:
@@ -179,14 +189,23 @@ def beside(source: Source, names: Collection[str]) -> ColumnMap:
     )
 
 
-def _refuse_idle(path: Readable, suffix: str, file_layout: FileLayout) -> None:
+def suited(path: Readable, file_layout: FileLayout) -> FileLayout:
+    """Return what of a layout for files of several kinds applies to one of them."""
+    return file_layout._replace(**{name: getattr(_SEEN, name) for name in _idle(path.suffix.lower(), file_layout)})
+
+
+def _idle(suffix: str, file_layout: FileLayout) -> list[str]:
     idle = {
         "sheet": file_layout.sheet and suffix not in WORKBOOKS,
         "header": file_layout.header is not None and suffix not in HEADED,
         "encoding": file_layout.encoding and suffix in WORKBOOKS | {".parquet"},
         "separator": file_layout.separator and suffix not in SEPARATED,
     }
-    name = next((name for name, idle_value in idle.items() if idle_value), None)
+    return [name for name, idle_value in idle.items() if idle_value]
+
+
+def _refuse_idle(path: Readable, suffix: str, file_layout: FileLayout) -> None:
+    name = next(iter(_idle(suffix, file_layout)), None)
     if name is not None:
         raise DataError(f"{path}: --map {name}=… does not apply to a {suffix} file; leave it out")
 

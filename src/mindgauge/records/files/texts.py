@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}".encode()
 _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # full-width signs compute, too
 _NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
+SAID = {"reply", "user", "messages"}
+"""Columns in which an empty text is a text."""
 _NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip or a workbook", b"PAR1": "Parquet"}
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -224,30 +226,58 @@ def restored(cell: str) -> str:
     return cell[1:] if _NEUTRALISED.match(cell) else cell
 
 
+def filled(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cells of a row that say something; one that is empty, null or no number is not there."""
+    return {name: cell for name, cell in row.items() if not _empty(name, cell)}
+
+
+def _empty(name: str, cell: object) -> bool:
+    if isinstance(cell, str):
+        return name not in SAID and not cell.strip()
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
+
+
+def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
+    """Return the cells of some columns as text, those that are there; a table may have made 1.0 of 1."""
+    cells = {name: row[name] for name in names if name in row}
+    normalised = {name: int(c) if isinstance(c, float) and c.is_integer() else c for name, c in cells.items()}
+    return {name: bounds.clean(str(cell)).strip() for name, cell in normalised.items()}
+
+
 def dialogue(row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
     """Read the dialogue of a row: `user` (one message) or `messages` (a list, in a CSV as JSON).
 
     Raises:
+        DataError: neither is there, they are empty, or the messages are not messages; the text names `place`.
+    """
+    dialogue_read = messages(row, place)
+    if not any(message.content.strip() for message in dialogue_read):
+        raise DataError(f"{place}: an empty dialogue")
+    return dialogue_read
+
+
+def messages(row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
+    """Read the same, which may be empty.
+
+    Raises:
         DataError: neither is there, or the messages are not messages; the text names `place`.
     """
-    messages = row.get("messages")
-    if isinstance(messages, str):
+    turns = row.get("messages")
+    if isinstance(turns, str):
         try:
-            messages = bounds.json_value(messages)
+            turns = bounds.json_value(turns)
         except bounds.Fault as error:
             raise DataError(f"{place}: the column `messages` is not JSON ({error})") from error
-    if messages is None and isinstance(row.get("user"), str):
-        messages = [{"role": "user", "content": row["user"]}]
-    if messages is None:
+    if turns is None and isinstance(row.get("user"), str):
+        turns = [{"role": "user", "content": row["user"]}]
+    if turns is None:
         raise DataError(
             f"{place}: needs `user` (one message) or `messages` (a list), found {', '.join(row) or 'nothing'}"
         )
     try:
-        dialogue_read = msgspec.convert(messages, tuple[Message, ...])
+        dialogue_read = msgspec.convert(turns, tuple[Message, ...])
     except msgspec.ValidationError as error:
         raise DataError(f"{place}: not a list of messages ({error})") from error
-    if not any(message.content.strip() for message in dialogue_read):
-        raise DataError(f"{place}: an empty dialogue")
     return tuple(Message(message.role, bounds.clean(message.content)) for message in dialogue_read)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
 from mindgauge.benchmarks.metrics.options import chance
-from mindgauge.benchmarks.trustmh.emotion.stories import read
+from mindgauge.benchmarks.trustmh.emotion.stories import read, written
 from mindgauge.benchmarks.trustmh.released.choices import understanding
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.records.rubric.composite import Composite, CompositeRule
@@ -19,6 +19,7 @@ FEELINGS, REASONS = "options.emotion", "options.cause"
 emotion = Benchmark.from_folder(
     HERE,
     read=read,
+    completed=written,
     notes=notes_of(understanding),
     metrics=(
         accuracy,

@@ -5,9 +5,13 @@ from __future__ import annotations
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.benchmarks.trustmh.released import choices
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.benchmarks.variants.options import listed
 from mindgauge.records import Message, Sample
+from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +59,22 @@ def story(feelings: MultipleChoice, reasons: MultipleChoice, about: dict[str, st
         "target.cause": _letter(reasons),
     }
     return Sample.of((Message("user", "\n\n".join(parts)),), target=_letter(feelings), tags=tags, cluster=cluster)
+
+
+def written(sample: Sample) -> Sample:
+    """Complete a story of the user's own: it ends with two lists of lettered options, feelings before reasons.
+
+    Raises:
+        DataError: it does not.
+    """
+    lists = listed(sample.messages[-1].content)
+    if len(lists) != 2:
+        raise DataError(
+            "the message does not hold two lists of options (feelings, then reasons), one a line: A. …, B. …"
+        )
+    feelings, reasons = lists
+    tags = {"options.emotion": str(len(feelings)), "options.cause": str(len(reasons))}
+    return msgspec.structs.replace(sample, tags={**sample.tags, **tags})
 
 
 def _listed(lead: str, question: MultipleChoice) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.benchmarks import Benchmark, find_one
 from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability, share_of, share_reaching
 from mindgauge.benchmarks.metrics.decisions import (
@@ -18,6 +20,7 @@ from mindgauge.benchmarks.metrics.decisions import (
     over_escalation_rate,
     under_escalation_rate,
 )
+from mindgauge.records.errors import DataError
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
@@ -47,6 +50,19 @@ def read(data: Path) -> list[Sample]:
     return [s for s in find_one("help_or_harm/crisis_type").read(data) if s.tags.get("category") in REQUIRED]
 
 
+def known(sample: Sample) -> Sample:
+    """Check the kind of crisis of a text of the user's own, in any spelling that help_or_harm knows.
+
+    Raises:
+        DataError: it is none.
+    """
+    named = sample.tags.get("category")
+    kind = find_one("help_or_harm/crisis_type").rubric.criteria[0].read(named)
+    if named is not None and kind is None:
+        raise DataError(f"unknown category {named!r}; known are {', '.join(REQUIRED)}")
+    return sample if kind is None else msgspec.structs.replace(sample, tags={**sample.tags, "category": str(kind)})
+
+
 HERE = Path(__file__).parent
 
 escalation = Benchmark.from_folder(
@@ -67,6 +83,10 @@ escalation = Benchmark.from_folder(
     headline=("decision_accuracy", "under_escalation_rate", "critical_failure_rate", "over_escalation_rate"),
     slices=("category", "language"),
     metric_tags=(CATEGORY,),
+    completed=known,
+    wants={
+        "category": f"the kind of crisis ({', '.join(REQUIRED)}), which says which step is right; without it no decision is scored"
+    },
     keep={"split": ("validation",)},
     composites={
         "decision": Composite(("action", "ideation"), CompositeRule.SUM, leave_out=True),

@@ -14,6 +14,7 @@ from mindgauge.benchmarks.variants.options import MultipleChoice
 from mindgauge.raters import rule
 from mindgauge.raters.json_objects import after_thinking, objects
 from mindgauge.raters.rule import RuleCriterion
+from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
@@ -52,6 +53,20 @@ def sample(dilemma: ethics.Dilemma) -> Sample:
     return question.sample(tags)
 
 
+def written(sample: Sample) -> Sample:
+    """Complete a dilemma of the user's own.
+
+    Raises:
+        DataError: its message does not end with four lettered options.
+    """
+    dilemma = MultipleChoice.written(sample, **{ORDER: RELEASED})
+    if dilemma.tags["options"] != str(len(LETTERS)):
+        raise DataError(
+            f"a dilemma has the options {LETTERS[0]} to {LETTERS[-1]}, this one has {dilemma.tags['options']}"
+        )
+    return dilemma
+
+
 def with_shuffled(samples: list[Sample]) -> list[Sample]:
     """Return each sample, and after it the same with its options in another order that is drawn for it.
 
@@ -62,7 +77,8 @@ def with_shuffled(samples: list[Sample]) -> list[Sample]:
 
 def _shuffled(base: Sample) -> Sample:
     text, _, options = base.messages[0].content.rpartition("\n\nA. ")
-    question = MultipleChoice(text, tuple(_OPTION.findall(f"A. {options}")), LETTERS.index(str(base.target)))
+    right = None if base.target is None else LETTERS.index(str(base.target))
+    question = MultipleChoice(text, tuple(_OPTION.findall(f"A. {options}")), right)
     places = [*pick(_OTHER_ORDERS, generator(base.id, "order of options").random())]
     drawn = question.ordered(places).sample()
     placing = ",".join(map(str, places))

@@ -18,6 +18,7 @@ from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     read,
     reasoning,
     with_shuffled,
+    written,
 )
 from mindgauge.benchmarks.trustmh.ethics.stored import load
 from mindgauge.benchmarks.trustmh.released.ethics import dilemmas
@@ -36,6 +37,7 @@ ethics = Benchmark.from_folder(
     load=load,
     reproduce=reproduce,
     variants=with_shuffled,
+    completed=written,
     readings=(CHOICE,),
     judged_part=reasoning,
     composites={"reasoning": Composite(PRINCIPLES)},

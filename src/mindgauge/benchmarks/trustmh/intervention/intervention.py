@@ -21,6 +21,7 @@ intervention = Benchmark.from_folder(
     metrics=(mean_of_topics, mean_level, *STATUS_RATES),
     slices=(TOPIC,),
     metric_tags=(TOPIC,),
+    wants={TOPIC: "what the dialogue is about; the mean over topics takes those without it for one topic"},
     composites={
         "quality": Composite(("comprehensiveness", "professionalism", "authenticity", "safety"), CompositeRule.SHARE),
     },

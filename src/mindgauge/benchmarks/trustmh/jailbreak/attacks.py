@@ -9,6 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.benchmarks.card import own_samples
 from mindgauge.benchmarks.metrics.resistance import BENIGN, METHOD, NONE
 from mindgauge.benchmarks.trustmh.released import harm
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 REQUESTS = Path(__file__).parents[1] / "requests"
 MADE = "made"
-RELEASED, GENERATED, OURS = "released", "generated", "ours"
+RELEASED, GENERATED, OURS, USERS = "released", "generated", "ours", "the user's"
+KIND = {METHOD: f"{NONE} where the message asks for something harmful, {BENIGN} where it does not"}
+"""What a table of requests of the user's must say of each."""
 
 
 def read_requests(data: Path) -> list[Sample]:
@@ -58,8 +62,13 @@ def read_requests(data: Path) -> list[Sample]:
     return between + benign[len(groups) :]
 
 
+def plain_request(sample: Sample) -> Sample:
+    """Mark a request of the user's own, which is put under every jailbreak as ours are."""
+    return msgspec.structs.replace(sample, tags={**sample.tags, MADE: USERS})
+
+
 def jailbroken(samples: list[Sample]) -> list[Sample]:
-    """Return our own plain requests each with every kind of jailbreak behind it; all other samples as they are."""
+    """Return our own and the user's plain requests each with every kind of jailbreak behind it; all other samples as they are."""
     return [variant for sample in samples for variant in _variants(sample)]
 
 
@@ -69,7 +78,7 @@ def harmful(samples: list[Sample]) -> list[Sample]:
 
 
 def _variants(sample: Sample) -> Iterator[Sample]:
-    if sample.tags[MADE] != OURS or sample.tags[METHOD] != NONE:
+    if sample.tags[MADE] not in {OURS, USERS} or sample.tags[METHOD] != NONE:
         yield sample
         return
     yield sample.variant(sample.messages)

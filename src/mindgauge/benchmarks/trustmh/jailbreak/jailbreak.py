@@ -22,7 +22,16 @@ from mindgauge.benchmarks.metrics.resistance import (
     rta_rate,
     safe_redirect_rate,
 )
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, jailbroken, read_requests
+from mindgauge.benchmarks.trustmh.jailbreak.attacks import (
+    KIND,
+    MADE,
+    OURS,
+    RELEASED,
+    REQUESTS,
+    jailbroken,
+    plain_request,
+    read_requests,
+)
 from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.raters.rule import RuleCriterion, refusal, yes_or_no
@@ -62,4 +71,6 @@ jailbreak = Benchmark.from_folder(
     slices=("method", "objective"),
     metric_tags=(METHOD, BASE),
     keep={MADE: (RELEASED, OURS)},
+    needs=KIND,
+    completed=plain_request,
 )

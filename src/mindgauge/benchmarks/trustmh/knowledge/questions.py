@@ -55,6 +55,15 @@ def _whole(text: str) -> str:
     return text[:-1].rstrip() if text.endswith('"') and text.count('"') % 2 else text
 
 
+def written(sample: Sample) -> Sample:
+    """Complete a question of the user's own.
+
+    Raises:
+        DataError: its message does not end with lettered options.
+    """
+    return MultipleChoice.written(sample, order="released")
+
+
 def both_orders(samples: list[Sample]) -> list[Sample]:
     """Return each sample, and after it the same with its options rotated by a drawn number of places, never none.
 
@@ -81,4 +90,5 @@ def _question(sample: Sample) -> MultipleChoice:
     if match is None:
         raise ValueError(f"sample {sample.id} is not written with the options {letters}")
     text, *options = match.groups()
-    return MultipleChoice(text, tuple(options), letters.index(str(sample.target)))
+    right = None if sample.target is None else letters.index(str(sample.target))
+    return MultipleChoice(text, tuple(options), right)

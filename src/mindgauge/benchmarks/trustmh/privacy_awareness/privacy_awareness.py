@@ -24,5 +24,6 @@ privacy_awareness = Benchmark.from_folder(
     load=load,
     metrics=(correlation_with_people, rank_correlation_with_people, *STATUS_RATES),
     metric_tags=(HUMAN, EXPECTED),
+    wants={HUMAN: "the mean of what people answered; without it nothing is compared with people"},
     slices=("tier", "source"),
 )

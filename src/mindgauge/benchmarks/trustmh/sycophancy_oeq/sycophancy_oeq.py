@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability
-from mindgauge.benchmarks.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.benchmarks.metrics.excess import PEOPLE, excess_over_people, people_rate, yes_rate
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import MEASURES, questions
@@ -41,6 +41,7 @@ def _sample(question: AdviceQuestion) -> Sample:
 sycophancy_oeq = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    wants={"target": PEOPLE},
     notes=notes_of(questions),
     metrics=(excess_over_people, yes_rate, people_rate, repeat_stability, *STATUS_RATES),
     slices=("source",),

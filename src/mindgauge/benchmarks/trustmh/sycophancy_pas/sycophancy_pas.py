@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability
-from mindgauge.benchmarks.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.benchmarks.metrics.excess import PEOPLE, excess_over_people, people_rate, yes_rate
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import statements
@@ -37,6 +37,7 @@ sycophancy_pas = Benchmark.from_folder(
     HERE,
     shared=HERE.parent / "sycophancy_oeq",  # its judge.en.md
     read=read,
+    wants={"target": PEOPLE},
     notes=notes_of(statements),
     metrics=(yes_rate, excess_over_people, people_rate, repeat_stability, *STATUS_RATES),
 )

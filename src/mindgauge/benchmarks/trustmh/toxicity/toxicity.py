@@ -18,7 +18,16 @@ from mindgauge.benchmarks.metrics.resistance import (
     share_toxic,
     toxicity_of_complied,
 )
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import MADE, OURS, RELEASED, REQUESTS, harmful, read_requests
+from mindgauge.benchmarks.trustmh.jailbreak.attacks import (
+    KIND,
+    MADE,
+    OURS,
+    RELEASED,
+    REQUESTS,
+    harmful,
+    plain_request,
+    read_requests,
+)
 from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
 from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.records import BASE
@@ -33,4 +42,6 @@ toxicity = Benchmark.from_folder(
     slices=("method", "objective"),
     metric_tags=(METHOD, BASE),
     keep={MADE: (RELEASED, OURS)},
+    needs=KIND,
+    completed=plain_request,
 )

@@ -1,0 +1,79 @@
+"""What can be said of texts of the user's own, which may have no target: how often each label was given, and perhaps accuracy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.benchmarks.metrics import distribution_of
+from mindgauge.benchmarks.own_columns import FILE, targeted
+from mindgauge.records.rounding import count
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.store import Store
+
+NO_TARGETS = "no targets: how often each label was given; accuracy cannot be said"
+PARTLY = "accuracy and its like are over these; how often each label was given is over all"
+
+
+class TargetCount(NamedTuple):
+    """How many samples there are, how many have a target on any criterion, and from how many files they come."""
+
+    samples: int
+    targets: int
+    files: int
+
+
+def of_user(benchmark: Benchmark, manifest: dict[str, Any]) -> bool:
+    """Whether a run put a closed question about texts or dialogues of the user's own."""
+    plan = manifest.get("plan", {})
+    return benchmark.closed and ("rate" in plan or benchmark.name in plan.get("own_texts", ()))
+
+
+def counted(store: Store, benchmark: Benchmark) -> TargetCount:
+    """Count the samples of a benchmark in a run; what else an answer is compared with counts as a target."""
+    samples, targets, files = 0, 0, set()
+    for sample in store.samples(benchmark.name):
+        samples += 1
+        compared = benchmark.closed and any(tag in sample.tags for tag in benchmark.wants)
+        targets += compared or targeted(sample)
+        files.add(sample.tags.get(FILE, ""))
+    return TargetCount(samples, targets, len(files))
+
+
+def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> Benchmark:
+    """Return a benchmark with what is computed of texts of the user's own; where none has a target, it goes by that alone."""
+    plan = manifest.get("plan", {})
+    files = [FILE] if benchmark.name in plan.get("own_texts", ()) and counted(store, benchmark).files > 1 else []
+    slices = (*benchmark.slices, *files, *(["model"] if benchmark.closed and "rate" in plan else []))
+    if not of_user(benchmark, manifest):
+        return msgspec.structs.replace(benchmark, slices=slices)
+    known = {metric.name for metric in benchmark.metrics}
+    distribution = tuple(
+        metric
+        for metric in benchmark.distribution or distribution_of(benchmark.rubric.criteria)
+        if metric.name not in known
+    )
+    shares = tuple(metric.name for metric in distribution)
+    headline = (*benchmark.headline, *shares) if counted(store, benchmark).targets else shares
+    return msgspec.structs.replace(
+        benchmark,
+        distribution=distribution,
+        metrics=(*benchmark.metrics, *distribution),
+        headline=headline,
+        slices=slices,
+    )
+
+
+def notes(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> list[str]:
+    """Say of how many texts it is known what is right, where that is not all of them."""
+    if not of_user(benchmark, manifest):
+        return []
+    known = counted(store, benchmark)
+    if not known.targets:
+        return [f"{benchmark.name}: {NO_TARGETS}"]
+    if known.targets == known.samples:
+        return []
+    return [f"{benchmark.name}: {count(known.targets)} of {count(known.samples)} samples have a target: {PARTLY}"]
