@@ -51,17 +51,13 @@ def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> B
     if not of_user(benchmark, manifest):
         return msgspec.structs.replace(benchmark, slices=slices)
     known = {metric.name for metric in benchmark.metrics}
-    distribution = tuple(
-        metric
-        for metric in benchmark.distribution or distribution_of(benchmark.rubric.criteria)
-        if metric.name not in known
-    )
+    distribution = benchmark.distribution or distribution_of(benchmark.rubric.criteria)
     shares = tuple(metric.name for metric in distribution)
     headline = (*benchmark.headline, *shares) if counted(store, benchmark).targets else shares
     return msgspec.structs.replace(
         benchmark,
         distribution=distribution,
-        metrics=(*benchmark.metrics, *distribution),
+        metrics=(*benchmark.metrics, *(metric for metric in distribution if metric.name not in known)),
         headline=headline,
         slices=slices,
     )
