@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -19,7 +19,7 @@ from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
 from mindgauge.runs.steps import CallStep
-from mindgauge.store import manifest
+from mindgauge.store import ReplyScope, manifest
 from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def run(
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+            fresh: whether everything is asked again, in a new run directory.
             temperature: of the models under test; their own default if not given.
             judge_temperature: of the judges; None for their own default.
             ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
@@ -121,18 +122,21 @@ def run(
     record = run_folder.plan_record(
         available.benchmarks, available.samples, config, text=text,
         models=tested.names, judges=judges.names,
-        data=str(folder) if folder else None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
+        data=[str(folder)] if folder else None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
     )  # fmt: skip
-    path = Path(out) if out is not None else run_folder.folder_for(record)
+    path = Path(out) if out is not None else _folder(record, available, folder, config, where, limit, columns)
+    available = available._replace(benchmarks=[run_folder.for_calls(b, path, record) for b in available.benchmarks])
     steps = _steps(path, available, questions, tested, judges, config)
     warn_of_length(steps, config.notice)
     for line in (*available.lines, *_unjudged(available.benchmarks, judges, path)):
         config.notice(line)
     announce(path, tests, config)
     if dry_run:
+        run_folder.refuse_other(path, record, config)
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
         return foresee(path, available.benchmarks, [*steps, *test_steps], config)
-    with run_folder.open_run(path, record, config, text=text) as store:
+    asked_about = dict(zip((b.name for b in available.benchmarks), available.samples, strict=True))
+    with run_folder.open_run(path, record, config, text=text, samples=asked_about) as store:
         run_folder.keep_classifiers(path, [*tested.classifiers, *judges.classifiers])
         kinship.keep(path, kin)
         manifest.write(path, {**manifest.read(path), **available.told})
@@ -147,6 +151,28 @@ def run(
     scores = score(path)
     remember(tests, scores.qualifications, config)
     return scores
+
+
+def _folder(
+    record: dict[str, Any],
+    available: Available,
+    data: Path | None,
+    config: RunConfig,
+    where: dict[str, tuple[str, ...]] | None,
+    limit: int | None,
+    columns: Mapping[str, str] | None,
+) -> Path:
+    """Return the run directory where the user names none: one that is new with --fresh, else always the same."""
+    population = available.samples
+    if limit is not None:  # which takes from these
+        population = [benchmark.samples(data, where, None, columns) for benchmark in available.benchmarks]
+    hashes = [plan.samples_hash(sample.id for sample in samples) for samples in population]
+    path = run_folder.folder_for(record, available.benchmarks, hashes)
+    if not config.asking.fresh:
+        return path
+    path = run_folder.unused(path)
+    config.notice(f"asked again in {path}; go on with it by --out {path}")
+    return path
 
 
 def _steps(
@@ -171,7 +197,10 @@ def _steps(
         if benchmark.closed:
             continue
         to_come = plan.replies_to_come(folder, benchmark, samples, tested.models, config.asking.runs)
-        rating = plan.rating(benchmark, to_come, len(samples) * replies, judges, config)
+        scope = ReplyScope(
+            frozenset(sample.id for sample in samples), frozenset(m.name for m in tested.models), config.asking.runs
+        )
+        rating = plan.rating(benchmark, to_come, len(samples) * replies, judges, config, scope=scope)
         local += [step for step in rating if not isinstance(step, CallStep)]
         calls += [step for step in rating if isinstance(step, CallStep)]
     return [*local, *calls]

@@ -257,7 +257,7 @@ def _made(run: OpenRun) -> Made:
         *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
-        ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
+        ("Data", ", ".join(plan.get("data", [])) or str(manifest.get("data") or "samples that this project wrote itself")),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
         ("Verdicts per reply and judge", str(plan.get("judge_runs", ""))),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Model
     from mindgauge.runs.options import Judging, RunConfig
     from mindgauge.runs.steps import LocalStep, Planned, Step
+    from mindgauge.store import ReplyScope
 
 
 # -- from names to models and judges -------------------------------------------------------------------------------------
@@ -206,9 +207,9 @@ def _divided(specs: Sequence[str | Model]) -> tuple[list[str | Model], list[str]
 # -- from models to steps ------------------------------------------------------------------------------------------------
 
 
-def samples_hash(samples: Sequence[Sample]) -> str:
-    """Hash what is asked about."""
-    return digest([sample.id for sample in samples])
+def samples_hash(ids: Iterable[str]) -> str:
+    """Hash what is asked about, by the ids of the samples, whatever their order."""
+    return digest(sorted(set(ids)))
 
 
 def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
@@ -264,15 +265,27 @@ def questioning(
     return [
         RatingStep(
             benchmark=benchmark, model=model, repeats=repeats, purpose=f"classify{question.rater('')}",
-            subjects=subjects, judge=judge_for(model, question, parameters),
+            subjects=subjects, judge=judge_for(model, part, parameters),
         )
         for model in models
         for question in questions
+        for part in _by_calls(benchmark, question)
     ]  # fmt: skip
 
 
+def _by_calls(benchmark: Benchmark, instrument: Instrument) -> list[Instrument]:
+    """Return what raters work with, apart for criteria that joined a run: these are asked in calls of their own."""
+    return [instrument.only(criteria) for criteria in benchmark.calls] or [instrument]
+
+
 def judging(
-    benchmark: Benchmark, subjects: Planned, models: Sequence[Model], config: RunConfig, *, of_anchors: bool = False
+    benchmark: Benchmark,
+    subjects: Planned,
+    models: Sequence[Model],
+    config: RunConfig,
+    *,
+    of_anchors: bool = False,
+    scope: ReplyScope | None = None,
 ) -> list[CallStep]:
     """Return the steps in which judges rate replies by every method, anchors once.
 
@@ -292,9 +305,10 @@ def judging(
             RatingStep(
                 benchmark=benchmark, model=model, repeats=repeats, of_anchors=of_anchors, subjects=subjects,
                 purpose=f"{'entry test' if of_anchors else 'judge'}{instrument.rater('')}",
-                judge=judging_by(model, instrument, config), recognise=recognise,
+                judge=judging_by(model, part, config), recognise=recognise, scope=scope,
             )
             for instrument in instruments(benchmark, judge_options)
+            for part in _by_calls(benchmark, instrument)
         ]  # fmt: skip
         if recognise is not None:
             steps.append(
@@ -322,6 +336,7 @@ def rating(
     judges: Raters,
     config: RunConfig,
     questions: Sequence[Instrument] = (),
+    scope: ReplyScope | None = None,
 ) -> list[Step]:
     """Return the steps in which everybody named rates what exists, or will; those first who make no calls.
 
@@ -332,6 +347,7 @@ def rating(
         judges: who rates.
         config: how.
         questions: what models answer a closed one with.
+        scope: the replies that models rate; all that the run holds, if not given.
     """
     judge_options = config.judging
     classifiers = [
@@ -347,7 +363,8 @@ def rating(
             ),
         ]
     rules = [RuleStep(benchmark, rule) for rule in judges.rules]
-    return [ReadingStep(benchmark), *rules, *classifiers, *judging(benchmark, subjects, judges.models, config)]
+    models = judging(benchmark, subjects, judges.models, config, scope=scope)
+    return [ReadingStep(benchmark), *rules, *classifiers, *models]
 
 
 def replies_to_come(
@@ -360,7 +377,7 @@ def replies_to_come(
         with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
             places = {} if store is None else store.replies_by_sample(benchmark.name)
             for sample in samples:
-                replies = [] if store is None else [store.reply_at(place) for place in places.get(sample.id, ())]
+                replies = [] if store is None else [store.reply_at(place) for _, place in places.get(sample.id, ())]
                 existing = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
                 presented = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in existing)
                 yield from (PlannedSubject(*pair) for pair in presented if pair is not None)

@@ -266,7 +266,8 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         store.forget_failed(benchmark.name, model.name)
         existing = self.done(store)
         elsewhere = store.replied_elsewhere(benchmark.name, model.name)
-        total = store.count_samples(benchmark.name) * self.repeats - len(existing)
+        wanted = {subject.sample.id for subject in self.subjects()} & {*store.sample_ids(benchmark.name)}
+        total = sum((ident, run) not in existing for ident in wanted for run in range(self.repeats))
         origin, hashed = provenance(model, self.parameters), self.identity
 
         async def one(sample: Sample, run: int) -> None:
@@ -291,7 +292,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         def jobs() -> Iterator[Job]:
             for sample in store.samples(benchmark.name):
                 for run in range(self.repeats):
-                    if (sample.id, run) not in existing:
+                    if sample.id in wanted and (sample.id, run) not in existing:
                         yield partial(one, sample, run)
 
         if total > 0:

@@ -65,7 +65,7 @@ def _plan(benchmark: Benchmark, source: LabelSource) -> dict[str, object]:
     return {
         "benchmarks": [benchmark.name],
         "instruments": [benchmark.rubric.name],
-        "samples": [plan.samples_hash(provided.samples)],
+        "samples": [plan.samples_hash(sample.id for sample in provided.samples)],
         **provided.named,
     }
 
