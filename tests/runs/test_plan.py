@@ -20,7 +20,7 @@ from mindgauge.models.chat import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
-from mindgauge.runs.tasks import recorded
+from mindgauge.runs.step_outputs import recorded
 from mindgauge.store import manifest
 from tests.thinned import sampled
 
@@ -98,11 +98,11 @@ def test_a_manifest_says_what_the_steps_leave(name: str, tmp_path: Path, monkeyp
         judge_runs=3, qualify=False, **ways,
     )  # fmt: skip
     (steps,) = planned
-    tasks = [task for step in steps for task in step.tasks()]
-    assert tasks
-    assert sorted(recorded(manifest.read(tmp_path / "r"), closed=benchmark.closed)) == sorted(tasks)
+    outputs = [output for step in steps for output in step.outputs()]
+    assert outputs
+    assert sorted(recorded(manifest.read(tmp_path / "r"), closed=benchmark.closed)) == sorted(outputs)
     remaining = {(left.kind, left.name): left for left in mindgauge.status(tmp_path / "r").left}
-    assert remaining.keys() == {(task.kind, task.name) for task in tasks}
+    assert remaining.keys() == {(output.kind, output.name) for output in outputs}
     assert {left.left for left in remaining.values()} == {0}
 
 

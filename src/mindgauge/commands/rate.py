@@ -104,7 +104,7 @@ def rate(
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
     inputs.need_a_protocol(provided, judges, config)
-    kin = kinship.judged(judges.models, provided.written(), config)
+    kin = kinship.judged(judges.models, provided.written(), config, provided.run)
     questions = prompt_styles.questions(benchmark, None, config, provided.samples)
     if provided.run is not None and not text:
         raise UsageError(f"--no-text is for a new run, and {provided.run} keeps its texts")

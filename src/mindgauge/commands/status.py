@@ -1,6 +1,6 @@
 """`status`: how far a run has come, also while it is being written; nothing is computed of what it holds.
 
-What is left is a fold over what the steps of the plan leave, as the manifest has it (`runs/tasks.py`).
+What is left is a fold over what the steps of the plan leave, as the manifest has it (`runs/step_outputs.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.runs.tasks import RATING, REPLY, judges, recorded
+from mindgauge.runs.step_outputs import RATING, REPLY, judges, recorded
 from mindgauge.store import Store, manifest
 from mindgauge.store.locks import writer
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from mindgauge.runs.tasks import Task
+    from mindgauge.runs.step_outputs import StepOutput
 
 _BENCHMARKS = "SELECT benchmark FROM samples UNION SELECT benchmark FROM replies UNION SELECT benchmark FROM series"
 _REPLIES = "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2"
@@ -166,7 +166,7 @@ def _rated(store: Store, benchmark: str) -> dict[str, int]:
 
 
 def _left(
-    tasks: Sequence[Task], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
+    outputs: Sequence[StepOutput], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
 ) -> Iterator[Left]:
     """Compare what the steps of the plan leave on a benchmark with what is there."""
     own_counts = [count for count in counts if count.benchmark == benchmark]
@@ -175,14 +175,14 @@ def _left(
     for count in own_counts:
         if count.kind == REPLY:
             replies[count.name] += count.n if count.status != "failed" else 0
-    asked_for = [samples * task.repeats for task in tasks if task.kind == REPLY]
+    asked_for = [samples * output.repeats for output in outputs if output.kind == REPLY]
     subjects = {REPLY: samples, RATING: samples if _closed(rated) else sum(asked_for) if asked_for else replies.total()}
-    for task in tasks:
+    for output in outputs:
         total, finished = (
-            subjects[task.kind] * task.repeats,
-            (replies if task.kind == REPLY else rated).get(task.name, 0),
+            subjects[output.kind] * output.repeats,
+            (replies if output.kind == REPLY else rated).get(output.name, 0),
         )
-        yield Left(benchmark, task.kind, task.name, total, finished, max(0, total - finished))
+        yield Left(benchmark, output.kind, output.name, total, finished, max(0, total - finished))
 
 
 def _closed(rated: Mapping[str, int]) -> bool:

@@ -48,6 +48,8 @@ class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds of these for connecting; all of them if not given."""
     tries: int = 5
     """Attempts per call."""
+    at_once: int | None = None
+    """Calls that may wait for it at once; None for as many as the command says."""
     pause: float = 0.5
     """Seconds; attempt k waits a random time up to `pause * 2**k` before the next."""
 
@@ -59,6 +61,7 @@ class CallLimitOptions(TypedDict, total=False):
     timeout: float
     connect: float | None
     tries: int
+    at_once: int | None
     pause: float
 
 
@@ -83,7 +86,6 @@ class ChatModel:
         context: int | None = None,
         setup: Setup = BARE,
         headers: Mapping[str, str] | None = None,
-        at_once: int | None = None,
         **limits: Unpack[CallLimitOptions],
     ) -> None:
         """Describe the endpoint; nothing is sent before it is entered.
@@ -100,7 +102,6 @@ class ChatModel:
             context: tokens that question and answer may have together, None if unknown.
             setup: what is sent beside messages and parameters of a request.
             headers: sent with every call; they are not stored.
-            at_once: the most calls that may wait for it, None for as many as the command says.
             limits: how it is tried, and how often; see `CallLimits`.
         """
         how = CallLimits(**limits)
@@ -111,7 +112,7 @@ class ChatModel:
         self.context = context
         self.throttle = Throttle(how.concurrency)
         self.setup = setup
-        self.at_once = at_once
+        self.at_once = how.at_once
         path, mark, query = url.partition("?")
         self.url = path.rstrip("/")
         self._url = f"{self.url}/chat/completions{mark}{query}"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Exchange
     from mindgauge.records.request import Request
     from mindgauge.runs.session import Job, Progress, Session
-    from mindgauge.runs.tasks import Task
+    from mindgauge.runs.step_outputs import StepOutput
     from mindgauge.store import ReplyScope, Store
 
 
@@ -276,7 +276,7 @@ class ReadingStep(LocalStep, frozen=True):
         """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
         yield from ((reading.rater, reading.criterion.name, 1) for reading in self.benchmark.readings)
 
-    def tasks(self) -> list[Task]:
+    def outputs(self) -> list[StepOutput]:
         """Return nothing: what is read by rule is asked of nobody."""
         return []
 

@@ -16,7 +16,7 @@ from mindgauge.records import Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
 from mindgauge.runs.budget import system_tokens, tokens
-from mindgauge.runs.tasks import RATING, REPLY, Task
+from mindgauge.runs.step_outputs import RATING, REPLY, StepOutput
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
         return iter(())
 
-    def tasks(self) -> list[Task]:
+    def outputs(self) -> list[StepOutput]:
         """Return what it leaves in the run; nothing where its calls are made within other steps."""
         return [] if self.within else _of_ratings(self.ratings())
 
@@ -198,7 +198,7 @@ class LocalStep(msgspec.Struct, frozen=True):
         """Return rater, criterion and number of times of every rating that a subject is to have by this step."""
         raise NotImplementedError
 
-    def tasks(self) -> list[Task]:
+    def outputs(self) -> list[StepOutput]:
         """Return what it leaves in the run."""
         return _of_ratings(self.ratings())
 
@@ -207,9 +207,9 @@ class LocalStep(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
 
-def _of_ratings(ratings: Iterable[tuple[str, str, int]]) -> list[Task]:
+def _of_ratings(ratings: Iterable[tuple[str, str, int]]) -> list[StepOutput]:
     """Return a task for each rater, whatever its criteria."""
-    return list(dict.fromkeys(Task(RATING, rater, times) for rater, _, times in ratings))
+    return list(dict.fromkeys(StepOutput(RATING, rater, times) for rater, _, times in ratings))
 
 
 Step: TypeAlias = CallStep | LocalStep
@@ -242,9 +242,9 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         """A reply's length."""
         return REPLY_TOKENS
 
-    def tasks(self) -> list[Task]:
+    def outputs(self) -> list[StepOutput]:
         """Return the replies that it leaves in the run."""
-        return [Task(REPLY, self.model.name, self.repeats)]
+        return [StepOutput(REPLY, self.model.name, self.repeats)]
 
     def requests(self, subject: PlannedSubject) -> list[Request]:
         """Return the question that a sample is."""

@@ -20,7 +20,7 @@ FLAT = "flat"
 CLASSIFIER, RULE = "classifier/", "rule/"
 
 
-class Task(NamedTuple):
+class StepOutput(NamedTuple):
     """Replies, or ratings, that are asked of one model or rater: `repeats` of each subject."""
 
     kind: str
@@ -34,7 +34,7 @@ def judges(content: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys([*content.get("plan", {}).get("judges", []), *added]))
 
 
-def recorded(content: dict[str, Any], *, closed: bool) -> list[Task]:
+def recorded(content: dict[str, Any], *, closed: bool) -> list[StepOutput]:
     """Return what the steps of a run leave on one benchmark.
 
     Args:
@@ -45,15 +45,15 @@ def recorded(content: dict[str, Any], *, closed: bool) -> list[Task]:
     models = plan.get("models", [])
     if closed:
         return list(_ratings(models, plan.get("ask", []), FLAT, plan.get("runs", 1)))
-    replies = [Task(REPLY, model, plan.get("runs", 1)) for model in models]
+    replies = [StepOutput(REPLY, model, plan.get("runs", 1)) for model in models]
     return [*replies, *_ratings(judges(content), plan.get("methods", []), Method.RULE, plan.get("judge_runs", 1))]
 
 
-def _ratings(names: Sequence[str], ways: Sequence[str], usual: str, repeats: int) -> Iterator[Task]:
+def _ratings(names: Sequence[str], ways: Sequence[str], usual: str, repeats: int) -> Iterator[StepOutput]:
     """Name the raters that models are in several ways of asking or judging; classifiers and rules have one, and rate once."""
     for name in names:
         if name.startswith((CLASSIFIER, RULE)):
-            yield Task(RATING, name, 1)
+            yield StepOutput(RATING, name, 1)
             continue
         for way in ways or [usual]:
-            yield Task(RATING, name if way == usual else f"{name} ({way})", repeats)
+            yield StepOutput(RATING, name if way == usual else f"{name} ({way})", repeats)
