@@ -19,6 +19,7 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
+from mindgauge.runs import probe
 from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
@@ -402,8 +403,9 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
             local.append(step)
 
     async def make() -> None:
-        budget = Budget(config.max_cost, store.spent())
+        budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
         session = Session(store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress)
+        await probe.refuse_other_builds(session, calls, config)
         await run_per_model(session, calls)
 
     config.sending.begin(store)
@@ -416,5 +418,11 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
         content = manifest.read(store.folder)
         seconds = content.get("seconds", 0.0) + time.perf_counter() - began
         manifest.write(
-            store.folder, {**content, "seconds": round(seconds, 3), "cost": store.spent(), "ended": manifest.now()}
+            store.folder,
+            {
+                **content,
+                "seconds": round(seconds, 3),
+                "cost": store.spent() + probe.spent(content),
+                "ended": manifest.now(),
+            },
         )

@@ -94,6 +94,14 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         """Return the subjects and repeats that are rated on every criterion."""
         return set.intersection(*(store.rated(self.benchmark.name, self.judge.rater, name) for name in self.criteria))
 
+    def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return what is rated, as a judge is shown it."""
+        wanted, find = self.wanted(store), partial(store.sample, self.benchmark.name)
+        for sample, reply in _subjects(store, self.benchmark, self.scope):
+            presented = (sample, None) if reply is None else self.benchmark.shown(sample, reply, find)
+            if presented is not None and (reply or sample).id in wanted:
+                yield PlannedSubject(*presented)
+
     def ratings(self) -> Iterator[tuple[str, str, int]]:
         """Return rater, criterion and number of times of every rating of a subject."""
         yield from ((self.judge.rater, name, self.repeats) for name in self.criteria)
@@ -112,8 +120,7 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         """Ask for the ratings that the run lacks, and keep them."""
         store, benchmark = session.store, self.benchmark
         existing = self.done(store)
-        wanted = self._wanted(store)
-        total = sum((ident, run) not in existing for ident in wanted for run in range(self.repeats))
+        wanted, total = self.wanted(store), self.left(store, existing)
         judging = _JudgeWork(session, benchmark, self.judge, session.asker(self.model, benchmark.name), self.recognise)
         at_once = SHARING if self.model.own_machine else session.places(self.model)
 
@@ -130,7 +137,7 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
             async with session.using(self.model):
                 await session.work(jobs(), self.stage, total, at_once)
 
-    def _wanted(self, store: Store) -> set[str]:
+    def wanted(self, store: Store) -> set[str]:
         """Return the ids of what is rated, as far as it is in the run."""
         name = self.benchmark.name
         if self.benchmark.closed:

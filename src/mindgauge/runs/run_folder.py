@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -87,11 +88,12 @@ def _hashed(facts: dict[str, Any]) -> dict[str, Any]:
 def _words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
     """Hash every word that a model is shown beside the subject: criterion by criterion, and each prompt."""
     judging = config.judging
+    split = " (split)" if judging.mode is Mode.SPLIT else ""
     instruments = (
         {}
         if benchmark.closed
         else {
-            f"{method} prompt": i
+            f"{method} prompt{split}": i
             for method, i in zip(judging.method, plan.instruments(benchmark, judging), strict=True)
         }
     )

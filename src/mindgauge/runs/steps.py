@@ -121,6 +121,31 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """Return the subjects and repeats that a run is done with."""
         raise NotImplementedError
 
+    def wanted(self, store: Store) -> set[str]:
+        """Return the ids of what it is about, as far as that is in the run."""
+        raise NotImplementedError
+
+    def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return what it is about, as far as that is in the run."""
+        raise NotImplementedError
+
+    def left(self, store: Store, finished: set[tuple[str, int]]) -> int:
+        """Count the subjects and repeats that are left."""
+        return sum((ident, run) not in finished for ident in self.wanted(store) for run in range(self.repeats))
+
+    def next_request(self, store: Store) -> Request | None:
+        """Return the first call that it would make; None where nothing is left to ask."""
+        finished = set() if self.within else self.done(store)
+        if self.within or not self.left(store, finished):
+            return None
+        for subject in self.at_hand(store):
+            for run in range(self.repeats):
+                for request in self.requests(subject) if (subject.id, run) not in finished else ():
+                    repeated = request.repeated(run)
+                    if not self._known(store, repeated, done=False):
+                        return repeated
+        return None
+
     async def work(self, session: Session) -> None:
         """Make the calls that the run lacks, and keep what comes of them."""
         raise NotImplementedError
@@ -254,6 +279,15 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         """Return the samples and repeats that are answered."""
         return store.answered(self.benchmark.name, self.model.name)
 
+    def wanted(self, store: Store) -> set[str]:
+        """Return the ids of the samples that are asked about."""
+        return {subject.sample.id for subject in self.subjects()} & {*store.sample_ids(self.benchmark.name)}
+
+    def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return the samples that are asked about."""
+        wanted = self.wanted(store)
+        return (subject for subject in self.subjects() if subject.sample.id in wanted)
+
     def _same(self, request: Request, subject: PlannedSubject) -> Hashable:
         return request.key(self.identity), subject.id
 
@@ -266,8 +300,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         store.forget_failed(benchmark.name, model.name)
         existing = self.done(store)
         elsewhere = store.replied_elsewhere(benchmark.name, model.name)
-        wanted = {subject.sample.id for subject in self.subjects()} & {*store.sample_ids(benchmark.name)}
-        total = sum((ident, run) not in existing for ident in wanted for run in range(self.repeats))
+        wanted, total = self.wanted(store), self.left(store, existing)
         origin, hashed = provenance(model, self.parameters), self.identity
 
         async def one(sample: Sample, run: int) -> None:

@@ -71,7 +71,7 @@ class Continued(msgspec.Struct, frozen=True):
 def held(store: Store) -> list[dict[str, Any]]:
     """Return the calls that a run holds, those that failed aside, as its manifest notes them when a command begins."""
     return [
-        {"model": model, "calls": calls, "first": _iso(first), "last": _iso(last)}
+        {"model": model, "calls": calls, "first": iso(first), "last": iso(last)}
         for model, calls, first, last in store.select(_HELD)
     ]
 
@@ -121,7 +121,7 @@ def day(time: str) -> str:
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
-def _iso(seconds: float) -> str:
+def iso(seconds: float) -> str:
     """Return a time in seconds since 1970 as ISO 8601, to the second; empty where there is none."""
     if not seconds:
         return ""

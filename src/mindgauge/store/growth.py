@@ -30,7 +30,7 @@ _OF_COMMANDS = ("rate", "compared", "stress", "loaded", "unit", "text")
 """Entries that no option gives."""
 EXAMPLES_SHOWN = "examples shown"
 _PHRASES = {EXAMPLES_SHOWN: "the examples shown in"}
-_PARTS = {"system": "the system message", "headers": "what the headers say", "parameters": "a parameter"}
+_PARTS = {"system": "the system message", "headers": "the set of headers", "parameters": "the set of parameters"}
 
 
 class Growth(NamedTuple):
@@ -105,8 +105,8 @@ def setup_differences(standing: Mapping[str, Any], asked: Mapping[str, Any], nam
         before, now = standing.get("setups", {}).get(name, {}), asked.get("setups", {}).get(name, {})
         parts = [_PARTS.get(part, part) for part in sorted({*before, *now}) if before.get(part) != now.get(part)]
         if parts:
-            verb = "is" if len(parts) == 1 else "are"
-            faults.append(f"{_all(parts)} of {name} {verb} not this run's: give it another --label")
+            other = "is another one" if len(parts) == 1 else "are others"
+            faults.append(f"{_all(parts)} of {name} {other} than this run's: give it another --label")
     return faults
 
 
@@ -182,7 +182,9 @@ def _words(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]
             continue
         changed = [part for part in before if part in parts and parts[part] != before[part]]
         gone = [part for part in before if part not in parts and part.startswith(CRITERION)]
-        growth.differences.extend(f"{_PHRASES.get(part, f'the words of the {part} of')} {name} are not this run's" for part in changed)
+        growth.differences.extend(
+            f"{_PHRASES.get(part, f'the words of the {part} of')} {name} are not this run's" for part in changed
+        )
         growth.differences.extend(f"the {part} of {name}, which this run has, is gone" for part in gone)
         old = [part.removeprefix(CRITERION) for part in before if part.startswith(CRITERION)]
         new = [part.removeprefix(CRITERION) for part in parts if part.startswith(CRITERION) and part not in before]

@@ -58,16 +58,17 @@ def write(folder: Path, content: dict[str, Any]) -> None:
 
     Its plan stays as it is, since later commands are held against it; what addresses hold there was taken out before.
     """
-    cleaned = {key: value if key == "plan" else _clean(value) for key, value in content.items()}
+    cleaned = {key: value if key == "plan" else clean(value) for key, value in content.items()}
     private.write(folder / "manifest.toml", sealed.seal(tomli_w.dumps(cleaned)))
 
 
-def _clean(content: Any) -> Any:
+def clean(content: Any) -> Any:
+    """Return what a manifest keeps of a value: the same without secrets."""
     if isinstance(content, str):
         return redacted(content)
     if isinstance(content, dict):
-        return {key: _clean(value) for key, value in content.items()}
-    return [_clean(value) for value in content] if isinstance(content, list | tuple) else content
+        return {key: clean(value) for key, value in content.items()}
+    return [clean(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
