@@ -26,6 +26,7 @@ from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep,
 from mindgauge.runs.session import Session, run_async
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
 from mindgauge.store import Store, manifest
+from mindgauge.store.sent import sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -416,6 +417,9 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
         run_async(make())
     finally:
         content = manifest.read(store.folder)
+        asked = {step.asked_as: (step.model.name, step.asked_with) for step in calls}
+        if noted := sent(store, asked):
+            content["sent"] = {**content.get("sent", {}), **noted}
         seconds = content.get("seconds", 0.0) + time.perf_counter() - began
         manifest.write(
             store.folder,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindgauge.raters.rule import Rule, unread_because
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status, Value
@@ -47,6 +47,16 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
     of_anchors: bool = False
     scope: ReplyScope | None = None
     """The replies that are rated, of an open benchmark; all that the run holds, if not given."""
+
+    @property
+    def asked_as(self) -> str:
+        """The rater."""
+        return self.judge.rater
+
+    @property
+    def asked_with(self) -> dict[str, Any]:
+        """The parameters of its calls."""
+        return {**self.judge.parameters, **self.model.setup.parameters}
 
     @property
     def later(self) -> bool:

@@ -99,6 +99,16 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its calls are made within other steps, as these need them."""
 
     @property
+    def asked_as(self) -> str:
+        """What the run calls the model where this step asks it."""
+        return self.model.name
+
+    @property
+    def asked_with(self) -> dict[str, Any]:
+        """The parameters of its calls."""
+        raise NotImplementedError
+
+    @property
     def later(self) -> bool:
         """Whether it waits until replies are written."""
         return False
@@ -261,6 +271,11 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     """
 
     parameters: dict[str, Any] = {}
+
+    @property
+    def asked_with(self) -> dict[str, Any]:
+        """The parameters of its calls."""
+        return {**self.parameters, **self.model.setup.parameters}
 
     @property
     def answer_tokens(self) -> int:
