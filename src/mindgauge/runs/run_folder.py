@@ -164,9 +164,11 @@ def for_calls(benchmark: Benchmark, folder: Path, record: dict[str, Any]) -> Ben
         record: the plan of the command.
     """
     standing = manifest.read(folder).get("plan", {})
-    calls = growth.union(standing, record).plan.get("calls", {}) if standing else {}
-    groups = tuple(map(tuple, calls.get(benchmark.name, ())))
-    return msgspec.structs.replace(benchmark, calls=groups) if groups else benchmark
+    union = growth.union(standing, record)
+    groups = tuple(map(tuple, union.plan.get("calls", {}).get(benchmark.name, ())))
+    if not groups or union.differences:  # which is refused before anything is sent
+        return benchmark
+    return msgspec.structs.replace(benchmark, calls=groups)
 
 
 def open_run(

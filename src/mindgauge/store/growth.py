@@ -117,7 +117,7 @@ def told(joined: Mapping[str, Any]) -> str:
     parts += [f"the benchmark {name}" for name in joined.get("benchmarks", ())]
     parts += [f"the {kind} {name}" for key, kind in _LISTS.items() for name in joined.get(key, ())]
     parts += [
-        f"{now} rather than {before} {kind}"
+        f"{kind}: {now} rather than {before}"
         for key, kind in _REPEATS.items()
         if key in joined
         for before, now in [joined[key]]
