@@ -131,29 +131,31 @@ def test_calls_and_numbers_are_those_of_one_command_for_all(
 
 
 def test_all_that_differs_is_said_at_once_in_words_and_nothing_is_asked(tmp_path: Path) -> None:
-    caller, table = Caller(), tmp_path / "data.csv"
+    caller, lines = Caller(), list[str]()
     command: Step = {
         "names": OPEN, "limit": 2, "runs": 1, "judge_runs": 1, "models": ("bot-a",), "judges": ("claude-x",),
         "method": ("rule",), "breaks_after": None,
     }  # fmt: skip
     run(caller, tmp_path / "r", command)
     asked = len(caller.keys)
-    table.touch()
-    for dry_run in (False, True):
-        with pytest.raises(UsageError) as error:
-            run(
-                caller, tmp_path / "r", {**command, "runs": 2}, temperature=0.5, judge_temperature=None, protocol="recognised", mode="split", dry_run=dry_run
-            )  # fmt: skip
-        for difference in (
-            "--temperature is 0.5, this run's is not given",
-            "--judge-temperature is not given, this run's is 0.0",
-            "--protocol is recognised, this run's is gold",
-            "--mode is split, this run's is joint",
-            "choose another --out",
-        ):
-            assert difference in str(error.value)
-        assert "\n" not in str(error.value)
-        assert "runs" not in str(error.value), "more repeats may join"
+    other = {"temperature": 0.5, "judge_temperature": None, "protocol": "recognised", "mode": "split"}
+    with pytest.raises(UsageError) as error:
+        run(caller, tmp_path / "r", {**command, "runs": 2}, **other)
+    refusal = str(error.value)
+    for difference in (
+        "--temperature is 0.5, this run's is not given",
+        "--judge-temperature is not given, this run's is 0.0",
+        "--protocol is recognised, this run's is gold",
+        "--mode is split, this run's is joint",
+        "choose another --out",
+    ):
+        assert difference in refusal
+    assert "\n" not in refusal
+    assert "runs" not in refusal, "more repeats may join"
+    mindgauge.run(
+        OPEN, model=caller.model("bot-a"), limit=2, out=tmp_path / "r", dry_run=True, notice=lines.append, **other
+    )
+    assert any(line.startswith("this command would be refused: ") and "--mode is split" in line for line in lines)
     with pytest.raises(UsageError, match="psycrisis: of another family than help_or_harm/response"):
         run(caller, tmp_path / "r", {**command, "names": OTHER})
     assert len(caller.keys) == asked

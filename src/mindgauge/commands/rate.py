@@ -122,7 +122,7 @@ def rate(
     announce(folder, tests, config)
     if dry_run:
         if provided.run is None:
-            run_folder.refuse_other(folder, record, config)
+            run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
     with provided.kept(folder, record, config, text=text) as store:

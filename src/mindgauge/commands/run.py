@@ -132,7 +132,7 @@ def run(
         config.notice(line)
     announce(path, tests, config)
     if dry_run:
-        run_folder.refuse_other(path, record, config)
+        run_folder.warn_of_refusal(path, record, config)
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
         return foresee(path, available.benchmarks, [*steps, *test_steps], config)
     asked_about = dict(zip((b.name for b in available.benchmarks), available.samples, strict=True))

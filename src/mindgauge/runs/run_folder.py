@@ -141,18 +141,18 @@ def unused(folder: Path) -> Path:
     return next(path for path in (folder, *itertools.islice(numbered, _MOST_FRESH)) if not manifest.read(path))
 
 
-def refuse_other(folder: Path, record: dict[str, Any], config: RunConfig) -> None:
-    """Refuse a command of which nothing is sent where the same command would be refused by the run in a folder.
-
-    Raises:
-        UsageError: what changes answers is not as in the run there.
-    """
+def warn_of_refusal(folder: Path, record: dict[str, Any], config: RunConfig) -> None:
+    """Say, where nothing is sent, that the same command would be refused by the run in a folder."""
     existing = manifest.read(folder)
     if existing and config.asking.fresh:
-        raise UsageError(f"{folder} holds a run, and --fresh asks everything again; name another --out")
-    faults = growth.union(existing["plan"], record, judged="rated" in existing).differences if existing else []
+        config.notice(f"this command would be refused: {_not_fresh(folder)}")
+    faults = growth.union(existing.get("plan", {}), record, judged="rated" in existing).differences if existing else []
     if faults:
-        raise UsageError(growth.refusal(folder, faults))
+        config.notice(f"this command would be refused: {growth.refusal(folder, faults)}")
+
+
+def _not_fresh(folder: Path) -> str:
+    return f"{folder} holds a run, and --fresh asks everything again; name another --out"
 
 
 def for_calls(benchmark: Benchmark, folder: Path, record: dict[str, Any]) -> Benchmark:
@@ -194,8 +194,8 @@ def open_run(
         UsageError: what changes answers is not as in the run there, or it is the other of two runs with and without text.
     """
     existing = manifest.read(folder)
-    if config.asking.fresh:
-        refuse_other(folder, record, config)
+    if existing and config.asking.fresh:
+        raise UsageError(_not_fresh(folder))
     if existing and keeps_text(folder) != text:
         texts, verb = ("no text", "add") if text else ("its texts", "leave out")
         raise UsageError(

@@ -113,7 +113,7 @@ def compare(
     warn_of_length(steps, config.notice)
     announce(folder, tests, config)
     if dry_run:
-        run_folder.refuse_other(folder, record, config)
+        run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
     samples, rated = {name: labelled_replies.samples}, {name: labelled_replies.replies}
