@@ -229,6 +229,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with zipfile.ZipFile(folder / "more.zip", "w") as packed:
         packed.write(folder / "replies.csv", "replies.csv")
     (folder / "DIR").mkdir()
+    shown = (ROOT / "docs" / "models.md").read_text()
+    (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
+    (folder / "system.md").write_text("You are a listener.")
     mindgauge.export(folder / "run", to="review", out=folder / "list")
     return folder
 

@@ -138,7 +138,7 @@ def test_all_that_differs_is_said_at_once_in_words_and_nothing_is_asked(tmp_path
     }  # fmt: skip
     run(caller, tmp_path / "r", command)
     asked = len(caller.keys)
-    other = {"temperature": 0.5, "judge_temperature": None, "protocol": "recognised", "mode": "split"}
+    other: dict[str, Any] = {"temperature": 0.5, "judge_temperature": None, "protocol": "recognised", "mode": "split"}
     with pytest.raises(UsageError) as error:
         run(caller, tmp_path / "r", {**command, "runs": 2}, **other)
     refusal = str(error.value)

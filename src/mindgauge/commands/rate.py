@@ -66,6 +66,7 @@ def rate(
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             ask: how a closed question is put to models, see `run`.
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
