@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Exchange
     from mindgauge.records.request import Model, Request
     from mindgauge.runs.options import RunConfig
-    from mindgauge.runs.sending import Answered
+    from mindgauge.runs.sending import ReportedBuild
     from mindgauge.runs.session import Session
     from mindgauge.runs.steps import CallStep
 
@@ -92,7 +92,9 @@ def spent(content: dict[str, Any]) -> float:
     return float(sum(noted["cost"] for noted in content.get("probes", [])))
 
 
-def _other_build(model: Model, exchange: Exchange, before: Answered, step: CallStep, config: RunConfig) -> list[str]:
+def _other_build(
+    model: Model, exchange: Exchange, before: ReportedBuild, step: CallStep, config: RunConfig
+) -> list[str]:
     """Say how a model differs from what it said of itself in this run; nothing if it does not."""
     if exchange.status is Status.FAILED:
         config.notice(

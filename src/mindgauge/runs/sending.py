@@ -23,7 +23,7 @@ _ANSWERED = """
 SELECT model, model_resolved, fingerprint, max(at) FROM calls WHERE status != 'failed' GROUP BY model, model_resolved, fingerprint"""
 
 
-class Answered(NamedTuple):
+class ReportedBuild(NamedTuple):
     """What a model has said of itself in a run, and when it last answered (ISO 8601)."""
 
     resolved: frozenset[str]
@@ -46,7 +46,7 @@ class Sending:
         self._keys = Keys()
         self._models: list[str] = []
         self._begun = False
-        self.answered: dict[str, Answered] = {}
+        self.answered: dict[str, ReportedBuild] = {}
         """What models said of themselves in the run before this command, by their names."""
         self.probed: set[str] = set()
         """The models that were looked at before they were asked."""
@@ -72,7 +72,7 @@ class Sending:
         """What models are asked with beside their names, where it is more than that."""
         return {name: setup for name, setup in self._setups.items() if setup.facts}
 
-    def echoes(self, name: str, before: Answered) -> bool:
+    def echoes(self, name: str, before: ReportedBuild) -> bool:
         """Whether all that a model has said of itself is the name that it is asked for."""
         spec = self.specs.get(name, name)
         return not before.fingerprints and all(spec.endswith(resolved) for resolved in before.resolved)
@@ -104,13 +104,13 @@ class Sending:
             manifest.write(store.folder, {**content, "continued": [*content.get("continued", []), noted]})
 
 
-def _answered(store: Store) -> dict[str, Answered]:
+def _answered(store: Store) -> dict[str, ReportedBuild]:
     """Return what the models of a run have said of themselves."""
     rows: dict[str, list[tuple[str, str, float]]] = {}
     for model, resolved, fingerprint, at in store.select(_ANSWERED):
         rows.setdefault(model, []).append((resolved or "", fingerprint or "", at or 0.0))
     return {
-        model: Answered(
+        model: ReportedBuild(
             frozenset(filter(None, (resolved for resolved, _, _ in answers))),
             frozenset(filter(None, (fingerprint for _, fingerprint, _ in answers))),
             continued.iso(max(at for _, _, at in answers)) or manifest.now(),
