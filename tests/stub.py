@@ -32,6 +32,8 @@ def words(body: dict[str, Any]) -> str:
     return "\n".join(message["content"] for message in body["messages"])
 
 
+PROBED = 1
+"""Tokens of the answer to a probe (`runs/probe.py`)."""
 CUT = web.Response(text="never sent: the connection is cut in the middle of an answer")
 
 
@@ -100,8 +102,13 @@ class Stub(Loopback):
         self._now = 0
 
     @property
+    def probes(self) -> int:
+        """How often it was asked for one token, to see which build answers."""
+        return sum(PROBED in (body.get("max_tokens"), body.get("max_completion_tokens")) for body in self.bodies)
+
+    @property
     def calls(self) -> int:
-        return len(self.bodies)
+        return len(self.bodies) - self.probes
 
     def route(self, router: web.UrlDispatcher) -> None:
         router.add_post("/v1/chat/completions", self._answer)

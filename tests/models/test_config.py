@@ -82,7 +82,9 @@ def test_another_system_message_is_another_run(folder: Path, stub: Stub, monkeyp
     (folder / "system.md").write_text("You are Careline. Be brief.")
     assert mindgauge.run(OPEN, model="careline", limit=2).run != first
     assert stub.calls == 4
-    with pytest.raises(UsageError, match="setups"):
+    with pytest.raises(
+        UsageError, match="the system message of careline@b7 is another one than this run's: give it another --label"
+    ):
         mindgauge.run(OPEN, model="careline", limit=2, out=first)
 
 

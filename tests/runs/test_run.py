@@ -193,8 +193,8 @@ def test_a_judge_that_recognises_nothing_rates_nothing(tmp_path: Path) -> None:
 
 def test_another_plan_in_the_same_folder_is_refused(stub: Stub, tmp_path: Path) -> None:
     run(stub, tmp_path / "r")
-    with pytest.raises(UsageError, match=r"another plan \(runs: there 1, asked 2\)"):
-        run(stub, tmp_path / "r", runs=2)
+    with pytest.raises(UsageError, match=r"another plan \(--temperature is 0.5, this run's is not given\)"):
+        run(stub, tmp_path / "r", temperature=0.5)
 
 
 def test_two_writers_cannot_write_one_run(stub: Stub, tmp_path: Path) -> None:

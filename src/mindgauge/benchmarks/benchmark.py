@@ -59,6 +59,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """What is read from every reply by rule, whoever rates it."""
     cross_checked: tuple[str, str, tuple[Value, ...]] | None = None
     """A judged criterion, the reading that should go together with it, and the judge's levels that amount to its yes."""
+    calls: tuple[tuple[str, ...], ...] = ()
+    """In a run that criteria joined: the criteria that are asked together, call by call; all, if empty."""
     judged_on: str = ""
     """The tag with the id of the sample whose dialogue a judge is shown in place of the one that was answered."""
     judged_part: Callable[[str], str | None] | None = None

@@ -101,8 +101,13 @@ def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     return {
         b.name: str(b.folder)
         for b in benchmarks
-        if not b.standalone and _shipped(b.name) is not b and _known().benchmarks.get(b.name) is not b
+        if not b.standalone and not _is(_shipped(b.name), b) and not _is(_known().benchmarks.get(b.name), b)
     }
+
+
+def _is(other: Benchmark | None, benchmark: Benchmark) -> bool:
+    """Whether two are the same benchmark, be one of them as it is asked in a run that criteria joined."""
+    return other is not None and other.folder == benchmark.folder
 
 
 def names() -> list[str]:

@@ -31,6 +31,8 @@ def show(reliability: Reliability, *, full: bool) -> None:
     for card in reliability.cards:
         remarks = [*card.reasons, *card.warnings]
         print(f"{card.judge}, {card.criterion}: {card.verdict}")
+        if card.asked:
+            print(f"  asked with {card.asked}")
         print("".join(f"  - {remark}\n" for remark in remarks[: None if full else REASONS]))
     _tables(table for table in tables if full and not _always(table))
     for people in reliability.people:

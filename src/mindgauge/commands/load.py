@@ -79,7 +79,7 @@ def load(
         "loaded": True,
         "benchmarks": [b.name for b, _ in members],
         "instruments": [b.instrument().name for b, _ in members],
-        "samples": [samples_hash(released.samples) for _, released in members],
+        "samples": [samples_hash(sample.id for sample in released.samples) for _, released in members],
         "released": [digest(released.samples, released.replies, released.ratings) for _, released in members],
     }
     path = Path(out) if out is not None else Path("runs") / f"{name.strip('/').replace('/', '-')}-{digest(plan)[:8]}"

@@ -115,22 +115,26 @@ def rate(
     if provided.run is not None:
         prompt_styles.same_examples(provided.run, benchmark, judges.models, questions)
     prompt_record = prompt_styles.planned([benchmark], [provided.samples], [questions], config.asking)
+    raters = {"models" if benchmark.closed else "judges": judges.names}
     record = run_folder.plan_record(
-        [benchmark], [provided.samples], config, text=text, **provided.named, **prompt_record
+        [benchmark], [provided.samples], config, text=text, **raters, **provided.named, **prompt_record
     )
-    folder = provided.run or (Path(out) if out is not None else run_folder.folder_for(record))
-    steps = plan.rating(benchmark, provided.planned, provided.size, judges, config, questions)
+    folder = provided.run or (Path(out) if out is not None else run_folder.folder_for(record, [benchmark]))
+    benchmark = run_folder.for_calls(benchmark, folder, record)
+    steps = plan.rating(benchmark, provided.planned, provided.size, judges, config, questions, provided.scope)
     warn_of_length(steps, config.notice)
-    for line in languages.notes(benchmark, provided.samples):
-        config.notice(line)
+    languages.announce(benchmark, provided.samples, config.notice)
     announce(folder, tests, config)
     if dry_run:
+        if provided.run is None:
+            run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
     with provided.kept(folder, record, config, text=text) as store:
         run_folder.keep_classifiers(folder, judges.classifiers)
         kinship.keep(folder, kin)
         if provided.run is not None:
+            run_folder.join_criteria(folder, record, config)
             _note(folder, judges, config.command)
         take(store, tests, config)
         plan.perform(store, steps, config)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import own_texts, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.runs import languages, plan, prompt_styles, run_folder
@@ -20,7 +20,7 @@ from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
 from mindgauge.runs.steps import CallStep
-from mindgauge.store import manifest
+from mindgauge.store import ReplyScope, manifest
 from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def run(
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+            fresh: whether everything is asked again, in a new run directory.
             max_tokens: the longest answer asked of the models under test.
             system: a file with their system message.
             header: `NAME: VALUE`, one or several, sent with every call to them.
@@ -141,9 +142,10 @@ def run(
     record = run_folder.plan_record(
         available.benchmarks, available.samples, config, text=text,
         models=tested.names, judges=judges.names,
-        data=str(folder) if folder else None, own_texts=available.own or None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
+        data=[str(folder)] if folder else None, own_texts=available.own or None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
     )  # fmt: skip
-    path = Path(out) if out is not None else run_folder.folder_for(record)
+    path = Path(out) if out is not None else _folder(record, available, folder, config, where, limit, columns)
+    available = available._replace(benchmarks=[run_folder.for_calls(b, path, record) for b in available.benchmarks])
     steps = _steps(path, available, questions, tested, judges, config)
     warn_of_length(steps, config.notice)
     worded = [
@@ -153,9 +155,11 @@ def run(
         config.notice(line)
     announce(path, tests, config)
     if dry_run:
+        run_folder.warn_of_refusal(path, record, config)
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
         return foresee(path, available.benchmarks, [*steps, *test_steps], config)
-    with run_folder.open_run(path, record, config, text=text) as store:
+    asked_about = dict(zip((b.name for b in available.benchmarks), available.samples, strict=True))
+    with run_folder.open_run(path, record, config, text=text, samples=asked_about) as store:
         run_folder.keep_classifiers(path, [*tested.classifiers, *judges.classifiers])
         kinship.keep(path, kin)
         manifest.write(path, {**manifest.read(path), **available.told})
@@ -170,6 +174,28 @@ def run(
     scores = score(path)
     remember(tests, scores.qualifications, config)
     return scores
+
+
+def _folder(
+    record: dict[str, Any],
+    available: Available,
+    data: Path | None,
+    config: RunConfig,
+    where: dict[str, tuple[str, ...]] | None,
+    limit: int | None,
+    columns: Mapping[str, str] | None,
+) -> Path:
+    """Return the run directory where the user names none: one that is new with --fresh, else always the same."""
+    population = available.samples
+    if limit is not None:  # which takes from these
+        population = [own_texts.take(b, data, where, None, columns).samples for b in available.benchmarks]
+    hashes = [plan.samples_hash(sample.id for sample in samples) for samples in population]
+    path = run_folder.folder_for(record, available.benchmarks, hashes)
+    if not config.asking.fresh:
+        return path
+    path = run_folder.unused(path)
+    config.notice(f"asked again in {path}; go on with it by --out {path}")
+    return path
 
 
 def _steps(
@@ -194,7 +220,10 @@ def _steps(
         if benchmark.closed:
             continue
         to_come = plan.replies_to_come(folder, benchmark, samples, tested.models, config.asking.runs)
-        rating = plan.rating(benchmark, to_come, len(samples) * replies, judges, config)
+        scope = ReplyScope(
+            frozenset(sample.id for sample in samples), frozenset(m.name for m in tested.models), config.asking.runs
+        )
+        rating = plan.rating(benchmark, to_come, len(samples) * replies, judges, config, scope=scope)
         local += [step for step in rating if not isinstance(step, CallStep)]
         calls += [step for step in rating if isinstance(step, CallStep)]
     return [*local, *calls]

@@ -76,6 +76,10 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         """What a judge of whole dialogues works with: the same rubric, and prompts and a name of its own."""
         return msgspec.structs.replace(self, prompts=self.dialogue_prompts, dialogue_prompts={})
 
+    def only(self, criteria: tuple[str, ...]) -> Instrument:
+        """Return it with some of its criteria, which is what it was when the rubric had no others."""
+        return msgspec.structs.replace(self, rubric=self.rubric.restricted(criteria))
+
     @cached_property
     def name(self) -> str:
         """Rubric, version and the hash of every word a judge is shown, as ratings carry it."""

@@ -16,6 +16,7 @@ from mindgauge.records.rounding import count, decimal, dollars, interval, percen
 from mindgauge.records.rubric import in_language
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
+from mindgauge.store import growth, sent
 from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
@@ -265,10 +266,11 @@ def _made(run: OpenRun) -> Made:
     plan: dict[str, Any] = manifest.get("plan", {})
     facts = [
         ("Begun", manifest.get("created", "")),
+        *_joined(manifest),
         *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
-        ("Data", str((plan.get("data") or manifest.get("data")) or "samples that this project wrote itself")),
+        ("Data", ", ".join(plan.get("data", [])) or str(manifest.get("data") or "samples that this project wrote itself")),
         *_own_texts(manifest),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),
@@ -287,6 +289,13 @@ def _made(run: OpenRun) -> Made:
         run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run),
         [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
     )  # fmt: skip
+
+
+def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """Say what joined the run when."""
+    return [
+        ("Joined", f"on {span(entry['at'], entry['at'])}: {growth.told(entry)}") for entry in manifest.get("joined", [])
+    ]
 
 
 def _continued(run: OpenRun) -> list[tuple[str, str]]:
@@ -311,7 +320,9 @@ def _models(run: OpenRun) -> ReportTable:
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
-        if model in refused:
+        if model in run.manifest.get("sent", {}):
+            parameters = sent.words(run.manifest["sent"][model])
+        elif model in refused:
             parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
             model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time

@@ -197,13 +197,16 @@ def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> Ju
         part.cards.append(_in_words(standing, named=many_runs))
     demonstration = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
     benchmarks = [section.benchmark for run in runs for section in run.sections]
+    asked = dict.fromkeys(f"Asked with {standing.card.asked}." for standing in cards if standing.card.asked)
     moved = [line for run in runs for line in card_lines(run.store, [s.benchmark for s in run.sections], judge)]
     people = [fact for run_reasons in reasons for fact in run_reasons.by_people.get(judge, [])]
     if many({benchmark.name for benchmark in benchmarks}):
-        return JudgeTrust(judge, list(dict.fromkeys([*demonstration, *moved, *people])), [], [], list(parts.values()))
+        return JudgeTrust(
+            judge, list(dict.fromkeys([*demonstration, *asked, *moved, *people])), [], [], list(parts.values())
+        )
     facts = [fact for part in parts.values() for fact in part.facts]
     return JudgeTrust(
-        judge, list(dict.fromkeys([*demonstration, *facts, *moved, *people])), [c for p in parts.values() for c in p.cards],
+        judge, list(dict.fromkeys([*demonstration, *asked, *facts, *moved, *people])), [c for p in parts.values() for c in p.cards],
         [sheet for part in parts.values() for sheet in part.reasons], [],
     )  # fmt: skip
 

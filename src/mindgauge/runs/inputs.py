@@ -16,7 +16,7 @@ from mindgauge.runs import dialogues as multi_turn
 from mindgauge.runs import languages, run_folder
 from mindgauge.runs.reply_files import read_dialogues, read_replies
 from mindgauge.runs.steps import PlannedSubject
-from mindgauge.store import Store, manifest
+from mindgauge.store import ReplyScope, Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,6 +143,11 @@ class Inputs(NamedTuple):
         with Store(self.run) as store:
             return store.count_replies(self.benchmark.name)
 
+    @property
+    def scope(self) -> ReplyScope | None:
+        """Which of the replies in the run are rated; all that are there, of a run."""
+        return None if self.run is not None else ReplyScope.of_ids(reply.id for reply in self.replies)
+
     def planned(self) -> Iterator[PlannedSubject]:
         """Return what is rated: every reply as a judge is shown it, or every dialogue of a closed question."""
         if self.benchmark.closed:
@@ -183,11 +188,14 @@ class Inputs(NamedTuple):
         """
         if self.run is not None:
             return Store(self.run, write=True)
-        store = run_folder.open_run(folder, record, config, text=text)
+        samples, replies = {self.benchmark.name: self.samples}, {self.benchmark.name: self.replies}
+        store = run_folder.open_run(
+            folder, record, config, text=text, samples=samples, replies=replies if self.replies else {}
+        )
         if self.note:
             manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
         run_folder.keep_samples(store, self.benchmark, self.samples)
-        run_folder.put_known(store, self.benchmark.name, replies=self.replies)
+        run_folder.keep_replies(store, self.benchmark, self.replies)
         return store
 
 

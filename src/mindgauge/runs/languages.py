@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
+    from mindgauge.runs.options import Notice
 
 
 def told(samples: Iterable[Sample]) -> list[Sample]:
@@ -27,6 +28,12 @@ def told(samples: Iterable[Sample]) -> list[Sample]:
 def _of(sample: Sample) -> str:
     texts = (message.content for message in sample.messages)
     return languages.named(sample.tags.get(LANGUAGE, "")) or languages.written(texts)
+
+
+def announce(benchmark: Benchmark, samples: Sequence[Sample], notice: Notice) -> None:
+    """Tell what `notes` says."""
+    for line in notes(benchmark, samples):
+        notice(line)
 
 
 def notes(benchmark: Benchmark, samples: Sequence[Sample]) -> Iterator[str]:

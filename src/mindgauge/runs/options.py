@@ -82,6 +82,12 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         Annotated[str, Meta(description="The build of the models under test, where several answer under one name.")]
         | None
     ) = None
+    fresh: Annotated[
+        bool,
+        Meta(
+            description="Ask everything again, in a new run directory: for a new build behind the same address that has no --label."
+        ),
+    ] = False
     temperature: (
         Annotated[
             float, Meta(ge=0, le=HOTTEST, description="Of the models under test; their own default if not given.")
@@ -192,7 +198,7 @@ STRESSED = Judging(judge_runs=2)
 """How a judge is put under stress, if nothing else is said."""
 
 
-ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label")
+ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh")
 """The fields of `Asking` that a command without models under test does not have."""
 
 
@@ -213,6 +219,7 @@ class AskingOptions(QuestionOptions, total=False):
     system: str | None
     header: str | Sequence[str]
     label: str | None
+    fresh: bool
 
 
 class JudgingOptions(TypedDict, total=False):

@@ -19,12 +19,14 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
+from mindgauge.runs import probe
 from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Session, run_async
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
 from mindgauge.store import Store, manifest
+from mindgauge.store.sent import sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Model
     from mindgauge.runs.options import Judging, RunConfig
     from mindgauge.runs.steps import LocalStep, Planned, Step
+    from mindgauge.store import ReplyScope
 
 
 # -- from names to models and judges -------------------------------------------------------------------------------------
@@ -206,9 +209,9 @@ def _divided(specs: Sequence[str | Model]) -> tuple[list[str | Model], list[str]
 # -- from models to steps ------------------------------------------------------------------------------------------------
 
 
-def samples_hash(samples: Sequence[Sample]) -> str:
-    """Hash what is asked about."""
-    return digest([sample.id for sample in samples])
+def samples_hash(ids: Iterable[str]) -> str:
+    """Hash what is asked about, by the ids of the samples, whatever their order."""
+    return digest(sorted(set(ids)))
 
 
 def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) -> Judge:
@@ -264,15 +267,27 @@ def questioning(
     return [
         RatingStep(
             benchmark=benchmark, model=model, repeats=repeats, purpose=f"classify{question.rater('')}",
-            subjects=subjects, judge=judge_for(model, question, parameters),
+            subjects=subjects, judge=judge_for(model, part, parameters),
         )
         for model in models
         for question in questions
+        for part in _by_calls(benchmark, question)
     ]  # fmt: skip
 
 
+def _by_calls(benchmark: Benchmark, instrument: Instrument) -> list[Instrument]:
+    """Return what raters work with, apart for criteria that joined a run: these are asked in calls of their own."""
+    return [instrument.only(criteria) for criteria in benchmark.calls] or [instrument]
+
+
 def judging(
-    benchmark: Benchmark, subjects: Planned, models: Sequence[Model], config: RunConfig, *, of_anchors: bool = False
+    benchmark: Benchmark,
+    subjects: Planned,
+    models: Sequence[Model],
+    config: RunConfig,
+    *,
+    of_anchors: bool = False,
+    scope: ReplyScope | None = None,
 ) -> list[CallStep]:
     """Return the steps in which judges rate replies by every method, anchors once.
 
@@ -292,9 +307,10 @@ def judging(
             RatingStep(
                 benchmark=benchmark, model=model, repeats=repeats, of_anchors=of_anchors, subjects=subjects,
                 purpose=f"{'entry test' if of_anchors else 'judge'}{instrument.rater('')}",
-                judge=judging_by(model, instrument, config), recognise=recognise,
+                judge=judging_by(model, part, config), recognise=recognise, scope=scope,
             )
             for instrument in instruments(benchmark, judge_options)
+            for part in _by_calls(benchmark, instrument)
         ]  # fmt: skip
         if recognise is not None:
             steps.append(
@@ -322,6 +338,7 @@ def rating(
     judges: Raters,
     config: RunConfig,
     questions: Sequence[Instrument] = (),
+    scope: ReplyScope | None = None,
 ) -> list[Step]:
     """Return the steps in which everybody named rates what exists, or will; those first who make no calls.
 
@@ -332,6 +349,7 @@ def rating(
         judges: who rates.
         config: how.
         questions: what models answer a closed one with.
+        scope: the replies that models rate; all that the run holds, if not given.
     """
     judge_options = config.judging
     classifiers = [
@@ -347,7 +365,8 @@ def rating(
             ),
         ]
     rules = [RuleStep(benchmark, rule) for rule in judges.rules]
-    return [ReadingStep(benchmark), *rules, *classifiers, *judging(benchmark, subjects, judges.models, config)]
+    models = judging(benchmark, subjects, judges.models, config, scope=scope)
+    return [ReadingStep(benchmark), *rules, *classifiers, *models]
 
 
 def replies_to_come(
@@ -360,7 +379,7 @@ def replies_to_come(
         with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
             places = {} if store is None else store.replies_by_sample(benchmark.name)
             for sample in samples:
-                replies = [] if store is None else [store.reply_at(place) for place in places.get(sample.id, ())]
+                replies = [] if store is None else [store.reply_at(place) for _, place in places.get(sample.id, ())]
                 existing = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
                 presented = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in existing)
                 yield from (PlannedSubject(*pair) for pair in presented if pair is not None)
@@ -385,8 +404,9 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
             local.append(step)
 
     async def make() -> None:
-        budget = Budget(config.max_cost, store.spent())
+        budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
         session = Session(store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress)
+        await probe.refuse_other_builds(session, calls, config)
         await run_per_model(session, calls)
 
     config.sending.begin(store)
@@ -397,7 +417,16 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
         run_async(make())
     finally:
         content = manifest.read(store.folder)
+        asked = {step.asked_as: (step.model.name, step.asked_with) for step in calls}
+        if noted := sent(store, asked):
+            content["sent"] = {**content.get("sent", {}), **noted}
         seconds = content.get("seconds", 0.0) + time.perf_counter() - began
         manifest.write(
-            store.folder, {**content, "seconds": round(seconds, 3), "cost": store.spent(), "ended": manifest.now()}
+            store.folder,
+            {
+                **content,
+                "seconds": round(seconds, 3),
+                "cost": store.spent() + probe.spent(content),
+                "ended": manifest.now(),
+            },
         )

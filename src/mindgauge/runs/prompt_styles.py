@@ -86,11 +86,16 @@ def planned(
         for instrument in variants
         if instrument.deck is not None
     }
-    few_shot = (
-        {"shots": asking.shots or 1, "shot_seed": asking.shot_seed or 0, "shown": example_ids} if example_ids else {}
-    )
-    asked_with = [[instrument.name for instrument in variants] for variants in instruments]
-    return {"ask": [str(way) for way in asking.ask], **few_shot, "asked_with": asked_with}
+    if not example_ids:
+        return {"ask": [str(way) for way in asking.ask]}
+    decks = {
+        benchmark.name: instrument.deck.hash[:12]
+        for benchmark, variants in zip(benchmarks, instruments, strict=True)
+        for instrument in variants
+        if instrument.deck is not None
+    }
+    few_shot = {"shots": asking.shots or 1, "shot_seed": asking.shot_seed or 0, "shown": example_ids, "examples": decks}
+    return {"ask": [str(way) for way in asking.ask], **few_shot}
 
 
 def same_examples(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from itertools import groupby, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mindgauge.raters.rule import Rule, unread_because
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status, Value
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Request
     from mindgauge.runs.session import Job, Progress, Session
     from mindgauge.runs.step_outputs import StepOutput
-    from mindgauge.store import Store
+    from mindgauge.store import ReplyScope, Store
 
 
 NO_PROTOCOL = "no protocol: the category is unknown"
@@ -45,6 +45,18 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
     judge: Judge
     recognise: Judge | None = None
     of_anchors: bool = False
+    scope: ReplyScope | None = None
+    """The replies that are rated, of an open benchmark; all that the run holds, if not given."""
+
+    @property
+    def asked_as(self) -> str:
+        """The rater."""
+        return self.judge.rater
+
+    @property
+    def asked_with(self) -> dict[str, Any]:
+        """The parameters of its calls."""
+        return {**self.judge.parameters, **self.model.setup.parameters}
 
     @property
     def later(self) -> bool:
@@ -92,6 +104,14 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         """Return the subjects and repeats that are rated on every criterion."""
         return set.intersection(*(store.rated(self.benchmark.name, self.judge.rater, name) for name in self.criteria))
 
+    def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return what is rated, as a judge is shown it."""
+        wanted, find = self.wanted(store), partial(store.sample, self.benchmark.name)
+        for sample, reply in _subjects(store, self.benchmark, self.scope):
+            presented = (sample, None) if reply is None else self.benchmark.shown(sample, reply, find)
+            if presented is not None and (reply or sample).id in wanted:
+                yield PlannedSubject(*presented)
+
     def ratings(self) -> Iterator[tuple[str, str, int]]:
         """Return rater, criterion and number of times of every rating of a subject."""
         yield from ((self.judge.rater, name, self.repeats) for name in self.criteria)
@@ -110,14 +130,13 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         """Ask for the ratings that the run lacks, and keep them."""
         store, benchmark = session.store, self.benchmark
         existing = self.done(store)
-        total = _count(store, benchmark) * self.repeats - len(existing)
+        wanted, total = self.wanted(store), self.left(store, existing)
         judging = _JudgeWork(session, benchmark, self.judge, session.asker(self.model, benchmark.name), self.recognise)
         at_once = SHARING if self.model.own_machine else session.places(self.model)
 
         def jobs() -> Iterator[Job]:
-            requests = (
-                (sample, reply, run) for sample, reply in _subjects(store, benchmark) for run in range(self.repeats)
-            )
+            subjects = ((s, r) for s, r in _subjects(store, benchmark, self.scope) if (r or s).id in wanted)
+            requests = ((sample, reply, run) for sample, reply in subjects for run in range(self.repeats))
             missing = (
                 (sample, reply, run) for sample, reply, run in requests if ((reply or sample).id, run) not in existing
             )
@@ -128,21 +147,31 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
             async with session.using(self.model):
                 await session.work(jobs(), self.stage, total, at_once)
 
+    def wanted(self, store: Store) -> set[str]:
+        """Return the ids of what is rated, as far as it is in the run."""
+        name = self.benchmark.name
+        if self.benchmark.closed:
+            return {subject.sample.id for subject in self.subjects()} & {*store.sample_ids(name)}
+        places = store.replies_by_sample(name, self.scope)
+        return {ident for sample in store.sample_ids(name) for ident, _ in places.get(sample, ())}
+
 
 def _count(store: Store, benchmark: Benchmark) -> int:
     """Count a benchmark's subjects: the samples of a closed one, the replies of an open one."""
     return store.count_samples(benchmark.name) if benchmark.closed else store.count_replies(benchmark.name)
 
 
-def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Reply | None]]:
+def _subjects(
+    store: Store, benchmark: Benchmark, scope: ReplyScope | None = None
+) -> Iterator[tuple[Sample, Reply | None]]:
     if benchmark.closed:
         yield from ((sample, None) for sample in store.samples(benchmark.name))
         return
-    places = store.replies_by_sample(benchmark.name)
+    places = store.replies_by_sample(benchmark.name, scope)
     # Replies that are judged by the same protocol share the beginning of their prompts, so they come together.
     ordered = sorted((s.tags.get(benchmark.protocol, ""), i, s.id) for i, s in enumerate(store.samples(benchmark.name)))
     for _, _, ident in ordered:
-        for place in places.get(ident, ()):
+        for _, place in places.get(ident, ()):
             yield store.sample(benchmark.name, ident), store.reply_at(place)
 
 

@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from mindgauge import benchmarks
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, sealed
+from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Method, Rubric
 from mindgauge.runs import plan
 from mindgauge.runs.rating_steps import put_gold
-from mindgauge.store import Store, manifest
+from mindgauge.store import Store, growth, manifest
 from mindgauge.store.failures import PENDING
+from mindgauge.store.redact_records import without_text
 from mindgauge.store.textless import TextlessStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.classifier import ClassifierRater
     from mindgauge.records import Rating, Reply, Sample
-    from mindgauge.runs.options import Judging, RunConfig
+    from mindgauge.runs.options import RunConfig
     from mindgauge.runs.rating_steps import ClassifierStep
 
 _ODD = re.compile(r"[^\w.-]+")
+_MOST_FRESH = 10_000
+"""Runs of one command that --fresh began."""
+_HASH = 12
+"""Digits of the hash of a criterion or a prompt in a plan."""
+_SAMPLES = "SELECT id FROM samples WHERE benchmark = ?"
+_PLACES = "SELECT id, sample, model, run FROM replies WHERE benchmark = ?"
+_FREE = ("samples", "runs", "judge_runs", "judges", "methods", "instruments", "words", "setups", "data", "shown")
+"""What of a plan is no part of a folder's name as it stands there."""
 
 
 def plan_record(
@@ -39,12 +54,14 @@ def plan_record(
     text: bool = True,
     **extra: Any,
 ) -> dict[str, Any]:
-    """Write down what decides whether a later command continues this run: everything that changes what is asked."""
+    """Write down what a command asks of whom: what may grow, and everything that changes what is asked."""
     asking, judging = config.asking, config.judging
+    if judging.method != (Method.RULE,) and all(b.closed for b in benchmarks):
+        raise UsageError(f"--method is for judges of replies, and {benchmarks[0].name} is a closed question")
     content = {
         "benchmarks": [b.name for b in benchmarks],
         "instruments": [b.instrument(judging.mode).name for b in benchmarks],
-        "samples": [plan.samples_hash(asked_about) for asked_about in samples],
+        "samples": [plan.samples_hash([sample.id for sample in asked_about]) for asked_about in samples],
         "runs": asking.runs,
         "judge_runs": judging.judge_runs,
         "mode": judging.mode.value,
@@ -54,10 +71,13 @@ def plan_record(
         "max_tokens": asking.max_tokens,
         "judge_max_tokens": judging.judge_max_tokens,
         "setups": {name: _hashed(setup.facts) for name, setup in config.sending.setups.items()} or None,
-        **_methods(benchmarks, judging),
+        "methods": None if judging.method == (Method.RULE,) else [str(method) for method in judging.method],
+        "words": {b.name: _words(b, config) for b in benchmarks},
         "text": None if text else False,
         **extra,
     }
+    for name, examples in content.pop("examples", {}).items():
+        content["words"][name][growth.EXAMPLES_SHOWN] = examples
     return {key: value for key, value in content.items() if value is not None}
 
 
@@ -66,35 +86,117 @@ def _hashed(facts: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **({"system": f"#{digest(facts['system'])[:8]}"} if facts.get("system") else {})}
 
 
-def _methods(benchmarks: Sequence[Benchmark], judging: Judging) -> dict[str, Any]:
-    """Write down by which methods replies are judged, where it is not the usual one alone."""
-    if judging.method == (Method.RULE,):
-        return {}
-    judged_with = [[instrument.name for instrument in plan.instruments(b, judging)] for b in benchmarks if not b.closed]
-    if not judged_with:
-        raise UsageError(f"--method is for judges of replies, and {benchmarks[0].name} is a closed question")
-    return {"methods": [str(method) for method in judging.method], "judged_with": judged_with}
+def _words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
+    """Hash every word that a model is shown beside the subject: criterion by criterion, and each prompt."""
+    judging = config.judging
+    split = " (split)" if judging.mode is Mode.SPLIT else ""
+    instruments = (
+        {}
+        if benchmark.closed
+        else {
+            f"{method} prompt{split}": i
+            for method, i in zip(judging.method, plan.instruments(benchmark, judging), strict=True)
+        }
+    )
+    prompts = {kind: instrument.prompts for kind, instrument in instruments.items()}
+    if benchmark.closed:
+        prompts = {
+            f"{way} prompt": benchmark.instrument(judging.mode, way).prompts
+            for way in config.asking.ask
+            if way in benchmark.ways
+        }
+    if "reply" in benchmark.prompts:
+        prompts["reply prompt"] = benchmark.prompts["reply"]
+    return {
+        **{f"{growth.CRITERION}{c.name}": digest(c)[:_HASH] for c in benchmark.rubric.criteria},
+        **{kind: digest(sorted((k, p.hash) for k, p in texts.items()))[:_HASH] for kind, texts in prompts.items()},
+    }
 
 
-def folder_for(record: dict[str, Any]) -> Path:
-    """Return where a run goes if the user does not say: the same command always finds the same folder."""
+def folder_for(record: dict[str, Any], benchmarks: Sequence[Benchmark], population: Sequence[str] = ()) -> Path:
+    """Return where a run goes if the user does not say: the same command always finds the same folder.
+
+    The name follows from what may not change, who is measured, and on which messages. So more of the same messages
+    (`--limit`), repeats, judges and methods of judging find the run that they join.
+
+    Args:
+        record: the plan of the command.
+        benchmarks: that it is about.
+        population: for each benchmark, the hash of the messages that a limit takes from; those of the plan if not given.
+    """
     name = "+".join(record["benchmarks"]).replace("/", "-")
-    return Path("runs") / f"{name[:60]}-{digest(record)[:8]}"
+    fixed = {key: value for key, value in record.items() if key not in _FREE}
+    fixed |= {"samples": list(population) or record["samples"]}
+    fixed["words"] = [
+        (b.rubric.hash, sorted((kind, k, p.hash) for kind, of in b.prompts.items() for k, p in of.items()))
+        for b in benchmarks
+    ]
+    if "models" in record:  # others' set-ups come and go with them
+        fixed["setups"] = {m: facts for m, facts in record.get("setups", {}).items() if m in record["models"]}
+    return Path("runs") / f"{name[:60]}-{digest(fixed)[:8]}"
 
 
-def open_run(folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
-    """Open a run for its plan, new or to go on with.
+def unused(folder: Path) -> Path:
+    """Return a folder beside this one, or itself, in which there is no run yet."""
+    numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
+    return next(path for path in (folder, *itertools.islice(numbered, _MOST_FRESH)) if not manifest.read(path))
+
+
+def warn_of_refusal(folder: Path, record: dict[str, Any], config: RunConfig) -> None:
+    """Say, where nothing is sent, that the same command would be refused by the run in a folder."""
+    existing = manifest.read(folder)
+    if existing and config.asking.fresh:
+        config.notice(f"this command would be refused: {_not_fresh(folder)}")
+    faults = growth.union(existing.get("plan", {}), record, judged="rated" in existing).differences if existing else []
+    if faults:
+        config.notice(f"this command would be refused: {growth.refusal(folder, faults)}")
+
+
+def _not_fresh(folder: Path) -> str:
+    return f"{folder} holds a run, and --fresh asks everything again; name another --out"
+
+
+def for_calls(benchmark: Benchmark, folder: Path, record: dict[str, Any]) -> Benchmark:
+    """Return a benchmark as it is asked in a run: criteria that joined it have calls of their own.
+
+    Args:
+        benchmark: of a command.
+        folder: the run's, which need not be there.
+        record: the plan of the command.
+    """
+    standing = manifest.read(folder).get("plan", {})
+    union = growth.union(standing, record)
+    groups = tuple(map(tuple, union.plan.get("calls", {}).get(benchmark.name, ())))
+    if not groups or union.differences:  # which is refused before anything is sent
+        return benchmark
+    return msgspec.structs.replace(benchmark, calls=groups)
+
+
+def open_run(
+    folder: Path,
+    record: dict[str, Any],
+    config: RunConfig,
+    *,
+    text: bool = True,
+    samples: Mapping[str, Sequence[Sample]] = {},
+    replies: Mapping[str, Sequence[Reply]] = {},
+) -> Store:
+    """Open a run for its plan, new or to go on with; what of the plan is new joins it.
 
     Args:
         folder: where it is, or will be.
         record: its plan.
         config: what the user typed, and who is told where texts wait, if the run does not keep them.
         text: whether the run keeps what people and models said.
+        samples: by benchmark, what the command asks about.
+        replies: by benchmark, what it rates, where that comes from a file.
 
     Raises:
-        UsageError: the folder holds a run with another plan, or the other of two runs with and without text.
+        UsageError: what changes answers is not as in the run there, or it is the other of two runs with and without text.
     """
     existing = manifest.read(folder)
+    if existing and config.asking.fresh:
+        raise UsageError(_not_fresh(folder))
     if existing and keeps_text(folder) != text:
         texts, verb = ("no text", "add") if text else ("its texts", "leave out")
         raise UsageError(
@@ -104,15 +206,91 @@ def open_run(folder: Path, record: dict[str, Any], config: RunConfig, *, text: b
         private.folder(folder)  # what people said is nobody else's to read
     store = Store(folder, write=True) if text else TextlessStore(folder)
     try:
-        manifest.begin(folder, record, config.command)
+        faults = list(_changed(store, samples, replies, existing.get("plan", {}), record)) if existing else []
+        if isinstance(store, TextlessStore) and existing:
+            faults += _unjudgeable(store, growth.union(existing.get("plan", {}), record).joined)
+        union = manifest.grow(folder, record, config.command, faults)
     except UsageError:
         store.close()
         raise
+    kept = [*_more(store, samples, replies), *union.kept]
+    if existing and kept:
+        config.notice(
+            f"{folder} holds more than this command asks for: {'; '.join(kept)}. Nothing of it is lost, and scores are over all that the run holds"
+        )
     if not text:
         config.notice(
             f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done"
         )
     return store
+
+
+def _unjudgeable(store: TextlessStore, joined: Mapping[str, Any]) -> list[str]:
+    """Say what cannot join a run without text: whoever would rate replies whose texts are gone."""
+    words = {"judges": "judges", "judge_runs": "verdicts", "methods": "methods of judging", "criteria": "criteria"}
+    more = [word for key, word in words.items() if key in joined]
+    gone = store.without_text if more else 0
+    if not gone:
+        return []
+    return [
+        f"further {named(more)} cannot rate the {plural(gone, 'reply', 'replies')} that {'is' if gone == 1 else 'are'} kept without text"
+    ]
+
+
+def _changed(
+    store: Store,
+    samples: Mapping[str, Sequence[Sample]],
+    replies: Mapping[str, Sequence[Reply]],
+    standing: dict[str, Any],
+    record: dict[str, Any],
+) -> Iterator[str]:
+    """Say what data is not the run's: other words under the same ids, or nothing that the run knows."""
+    for name, asked_about in samples.items():
+        by_id = {sample.id: sample for sample in asked_about}
+        known = [(by_id[stored.id], stored) for stored in store.stored_samples(name) if stored.id in by_id]
+        changed = sum(s.messages not in (asked.messages, without_text(asked).messages) for asked, s in known)
+        if changed:
+            yield f"{plural(changed, 'message')} of {name} {'has' if changed == 1 else 'have'} other words than this run's under the same ids"
+        if (
+            not known
+            and store.select(_SAMPLES, (name,)).fetchone()
+            and (name in replies or record.get("data") != standing.get("data"))
+        ):
+            yield f"none of the {plural(len(asked_about), 'message')} of {name} is in this run: the data is another"
+    for name, rated in replies.items():
+        places = {(sample, model, run): ident for ident, sample, model, run in store.select(_PLACES, (name,))}
+        changed = sum(places.get((r.sample, r.model, r.run), r.id) != r.id for r in rated)
+        if changed:
+            yield f"{plural(changed, 'reply', 'replies')} to {name} {'has' if changed == 1 else 'have'} other words than this run's to the same message"
+
+
+def _more(
+    store: Store, samples: Mapping[str, Sequence[Sample]], replies: Mapping[str, Sequence[Reply]]
+) -> Iterator[str]:
+    """Say how many samples and replies a run holds beyond those of a command."""
+    for name, rated in replies.items():
+        ids = {ident for ident, *_ in store.select(_PLACES, (name,))}
+        reply_ids = {reply.id for reply in rated}
+        if ids - reply_ids:
+            yield f"{plural(len(ids | reply_ids), 'reply', 'replies')} to {name} (this command rates {count(len(reply_ids))})"
+    for name, asked_about in samples.items():
+        ids = {ident for (ident,) in store.select(_SAMPLES, (name,))}
+        asked_ids = {sample.id for sample in asked_about}
+        if ids - asked_ids:
+            yield f"{plural(len(ids | asked_ids), 'message')} of {name} (this command asks about {count(len(asked_ids))})"
+
+
+def join_criteria(folder: Path, record: dict[str, Any], config: RunConfig) -> None:
+    """Let criteria join a run whose replies are rated where they are; other words of those that it has are refused.
+
+    Raises:
+        UsageError: a criterion or a prompt has other words than in the run.
+    """
+    standing = manifest.read(folder).get("plan", {})
+    words = {name: parts for name, parts in record["words"].items() if name in standing.get("words", {})}
+    if words:
+        asked = {key: standing.get(key) for key in standing} | {"words": words}
+        manifest.grow(folder, asked, config.command)
 
 
 def keeps_text(folder: Path) -> bool:
@@ -130,23 +308,40 @@ def need_text(folder: Path) -> None:
         raise UsageError(f"{folder}: kept without text, and this needs what was said; run again without --no-text")
 
 
+def keep_replies(store: Store, benchmark: Benchmark, replies: Sequence[Reply], ratings: Iterable[Rating] = ()) -> None:
+    """Put the replies of a file into a run, as far as they are not there, and the hash of all into its plan."""
+    before = {ident for ident, *_ in store.select(_PLACES, (benchmark.name,))}
+    put_known(store, benchmark.name, replies=replies, ratings=ratings)
+    content = manifest.read(store.folder)
+    ids = sorted(ident for ident, *_ in store.select(_PLACES, (benchmark.name,)))
+    if "replies" not in content["plan"]:
+        return
+    content["plan"] = {**content["plan"], "replies": digest(ids)}
+    if before and len(ids) > len(before):
+        noted = {"at": manifest.now(), "replies": {benchmark.name: len(ids) - len(before)}}
+        content["joined"] = [*content.get("joined", []), noted]
+    manifest.write(store.folder, content)
+
+
 def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
     """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
 
     Samples that are there already take over what is now known of them: a target that was corrected, a tag. The manifest
-    remembers the folder of a benchmark that is found by no name, and the run keeps a rubric that stands alone.
+    remembers the folder of a benchmark that is found by no name, and what joined; the run keeps a rubric that stands alone.
     """
     if benchmark.standalone:
         keep_rubric(store.folder, benchmark)
     if folders := benchmarks.outside([benchmark]):
         content = manifest.read(store.folder)
         manifest.write(store.folder, {**content, "folders": {**content.get("folders", {}), **folders}})
-    stored = store.count_samples(benchmark.name)
-    if stored:
-        store.update_samples(benchmark.name, {s.id: s for s in reversed(samples)}.values())
+    before = {ident for (ident,) in store.select(_SAMPLES, (benchmark.name,))}
+    asked_ids = {sample.id for sample in samples}
+    if known := before & asked_ids:
+        store.update_samples(benchmark.name, {s.id: s for s in reversed(samples) if s.id in known}.values())
     doubled = 0
-    if stored < len({s.id for s in samples}):  # also after a salvage, which may have lost some
-        doubled = store.put_samples(benchmark.name, samples) - stored
+    if asked_ids - set(store.sample_ids(benchmark.name)):  # also after a salvage, which may have lost some
+        doubled = store.put_samples(benchmark.name, samples) - len(known)
+    _note_samples(store, benchmark.name, len(asked_ids - before) if before else 0)
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled
@@ -158,6 +353,21 @@ def keep_rubric(folder: Path, benchmark: Benchmark) -> None:
     if standalone_rubric.RUBRIC not in content:
         benchmark.rubric.write(folder / standalone_rubric.FILE)
         manifest.write(folder, {**content, standalone_rubric.RUBRIC: standalone_rubric.noted(benchmark)})
+
+
+def _note_samples(store: Store, name: str, added: int) -> None:
+    """Write the hash of all samples that a run now holds into its plan, and how many joined into its history."""
+    content = manifest.read(store.folder)
+    names = content.get("plan", {}).get("benchmarks", [])
+    if name not in names:
+        return
+    hashes = list(content["plan"]["samples"])
+    hashes[names.index(name)] = plan.samples_hash([ident for (ident,) in store.select(_SAMPLES, (name,))])
+    content["plan"] = {**content["plan"], "samples": hashes}
+    if added:
+        noted = {"at": manifest.now(), "samples": {name: added}}
+        content["joined"] = [*content.get("joined", []), noted]
+    manifest.write(store.folder, content)
 
 
 def put_known(

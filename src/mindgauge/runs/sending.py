@@ -7,16 +7,33 @@ answered: so what was kept, and from when, is written into the manifest, and sai
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.models import spec as specs
 from mindgauge.models.keys import Keys
 from mindgauge.records.errors import UsageError
-from mindgauge.store import Store, continued, manifest
+from mindgauge.store import Store, continued, growth, manifest
 
 if TYPE_CHECKING:
     from mindgauge.models.config import AnyConfig
     from mindgauge.records.request import Model, Setup
+
+
+_ANSWERED = """
+SELECT model, model_resolved, fingerprint, max(at) FROM calls WHERE status != 'failed' GROUP BY model, model_resolved, fingerprint"""
+
+
+class ReportedBuild(NamedTuple):
+    """What a model has said of itself in a run, and when it last answered (ISO 8601)."""
+
+    resolved: frozenset[str]
+    fingerprints: frozenset[str]
+    last: str
+
+    @property
+    def reports(self) -> bool:
+        """Whether it says anything of itself."""
+        return bool(self.resolved or self.fingerprints)
 
 
 class Sending:
@@ -29,6 +46,10 @@ class Sending:
         self._keys = Keys()
         self._models: list[str] = []
         self._begun = False
+        self.answered: dict[str, ReportedBuild] = {}
+        """What models said of themselves in the run before this command, by their names."""
+        self.probed: set[str] = set()
+        """The models that were looked at before they were asked."""
 
     def add(self, model: Model, spec: str = "", config: AnyConfig | None = None) -> None:
         """Add a model; one that was given as an object has no specification.
@@ -51,18 +72,29 @@ class Sending:
         """What models are asked with beside their names, where it is more than that."""
         return {name: setup for name, setup in self._setups.items() if setup.facts}
 
+    def echoes(self, name: str, before: ReportedBuild) -> bool:
+        """Whether all that a model has said of itself is the name that it is asked for."""
+        spec = self.specs.get(name, name)
+        return not before.fingerprints and all(spec.endswith(resolved) for resolved in before.resolved)
+
     def begin(self, store: Store) -> None:
         """Note in a run, once and before anything is sent, where keys go and what it holds already of these models.
 
         Raises:
-            UsageError: in this run, a key went to another host.
+            UsageError: in this run, a key went to another host, or a model was set up in another way.
         """
         if self._begun:
             return
         self._begun = True
         self._keys.keep(store.folder)
+        self.answered = _answered(store)
+        content = manifest.read(store.folder)
+        both = {*self.answered} & {*self._setups}
+        asked = {"setups": {name: manifest.clean(setup.facts) for name, setup in self.setups.items()}}
+        faults = growth.setup_differences({"setups": content.get("models", {})}, asked, both)
+        if faults:
+            raise UsageError(growth.refusal(store.folder, faults))
         if self.setups:
-            content = manifest.read(store.folder)
             setups = {name: setup.facts for name, setup in self.setups.items()}
             manifest.write(store.folder, {**content, "models": {**content.get("models", {}), **setups}})
         existing = continued.held(store)
@@ -70,6 +102,21 @@ class Sending:
             content = manifest.read(store.folder)
             noted = {"at": manifest.now(), "models": self._models, "held": existing}
             manifest.write(store.folder, {**content, "continued": [*content.get("continued", []), noted]})
+
+
+def _answered(store: Store) -> dict[str, ReportedBuild]:
+    """Return what the models of a run have said of themselves."""
+    rows: dict[str, list[tuple[str, str, float]]] = {}
+    for model, resolved, fingerprint, at in store.select(_ANSWERED):
+        rows.setdefault(model, []).append((resolved or "", fingerprint or "", at or 0.0))
+    return {
+        model: ReportedBuild(
+            frozenset(filter(None, (resolved for resolved, _, _ in answers))),
+            frozenset(filter(None, (fingerprint for _, fingerprint, _ in answers))),
+            continued.iso(max(at for _, _, at in answers)) or manifest.now(),
+        )
+        for model, answers in rows.items()
+    }
 
 
 def kept(run: str | Path) -> list[str]:

@@ -99,6 +99,16 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its calls are made within other steps, as these need them."""
 
     @property
+    def asked_as(self) -> str:
+        """What the run calls the model where this step asks it."""
+        return self.model.name
+
+    @property
+    def asked_with(self) -> dict[str, Any]:
+        """The parameters of its calls."""
+        raise NotImplementedError
+
+    @property
     def later(self) -> bool:
         """Whether it waits until replies are written."""
         return False
@@ -120,6 +130,31 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
     def done(self, store: Store) -> set[tuple[str, int]]:
         """Return the subjects and repeats that a run is done with."""
         raise NotImplementedError
+
+    def wanted(self, store: Store) -> set[str]:
+        """Return the ids of what it is about, as far as that is in the run."""
+        raise NotImplementedError
+
+    def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return what it is about, as far as that is in the run."""
+        raise NotImplementedError
+
+    def left(self, store: Store, finished: set[tuple[str, int]]) -> int:
+        """Count the subjects and repeats that are left."""
+        return sum((ident, run) not in finished for ident in self.wanted(store) for run in range(self.repeats))
+
+    def next_request(self, store: Store) -> Request | None:
+        """Return the first call that it would make; None where nothing is left to ask."""
+        finished = set() if self.within else self.done(store)
+        if self.within or not self.left(store, finished):
+            return None
+        for subject in self.at_hand(store):
+            for run in range(self.repeats):
+                for request in self.requests(subject) if (subject.id, run) not in finished else ():
+                    repeated = request.repeated(run)
+                    if not self._known(store, repeated, done=False):
+                        return repeated
+        return None
 
     async def work(self, session: Session) -> None:
         """Make the calls that the run lacks, and keep what comes of them."""
@@ -238,6 +273,11 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     parameters: dict[str, Any] = {}
 
     @property
+    def asked_with(self) -> dict[str, Any]:
+        """The parameters of its calls."""
+        return {**self.parameters, **self.model.setup.parameters}
+
+    @property
     def answer_tokens(self) -> int:
         """A reply's length."""
         return REPLY_TOKENS
@@ -254,6 +294,15 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         """Return the samples and repeats that are answered."""
         return store.answered(self.benchmark.name, self.model.name)
 
+    def wanted(self, store: Store) -> set[str]:
+        """Return the ids of the samples that are asked about."""
+        return {subject.sample.id for subject in self.subjects()} & {*store.sample_ids(self.benchmark.name)}
+
+    def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return the samples that are asked about."""
+        wanted = self.wanted(store)
+        return (subject for subject in self.subjects() if subject.sample.id in wanted)
+
     def _same(self, request: Request, subject: PlannedSubject) -> Hashable:
         return request.key(self.identity), subject.id
 
@@ -266,7 +315,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         store.forget_failed(benchmark.name, model.name)
         existing = self.done(store)
         elsewhere = store.replied_elsewhere(benchmark.name, model.name)
-        total = store.count_samples(benchmark.name) * self.repeats - len(existing)
+        wanted, total = self.wanted(store), self.left(store, existing)
         origin, hashed = provenance(model, self.parameters), self.identity
 
         async def one(sample: Sample, run: int) -> None:
@@ -292,7 +341,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         def jobs() -> Iterator[Job]:
             for sample in store.samples(benchmark.name):
                 for run in range(self.repeats):
-                    if (sample.id, run) not in existing:
+                    if sample.id in wanted and (sample.id, run) not in existing:
                         yield partial(one, sample, run)
 
         if total > 0:

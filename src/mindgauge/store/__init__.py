@@ -1,6 +1,6 @@
 """The run directory's database: samples, replies, ratings and calls in one SQLite file."""
 
 from mindgauge.store.rows import SCHEMA_VERSION
-from mindgauge.store.run import Store
+from mindgauge.store.run import ReplyScope, Store
 
-__all__ = ["SCHEMA_VERSION", "Store"]
+__all__ = ["SCHEMA_VERSION", "ReplyScope", "Store"]

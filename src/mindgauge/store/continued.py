@@ -32,6 +32,13 @@ class CallCounts(msgspec.Struct, frozen=True):
     first: str = ""
     last: str = ""
 
+    @property
+    def since(self) -> str:
+        """When the kept ones were answered, by the day; empty where that is not known."""
+        if not self.first:
+            return ""
+        return f" from {day(self.first)}" + (f" to {day(self.last)}" if day(self.first) != day(self.last) else "")
+
 
 class Continued(msgspec.Struct, frozen=True):
     """A command that went on with a run: when it began, and the calls to each of its models."""
@@ -52,14 +59,16 @@ class Continued(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """Its calls in words: `0 new calls, 14 kept from 22 November 2026`."""
+        """Its calls in words: `0 new calls, 14 kept from 22 November 2026`; model by model where they differ."""
+        total = (
+            f"{self.new:,} new {'call' if self.new == 1 else 'calls'}, {sum(calls.kept for calls in self.calls):,} kept"
+        )
         times = [time for calls in self.calls for time in (calls.first, calls.last) if time]
-        since = f" from {span(min(times), max(times))}" if times else ""
-        unit = ""
-        if self.new and len(self.calls) > 1:
-            unit = f" ({'; '.join(f'{calls.model}: {calls.new:,} new, {calls.kept:,} kept' for calls in self.calls)})"
-        total = sum(calls.kept for calls in self.calls)
-        return f"{self.new:,} new {'call' if self.new == 1 else 'calls'}, {total:,} kept{since}{unit}"
+        days = {(calls.new > 0, calls.since) for calls in self.calls}
+        if len(self.calls) > 1 and len(days) > 1:
+            parts = (f"{c.model}: {c.new:,} new, {c.kept:,} kept{c.since}" for c in self.calls)
+            return f"{total} ({'; '.join(parts)})"
+        return total + (f" from {span(min(times), max(times))}" if times else "")
 
     @property
     def line(self) -> str:
@@ -71,7 +80,7 @@ class Continued(msgspec.Struct, frozen=True):
 def held(store: Store) -> list[dict[str, Any]]:
     """Return the calls that a run holds, those that failed aside, as its manifest notes them when a command begins."""
     return [
-        {"model": model, "calls": calls, "first": _iso(first), "last": _iso(last)}
+        {"model": model, "calls": calls, "first": iso(first), "last": iso(last)}
         for model, calls, first, last in store.select(_HELD)
     ]
 
@@ -121,7 +130,7 @@ def day(time: str) -> str:
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
 
 
-def _iso(seconds: float) -> str:
+def iso(seconds: float) -> str:
     """Return a time in seconds since 1970 as ISO 8601, to the second; empty where there is none."""
     if not seconds:
         return ""

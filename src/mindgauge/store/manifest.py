@@ -9,13 +9,18 @@ import datetime
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tomli_w
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private, sealed, tables
 from mindgauge.records.redaction import redacted
+from mindgauge.store import growth
+from mindgauge.store.growth import Growth
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def software() -> str:
@@ -64,34 +69,62 @@ def write(folder: Path, content: dict[str, Any]) -> None:
 
     Its plan stays as it is, since later commands are held against it; what addresses hold there was taken out before.
     """
-    cleaned = {key: value if key == "plan" else _clean(value) for key, value in content.items()}
+    cleaned = {key: value if key == "plan" else clean(value) for key, value in content.items()}
     private.write(folder / "manifest.toml", sealed.seal(tomli_w.dumps(cleaned)))
 
 
-def _clean(content: Any) -> Any:
+def clean(content: Any) -> Any:
+    """Return what a manifest keeps of a value: the same without secrets."""
     if isinstance(content, str):
         return redacted(content)
     if isinstance(content, dict):
-        return {key: _clean(value) for key, value in content.items()}
-    return [_clean(value) for value in content] if isinstance(content, list | tuple) else content
+        return {key: clean(value) for key, value in content.items()}
+    return [clean(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
-    """Open a run for this plan: write its manifest, or see that the run there has the same plan.
+    """Open a run for a plan that does not grow: write its manifest, or see that the run there has the same plan.
 
     Raises:
-        UsageError: the folder holds a run with another plan; the message names the first difference.
+        UsageError: the folder holds a run with another plan; the message names all that differs.
     """
     existing = read(folder)
-    if existing:
-        standing = existing.get("plan", {})
-        for key in {**plan, **standing}:
-            if plan.get(key) != standing.get(key):
-                raise UsageError(
-                    f"{folder} holds a run with another plan ({key}: there {standing.get(key)!r}, asked {plan.get(key)!r}); "
-                    "repeat that plan to continue it, or choose another --out"
-                )
-        return existing
+    if not existing:
+        return _new(folder, plan, command)
+    faults = growth.differences(existing.get("plan", {}), plan)
+    if faults:
+        raise UsageError(growth.refusal(folder, faults))
+    return existing
+
+
+def grow(folder: Path, plan: dict[str, Any], command: str, faults: Sequence[str] = ()) -> Growth:
+    """Open a run for a plan, new or to go on with: the run's plan becomes the union of both.
+
+    Args:
+        folder: the run's.
+        plan: of a command.
+        command: what the user typed, for the history of what joined when.
+        faults: what else of the command is not as in the run, in words.
+
+    Raises:
+        UsageError: what changes answers differs; the message names all that does.
+    """
+    existing = read(folder)
+    if not existing:
+        _new(folder, plan, command)
+        return Growth(plan, [], {}, [])
+    union = growth.union(existing.get("plan", {}), plan, judged="rated" in existing)
+    if faults or union.differences:
+        raise UsageError(growth.refusal(folder, [*union.differences, *faults]))
+    content = {**existing, "plan": union.plan}
+    if union.joined:
+        content["joined"] = [*existing.get("joined", []), {"at": now(), "command": command, **union.joined}]
+    if content != existing:
+        write(folder, content)
+    return union
+
+
+def _new(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
     content = {
         "mindgauge": software(),
         "python": platform.python_version(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
@@ -34,6 +34,25 @@ WHERE benchmark = ? AND rater = ? AND criterion = ? ORDER BY subject, run"""
 _decode_sample = msgspec.json.Decoder(Sample).decode
 _decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 _decode_json = msgspec.json.Decoder().decode
+
+
+class ReplyScope(NamedTuple):
+    """Replies to some samples by some models, up to so many repeats: what one command asks for, of a run that holds more."""
+
+    samples: frozenset[str] = frozenset()
+    models: frozenset[str] = frozenset()
+    runs: int = 0
+    ids: frozenset[str] = frozenset()
+    """Of the replies, where they are known."""
+
+    @classmethod
+    def of_ids(cls, ids: Iterable[str]) -> ReplyScope:
+        """Return a scope of replies that are known."""
+        return cls(ids=frozenset(ids))
+
+    def holds(self, ident: str, sample: str, model: str, run: int) -> bool:
+        """Whether a reply is among them."""
+        return ident in self.ids or (sample in self.samples and model in self.models and run < self.runs)
 
 
 class Store:
@@ -135,6 +154,10 @@ class Store:
 
     def samples(self, benchmark: str) -> Iterator[Sample]:
         """Stream a benchmark's samples in order, a page at a time."""
+        return self.stored_samples(benchmark)
+
+    def stored_samples(self, benchmark: str) -> Iterator[Sample]:
+        """Stream a benchmark's samples as the run keeps them, be it without text."""
         query = "SELECT position, body FROM samples WHERE benchmark = ? AND position > ? ORDER BY position LIMIT ?"
         with self._readable():
             yield from (_decode_sample(body) for _, body in self._pages(query, (benchmark,), -1))
@@ -147,12 +170,13 @@ class Store:
         with self._readable():
             yield from (_reply(row[2:]) for row in self._pages(query, (benchmark,), 0))
 
-    def replies_by_sample(self, benchmark: str) -> dict[str, list[int]]:
-        """Return where each sample's replies stand, for `reply_at`."""
-        places: dict[str, list[int]] = {}
-        query = "SELECT sample, rowid FROM replies WHERE benchmark = ? ORDER BY rowid"
-        for sample, place in self._db.execute(query, (benchmark,)):
-            places.setdefault(sample, []).append(place)
+    def replies_by_sample(self, benchmark: str, scope: ReplyScope | None = None) -> dict[str, list[tuple[str, int]]]:
+        """Return each sample's replies: the id of each, and where it stands, for `reply_at`; only those within a scope."""
+        places: dict[str, list[tuple[str, int]]] = {}
+        query = "SELECT sample, model, run, id, rowid FROM replies WHERE benchmark = ? ORDER BY rowid"
+        for sample, model, run, ident, place in self._db.execute(query, (benchmark,)):
+            if scope is None or scope.holds(ident, sample, model, run):
+                places.setdefault(sample, []).append((ident, place))
         return places
 
     def reply_at(self, place: int) -> Reply:

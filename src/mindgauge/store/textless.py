@@ -13,7 +13,7 @@ from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.store.failures import PENDING, one_line
 from mindgauge.store.redact_records import bare_call, bare_rating, bare_reply, without_text
-from mindgauge.store.run import Store, exchange
+from mindgauge.store.run import ReplyScope, Store, exchange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,9 +121,9 @@ class TextlessStore(Store):
         """Stream the replies whose texts are at hand, in the order they were written."""
         return self._texts.replies(benchmark)
 
-    def replies_by_sample(self, benchmark: str) -> dict[str, list[int]]:
-        """Return where each sample's replies stand, for `reply_at`."""
-        return self._texts.replies_by_sample(benchmark)
+    def replies_by_sample(self, benchmark: str, scope: ReplyScope | None = None) -> dict[str, list[tuple[str, int]]]:
+        """Return each sample's replies whose texts are at hand: the id of each, and where it stands, for `reply_at`."""
+        return self._texts.replies_by_sample(benchmark, scope)
 
     def reply_at(self, place: int) -> Reply:
         """Return the reply that stands there."""
@@ -204,6 +204,12 @@ class TextlessStore(Store):
                 query = f"DELETE FROM {table} WHERE benchmark = ? AND {column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - constant text
                 self._db.execute(query, (benchmark, names))
             self._db.commit()
+
+    @property
+    def without_text(self) -> int:
+        """How many replies the run holds whose texts are gone."""
+        benchmarks = [name for (name,) in self.select("SELECT DISTINCT benchmark FROM replies")]
+        return sum(len(self._kept(name) - self._at_hand(name)) for name in benchmarks)
 
     def _catch_up(self) -> None:
         """Take up replies and calls that a kill left among the texts alone."""

@@ -51,7 +51,7 @@ def test_a_seed_repeats_the_examples_and_another_one_changes_them(replies: Bench
         shown.append([examples(r) for r in model.requests])
         assert shown[-1][::2] == shown[-1][1::2], "all repeats see the same"
     assert shown[0] == shown[1] != shown[2]
-    with pytest.raises(UsageError, match=r"another plan \(shot_seed: there 3, asked 4\)"):
+    with pytest.raises(UsageError, match=r"another plan \(.*--shot-seed is 4, this run\'s is 3"):
         run(tmp_path / "a", Model(), "few-shot", shot_seed=4, runs=2)
 
 

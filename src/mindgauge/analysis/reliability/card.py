@@ -199,6 +199,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     danger: Danger | None
     """None where the levels are classes of which none is known to be unsafe."""
     favour: SelfPreference | None = None
+    asked: str = ""
+    """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     """Of models of its own family; None where it rated none."""
 
 

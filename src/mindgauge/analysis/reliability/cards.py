@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import polars as pl
 
 from mindgauge.analysis.reliability import card_warnings, correction, favour, reference, rule
@@ -107,7 +108,10 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             notes += [uncovered] if uncovered else []
         present = set(criterion.rows["rater"].unique())
         judge_cards += [
-            _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options)
+            msgspec.structs.replace(
+                _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options),
+                asked=ratings.asked.get(judge, ""),
+            )
             for judge in judges
             if judge in present
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -16,6 +17,7 @@ from mindgauge.analysis.score import open_run
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
 from mindgauge.records.visible import visible
+from mindgauge.store import sent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +56,8 @@ class Ratings(NamedTuple):
     critical: dict[str, tuple[str, ...]]
     notes: list[str]
     stated: pl.DataFrame = NO_MEANS
+    asked: Mapping[str, str] = MappingProxyType({})
+    """Rater → what was really sent with its calls, in words, as far as a run says it."""
 
 
 def read(
@@ -104,6 +108,7 @@ def read(
     return Ratings(
         names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
+        {rater: line for part in parts for rater, line in part.asked.items()},
     )  # fmt: skip
 
 
@@ -141,6 +146,7 @@ class _Source(NamedTuple):
     scales: dict[str, ValueScale]
     critical: dict[str, tuple[str, ...]]
     stated: pl.DataFrame = NO_MEANS
+    asked: Mapping[str, str] = MappingProxyType({})
 
 
 def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
@@ -222,7 +228,7 @@ def _rows(frame: pl.DataFrame) -> str:
 
 def _run(folder: Path) -> _Source:
     """Read the ratings of a run, composites included."""
-    store, benchmarks, _ = open_run(folder)
+    store, benchmarks, manifest = open_run(folder)
     parts: list[pl.DataFrame] = []
     scales: dict[str, ValueScale] = {}
     critical: dict[str, tuple[str, ...]] = {}
@@ -255,7 +261,8 @@ def _run(folder: Path) -> _Source:
     frame = pl.concat(parts).with_row_index("row", offset=1)
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
-    return _Source(frame, scales, critical, pl.concat(means))
+    asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
+    return _Source(frame, scales, critical, pl.concat(means), asked)
 
 
 def _whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:

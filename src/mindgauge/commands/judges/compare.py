@@ -21,7 +21,7 @@ from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.options import COMPARED, JudgeOptions, RunConfig, listed
 from mindgauge.runs.steps import PlannedSubject
-from mindgauge.store import continued, manifest
+from mindgauge.store import ReplyScope, continued, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,19 +109,23 @@ def compare(
         [benchmark], [labelled_replies.samples], config,
         replies=digest(sorted(r.id for r in labelled_replies.replies)), judges=[m.name for m in judges], compared=True,
     )  # fmt: skip
-    folder = Path(out) if out is not None else run_folder.folder_for(record)
+    folder = Path(out) if out is not None else run_folder.folder_for(record, [benchmark])
+    benchmark = run_folder.for_calls(benchmark, folder, record)
     by_id = {sample.id: sample for sample in labelled_replies.samples}
     judged = [PlannedSubject(by_id[reply.sample], reply) for reply in labelled_replies.replies]
-    steps = plan.judging(benchmark, lambda: judged, judges, config)
+    scope = ReplyScope.of_ids(reply.id for reply in labelled_replies.replies)
+    steps = plan.judging(benchmark, lambda: judged, judges, config, scope=scope)
     warn_of_length(steps, config.notice)
     announce(folder, tests, config)
     if dry_run:
+        run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
-    with run_folder.open_run(folder, record, config) as store:
+    samples, rated = {benchmark.name: labelled_replies.samples}, {benchmark.name: labelled_replies.replies}
+    with run_folder.open_run(folder, record, config, samples=samples, replies=rated) as store:
         kinship.keep(folder, kin)
         run_folder.keep_samples(store, benchmark, labelled_replies.samples)
-        run_folder.put_known(store, benchmark.name, replies=labelled_replies.replies, ratings=existing_ratings)
+        run_folder.keep_replies(store, benchmark, labelled_replies.replies, existing_ratings)
         take(store, tests, config)
         plan.perform(store, steps, config)
         compared = judging.compare(store, benchmark, folder, named, IntervalOptions(resamples, seed))

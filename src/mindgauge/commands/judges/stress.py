@@ -118,7 +118,11 @@ def stress(
         [task], [[item.sample for item in items]], config,
         stress={"probes": list(names), "each": each, "replies": digest([item.reply.id for item in items])},
     )  # fmt: skip
-    path = Path(out) if out is not None else run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]})
+    path = (
+        Path(out)
+        if out is not None
+        else run_folder.folder_for({**record, "benchmarks": [f"{task.name}-stress"]}, [task])
+    )
     if dry_run:
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:

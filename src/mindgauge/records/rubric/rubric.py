@@ -18,7 +18,7 @@ from mindgauge.records.rubric.criterion import Criterion
 from mindgauge.records.rubric.wording import Method
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
 
@@ -45,6 +45,10 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def only(self, criterion: Criterion) -> Rubric:
         """Return the rubric reduced to one criterion, for judging one at a time."""
         return msgspec.structs.replace(self, criteria=(criterion,))
+
+    def restricted(self, names: Collection[str]) -> Rubric:
+        """Return the rubric reduced to some criteria, for calls of their own."""
+        return msgspec.structs.replace(self, criteria=tuple(c for c in self.criteria if c.name in names))
 
     def under(self, protocol: str) -> Rubric:
         """Return the rubric with its levels worded for one protocol.

@@ -1,0 +1,161 @@
+"""Whether whoever answered in a run is still there: one call to each model, before anything else is asked of it.
+
+A server may be given another build behind the same address and name. What it says of itself, the model's name and the
+`system_fingerprint`, is compared with all that it has said in this run: some providers rotate fingerprints among their
+machines, so only a value that the run has never seen counts as different. Of a model on this machine, the weights are
+compared instead. A probe is not stored; what it cost counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.models.gathering import Gathering
+from mindgauge.records import Status
+from mindgauge.records.errors import UsageError
+from mindgauge.runs.rating_steps import RatingStep
+from mindgauge.store import manifest
+from mindgauge.store.continued import span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.records import Exchange
+    from mindgauge.records.request import Model, Request
+    from mindgauge.runs.options import RunConfig
+    from mindgauge.runs.sending import ReportedBuild
+    from mindgauge.runs.session import Session
+    from mindgauge.runs.steps import CallStep
+
+_BLOCK = 1 << 20
+"""Bytes of weights that are hashed at once."""
+
+
+async def refuse_other_builds(session: Session, steps: Sequence[CallStep], config: RunConfig) -> None:
+    """See that the models that answered in the run before are those that will be asked now.
+
+    Models that have nothing left to answer, replays, functions and batches are not looked at.
+
+    Raises:
+        UsageError: some are others; the message names each, what it was and what it is.
+    """
+    sending, faults = config.sending, []
+    for step in steps:
+        model = step.model
+        if model.name in sending.probed or isinstance(model, Gathering):
+            continue
+        before = sending.answered.get(model.name)
+        if not model.own_machine and (before is None or not model.host):
+            continue
+        request = step.next_request(session.store)
+        if request is None:
+            continue
+        sending.probed.add(model.name)
+        if model.own_machine:
+            faults += _other_weights(session, model, step)
+            continue
+        if before is None or not before.reports:
+            _tell_once(session, model.name, config)
+            continue
+        exchange = await _probe(session, model, request)
+        faults += _other_build(model, exchange, before, step, config)
+        if not faults and sending.echoes(model.name, before):
+            _tell_once(session, model.name, config)
+    if faults:
+        raise UsageError("; ".join(faults))
+
+
+async def _probe(session: Session, model: Model, request: Request) -> Exchange:
+    """Make the cheapest call there is: the next question, with one token for the answer."""
+    short = msgspec.structs.replace(request, parameters={**request.parameters, "max_tokens": 1})
+    async with session.using(model):
+        exchange = await session.call(model, short)
+    folder = session.store.folder
+    content = manifest.read(folder)
+    noted = {
+        "at": manifest.now(),
+        "model": model.name,
+        "resolved": exchange.model_resolved,
+        "fingerprint": exchange.fingerprint,
+        "cost": exchange.cost or 0.0,
+    }
+    manifest.write(folder, {**content, "probes": [*content.get("probes", []), noted]})
+    return exchange
+
+
+def spent(content: dict[str, Any]) -> float:
+    """Return what the probes of a run cost, in US dollars, from its manifest."""
+    return float(sum(noted["cost"] for noted in content.get("probes", [])))
+
+
+def _other_build(
+    model: Model, exchange: Exchange, before: ReportedBuild, step: CallStep, config: RunConfig
+) -> list[str]:
+    """Say how a model differs from what it said of itself in this run; nothing if it does not."""
+    if exchange.status is Status.FAILED:
+        config.notice(
+            f"{model.name}: whether the same build still answers could not be seen ({exchange.error}); its calls go on"
+        )
+        return []
+    pairs = (
+        ("the model", exchange.model_resolved, before.resolved),
+        ("fingerprint", exchange.fingerprint, before.fingerprints),
+    )
+    changed = [
+        f"{name} {now}, and until {span(before.last, before.last)} {' or '.join(sorted(values))}"
+        for name, now, values in pairs
+        if now and values and now not in values
+    ]
+    return [f"{model.name} answers now as {' and '.join(changed)}: another build; {_advice(step)}"] if changed else []
+
+
+def _advice(step: CallStep) -> str:
+    if isinstance(step, RatingStep) and not step.benchmark.closed:
+        return "give the judge a label in mindgauge.toml, or choose another --out"
+    return "name it with --label NEW, choose --out NEW, or ask everything again with --fresh"
+
+
+def _tell_once(session: Session, name: str, config: RunConfig) -> None:
+    """Say, once in a run, that nothing would show another build."""
+    folder = session.store.folder
+    content = manifest.read(folder)
+    if name in content.get("indistinct", []):
+        return
+    manifest.write(folder, {**content, "indistinct": [*content.get("indistinct", []), name]})
+    config.notice(
+        f"{name}: its server says of itself nothing but the name it is asked for, so another build behind the same address "
+        "cannot be told apart; name each build with --label"
+    )
+
+
+def _other_weights(session: Session, model: Model, step: CallStep) -> list[str]:
+    """Compare the weights of a model on this machine with those that answered in the run; they are hashed where they changed."""
+    path = getattr(model, "path", None)
+    if not isinstance(path, Path):
+        return []
+    stat = path.stat()
+    content = manifest.read(session.store.folder)
+    noted = content.get("weights", {}).get(model.name)
+    place = {"size": stat.st_size, "modified": stat.st_mtime_ns}
+    if noted is not None and {key: noted[key] for key in place} == place:
+        return []
+    hashed = _hash(path)
+    if noted is not None and noted["hash"] != hashed:
+        return [
+            f"{model.name} has other weights now (hash {hashed}, in this run {noted['hash']}): another build; {_advice(step)}"
+        ]
+    weights = {**content.get("weights", {}), model.name: {**place, "hash": hashed}}
+    manifest.write(session.store.folder, {**content, "weights": weights})
+    return []
+
+
+def _hash(path: Path) -> str:
+    state = hashlib.blake2b(digest_size=8)
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            state.update(block)
+    return state.hexdigest()

@@ -1,0 +1,223 @@
+"""How the plan of a run grows: what may join it, what may not differ, and how both are said in words.
+
+A plan is a crossing: messages by models by repeats, judged by judges by repeats. Each of these may become more. What
+changes answers (a temperature, a system message, the words of a criterion, the mode, the protocol) is the same for
+everything in a run, else its numbers would be about two things under one name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.records.english import named
+from mindgauge.records.rounding import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Plan = dict[str, Any]
+BY_BENCHMARK = ("benchmarks", "instruments", "samples")
+"""Lists with a place for each benchmark. The hashes of samples and replies are written anew when these are in the run."""
+_REPEATS = {"runs": "replies per message", "judge_runs": "verdicts per reply"}
+_LISTS = {"models": "model", "judges": "judge", "methods": "method", "ask": "way of asking", "data": "data"}
+_USUAL = {"methods": ["rule"], "ask": ["flat"]}
+"""What a plan without the entry means."""
+_EXAMPLES = ("shots", "shot_seed")
+"""What is fixed once a question is put with examples."""
+_OF_JUDGES = ("protocol", "judge_temperature", "judge_max_tokens")
+"""What changes nothing in a run that nobody has judged."""
+_OF_COMMANDS = ("rate", "compared", "stress", "loaded", "unit", "text")
+"""Entries that no option gives."""
+EXAMPLES_SHOWN = "examples shown"
+_PHRASES = {EXAMPLES_SHOWN: "the examples shown in"}
+_PARTS = {"system": "the system message", "headers": "the set of headers", "parameters": "the set of parameters"}
+
+
+class Growth(NamedTuple):
+    """The plan of a run after a command, and how it comes about."""
+
+    plan: Plan
+    differences: list[str]
+    """What changes answers and is not as in the run, each in words; such a command is refused."""
+    joined: dict[str, Any]
+    """What joins, for the history in the manifest."""
+    kept: list[str]
+    """What the run holds beyond the command, in words."""
+
+
+def union(standing: Mapping[str, Any], asked: Mapping[str, Any], *, judged: bool = True) -> Growth:
+    """Return the union of a run's plan and that of a command.
+
+    Args:
+        standing: the plan of the run.
+        asked: the plan of the command.
+        judged: whether somebody has judged in the run.
+    """
+    growth = Growth(dict(standing), [], {}, [])
+    judged = judged or bool(standing.get("judges"))
+    _benchmarks(growth, standing, asked)
+    for name, kind in _LISTS.items():
+        _join(growth, standing, asked, name, kind)
+    for name, kind in _REPEATS.items():
+        before, now = standing.get(name, 1), asked.get(name, 1)
+        if now < before:
+            growth.kept.append(f"{before} {kind} (this command says {now})")
+        elif now > before:
+            growth.plan[name] = now
+            growth.joined[name] = [before, now]
+    growth.differences.extend(setup_differences(standing, asked, _names(standing) & _names(asked)))
+    setups = {**standing.get("setups", {}), **asked.get("setups", {})}
+    growth.plan.update({"setups": setups} if setups else {})
+    _words(growth, standing, asked)
+    _shown(growth, standing, asked)
+    looked_at = {*BY_BENCHMARK, *_LISTS, *_REPEATS, "replies", "setups", "words", "calls", "shown"}
+    for name in {**standing, **asked}:
+        before, now = standing.get(name), asked.get(name)
+        if name in looked_at or before == now:
+            continue
+        absent = name in _EXAMPLES and None in (before, now)
+        if absent or (name in _OF_JUDGES and not judged):
+            growth.plan.update({name: now} if now is not None else {})
+        else:
+            growth.differences.append(_difference(name, before, now))
+    return growth
+
+
+def differences(standing: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """Return where two plans that cannot grow differ, each in words."""
+    return [
+        f"{name}: there {standing.get(name)!r}, asked {asked.get(name)!r}"
+        for name in {**asked, **standing}
+        if asked.get(name) != standing.get(name)
+    ]
+
+
+def setup_differences(standing: Mapping[str, Any], asked: Mapping[str, Any], names: set[str]) -> list[str]:
+    """Return how the set-ups of models differ from those of a run, by the entry `setups` of both plans.
+
+    Args:
+        standing: of the run: model → what it was set up with.
+        asked: of a command.
+        names: of the models that are in both.
+    """
+    faults = []
+    for name in sorted(names):
+        before, now = standing.get("setups", {}).get(name, {}), asked.get("setups", {}).get(name, {})
+        parts = [_PARTS.get(part, part) for part in sorted({*before, *now}) if before.get(part) != now.get(part)]
+        if parts:
+            other = "is another one" if len(parts) == 1 else "are others"
+            faults.append(f"{_all(parts)} of {name} {other} than this run's: give it another --label")
+    return faults
+
+
+def told(joined: Mapping[str, Any]) -> str:
+    """Say what joined a run, from an entry of its history."""
+    parts = [f"{plural(count, 'message')} of {name}" for name, count in joined.get("samples", {}).items()]
+    parts += [f"{plural(count, 'reply', 'replies')} of {name}" for name, count in joined.get("replies", {}).items()]
+    parts += [f"the benchmark {name}" for name in joined.get("benchmarks", ())]
+    parts += [f"the {kind} {name}" for key, kind in _LISTS.items() for name in joined.get(key, ())]
+    parts += [
+        f"{kind}: {now} rather than {before}"
+        for key, kind in _REPEATS.items()
+        if key in joined
+        for before, now in [joined[key]]
+    ]
+    parts += [
+        f"the {'criterion' if len(names) == 1 else 'criteria'} {_all(names)} of {name}, asked in calls of their own"
+        for name, names in joined.get("criteria", {}).items()
+    ]
+    return "; ".join(parts)
+
+
+def refusal(folder: object, faults: Sequence[str]) -> str:
+    """Say why a command cannot go on with a run, and what to do: all that differs at once."""
+    return f"{folder} holds a run with another plan ({'; '.join(faults)}); repeat that plan to continue it, or choose another --out"
+
+
+def _names(plan: Mapping[str, Any]) -> set[str]:
+    return {*plan.get("models", ()), *plan.get("judges", ())}
+
+
+def _benchmarks(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    before, now = list(standing.get("benchmarks", [])), list(asked.get("benchmarks", []))
+    families = {name.partition("/")[0] for name in before}
+    strangers = [name for name in now if name.partition("/")[0] not in families]
+    if strangers:
+        growth.differences.append(f"{_all(strangers)}: of another family than {_all(before)}")
+    added = [name for name in now if name not in before]
+    places = {name: place for place, name in enumerate(now)}
+    for key in BY_BENCHMARK:
+        values = list(standing.get(key, []))
+        for place, name in enumerate(before):
+            if key == "instruments" and name in places and place < len(values):
+                values[place] = asked[key][places[name]]  # criteria may have joined; `words` refuses what differs
+        growth.plan[key] = [*values, *(asked[key][places[name]] for name in added)]
+    if added:
+        growth.joined["benchmarks"] = added
+    rest = [name for name in before if name not in now]
+    if rest:
+        growth.kept.append(f"{plural(len(rest), 'further benchmark')} ({_all(rest)})")
+
+
+def _join(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any], name: str, kind: str) -> None:
+    usual = _USUAL.get(name, [])
+    before, now = list(standing.get(name, usual)), list(asked.get(name, usual))
+    added, rest = [entry for entry in now if entry not in before], [entry for entry in before if entry not in now]
+    if name in standing or name in asked:
+        growth.plan[name] = before + added
+    if added:
+        growth.joined[name] = added
+    if rest and name != "data":
+        growth.kept.append(f"the {kind} {_all(rest)}" if len(rest) == 1 else f"the {kind}s {_all(rest)}")
+
+
+def _words(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    """Hold the words of criteria and prompts against the run's; new ones join, in calls of their own."""
+    words = {name: dict(parts) for name, parts in standing.get("words", {}).items()}
+    calls = dict(standing.get("calls", {}))
+    for name, parts in asked.get("words", {}).items():
+        before = words.get(name)
+        if before is None:
+            words[name] = dict(parts)
+            continue
+        changed = [part for part in before if part in parts and parts[part] != before[part]]
+        gone = [part for part in before if part not in parts and part.startswith(CRITERION)]
+        growth.differences.extend(
+            f"{_PHRASES.get(part, f'the words of the {part} of')} {name} are not this run's" for part in changed
+        )
+        growth.differences.extend(f"the {part} of {name}, which this run has, is gone" for part in gone)
+        old = [part.removeprefix(CRITERION) for part in before if part.startswith(CRITERION)]
+        new = [part.removeprefix(CRITERION) for part in parts if part.startswith(CRITERION) and part not in before]
+        if new:
+            calls[name] = [*calls.get(name, [old]), new]
+            growth.joined.setdefault("criteria", {})[name] = new
+        words[name] = {**before, **parts}
+    growth.plan.update({"words": words} if words else {})
+    growth.plan.update({"calls": calls} if calls else {})
+
+
+CRITERION = "criterion "
+"""Before a criterion's name among the words of a plan."""
+
+
+def _shown(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+    ids: dict[str, list[str]] = dict(standing.get("shown", {}))
+    for name, shown in asked.get("shown", {}).items():
+        ids[name] = sorted({*ids.get(name, ()), *shown})
+    growth.plan.update({"shown": ids} if ids else {})
+
+
+def _difference(name: str, before: object, now: object) -> str:
+    """Say how an entry that must be the same differs."""
+    if name in _OF_COMMANDS:
+        return f"it is of another command ({name}: there {before!r}, asked {now!r})"
+    option = f"--{name.replace('_', '-')}"
+    return f"{option} is {_said(now)}, this run's is {_said(before)}"
+
+
+def _said(value: object) -> str:
+    return "not given" if value is None else f"{value}"
+
+
+def _all(names: Sequence[str]) -> str:
+    return named(names, limit=len(names))
