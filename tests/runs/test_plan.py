@@ -22,6 +22,9 @@ SOURCE = Path(mindgauge.__file__).parent
 WIDEST = 12
 WIDER = {
     "cli/annotate/new.py: new",
+    "cli/judges/compare.py: compare",
+    "cli/rate.py: rate",
+    "cli/run.py: run",
     "cli/train.py: train",
     "models/chat.py: __init__",
     "commands/annotate/new.py: annotate_new",
