@@ -57,7 +57,8 @@ def test_help_and_version() -> None:
     ("arguments", "hint"),
     [
         (["rum"], "rum"),
-        (["run"], "NAMES"),
+        (["run"], "--model"),
+        (["run", "--model", "x/y"], "name a benchmark, or a rubric of your own"),
         (["run", RESPONSE], "--model"),
         (["run", "help_or_ham", "--model", "local/smollm2-135m"], "did you mean help_or_harm"),
         (["run", RESPONSE, "--model", "loca/smollm2-135m"], "did you mean local/smollm2-135m"),

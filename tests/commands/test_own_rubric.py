@@ -305,6 +305,44 @@ def test_an_id_of_a_benchmark_is_refused(tmp_path: Path) -> None:
         mindgauge.rate(rubric=path, replies=REPLIES, judge="x/y")
 
 
+WORDED = """
+id = "worded"
+version = "1"
+source = "written for this test"
+[[criteria]]
+name = "heard"
+scale = "ordinal"
+text.en = "Is the person heard?"
+levels = [{value = "no"}, {value = "yes"}]
+protocols.grief = [{en = "The loss is passed over."}, {en = "The loss is named."}]
+protocols.exam = [{en = "The fear is passed over."}, {en = "The fear is named."}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "reason"),
+    [
+        ("I miss her,So long,grief\nIt is tomorrow,Good luck,work", (), "1 of 2 samples have no known category ('work')"),
+        ("I miss her,So long,grief\nIt is tomorrow,Good luck,", (), "1 of 2 samples have no known category (the cell is empty)"),
+        ("I miss her,So long,grief", ("--protocol", "recognised"), "needs a question that finds the category"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", ["rate", "run"])
+def test_a_wording_that_nobody_can_choose_is_refused(
+    command: str, rows: str, options: tuple[str, ...], reason: str, tmp_path: Path, server: Stub
+) -> None:
+    (tmp_path / "worded.toml").write_text(WORDED, encoding="utf-8")
+    table = tmp_path / "table.csv"
+    table.write_text(f"user,reply,category\n{rows}\n", encoding="utf-8")
+    asked = ("--replies", table) if command == "rate" else ("--data", table, "--model", f"{server.url}#careline")
+    refused = in_process.mindgauge(
+        command, "--rubric", tmp_path / "worded.toml", *asked, "--judge", f"{server.url}#careful", *options,
+        "--out", tmp_path / "run",
+    )  # fmt: skip
+    assert refused.returncode in {1, 2}
+    assert reason in refused.stderr or ("unknown category 'work'" in refused.stderr and command == "rate")
+
+
 # -- what a rubric alone gives ----------------------------------------------------------------------------------------
 
 

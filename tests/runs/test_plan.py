@@ -32,6 +32,9 @@ SOURCE = Path(mindgauge.__file__).parent
 WIDEST = 12
 WIDER = {
     "cli/annotate/new.py: new",
+    "cli/judges/compare.py: compare",
+    "cli/rate.py: rate",
+    "cli/run.py: run",
     "cli/train.py: train",
 }
 """Functions that still take more parameters one by one."""

@@ -153,6 +153,26 @@ def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifes
     return registry.asked_one(name)
 
 
+def need_wording(benchmark: Benchmark, samples: Sequence[Sample], source: str) -> None:
+    """Check that every sample says by which wording it is rated, where the rubric has several.
+
+    Raises:
+        DataError: some do not, or name none of them.
+    """
+    if not benchmark.protocol:
+        return
+    known = {name for criterion in benchmark.rubric.criteria for name in criterion.protocols}
+    stated = [sample.tags.get(benchmark.protocol, "") for sample in samples]
+    odd = sorted({tag for tag in stated if tag not in known})
+    if odd:
+        n = sum(tag not in known for tag in stated)
+        examples = ", ".join(repr(tag) for tag in odd[:3] if tag) or "the cell is empty"
+        raise DataError(
+            f"{source}: {n} of {len(stated)} samples have no known {benchmark.protocol} ({examples}), which chooses the "
+            f"rubric's wording; write {', '.join(sorted(known))} in a column `{benchmark.protocol}`, or name it with --map"
+        )
+
+
 def _read(data: Path) -> list[Sample]:
     return _load(data, mapping.beside(data) if data.is_file() else {}).samples
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.benchmarks import own_columns, own_texts
+from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
@@ -100,7 +100,9 @@ def at_hand(
     for benchmark in benchmarks:
         try:
             samples, notes, own = own_texts.take(benchmark, data, where, limit, columns, by_protocol=by_protocol)
-            samples = languages.told(samples) if benchmark.standalone else samples
+            if benchmark.standalone:
+                samples = languages.told(samples)
+                standalone_rubric.need_wording(benchmark, samples, str(data))
         except DataError as error:
             first = first or error
             refused.update({benchmark.name: error.refusal} if isinstance(error, own_texts.NeitherError) else {})
@@ -221,7 +223,9 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         DataError: it cannot be read.
     """
     samples, read = read_replies(source, benchmark, columns, limit)
-    samples = languages.told(samples) if benchmark.standalone else samples
+    if benchmark.standalone:
+        samples = languages.told(samples)
+        standalone_rubric.need_wording(benchmark, samples, _name(source))
     return Inputs(benchmark, samples, read, _identified(read), _name(source))
 
 
@@ -280,9 +284,10 @@ def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) ->
     if provided.run is not None or config.judging.recognises or not (judges.models and tag):
         return
     if not any(tag in sample.tags for sample in provided.samples):
+        found = ", or let the judge find it with --protocol recognised" if provided.benchmark.recognised_by else ""
         raise DataError(
             f"{provided.source}: no reply has a {tag}, which chooses its protocol; add a column `{tag}` (or name it with "
-            "--map), or let the judge find it with --protocol recognised"
+            f"--map){found}"
         )
 
 

@@ -222,7 +222,16 @@ def judge_for(model: Model, instrument: Instrument, parameters: dict[str, Any]) 
 
 
 def instruments(benchmark: Benchmark, judging: Judging) -> list[Instrument]:
-    """Return what judges of replies to a benchmark work with, one for each method."""
+    """Return what judges of replies to a benchmark work with, one for each method.
+
+    Raises:
+        UsageError: they are to find the protocol themselves, and nothing says how.
+    """
+    if judging.recognises and benchmark.protocol and benchmark.recognised_by is None:
+        raise UsageError(
+            f"{benchmark.name}: --protocol recognised needs a question that finds the {benchmark.protocol}, and there is "
+            f"none; name it for each sample in a column `{benchmark.protocol}`"
+        )
     return [benchmark.instrument(judging.mode, method=method) for method in judging.method]
 
 

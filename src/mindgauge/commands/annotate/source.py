@@ -10,7 +10,7 @@ from mindgauge.annotation.items import fault, item, text_key
 from mindgauge.records import Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import texts
-from mindgauge.runs import inputs
+from mindgauge.runs import inputs, languages
 from mindgauge.runs.reply_files import read_samples, rows
 from mindgauge.store import Store
 
@@ -69,6 +69,7 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         taken = inputs.replies(source, benchmark, columns, None)
     else:
         samples = read_samples(source, benchmark, columns)
+        samples = languages.told(samples) if benchmark.standalone else samples
         note = "the column `reply` is not shown: the question is about the dialogue" if replied else ""
         taken = inputs.Inputs(benchmark, samples, [], {"rate": True}, str(source), note)
     subjects = list(taken.subjects()) if taken.replies else [(sample, None) for sample in taken.samples]
