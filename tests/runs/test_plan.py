@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -25,19 +23,11 @@ from mindgauge.store import manifest
 from tests.thinned import sampled
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mindgauge.records.request import Request
     from mindgauge.runs.steps import Step
 
-SOURCE = Path(mindgauge.__file__).parent
-WIDEST = 12
-WIDER = {
-    "cli/annotate/new.py: new",
-    "cli/judges/compare.py: compare",
-    "cli/rate.py: rate",
-    "cli/run.py: run",
-    "cli/train.py: train",
-}
-"""Functions that still take more parameters one by one."""
 REPAIR = "An earlier answer could not be read"
 
 
@@ -141,14 +131,3 @@ def test_commands_have_an_option_of_every_name(tmp_path: Path) -> None:
         mindgauge.train("x", out=tmp_path, baseline=True, epoch=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"there is no option 'batches'; did you mean 'batch'\?"):
         mindgauge.annotate_new(tmp_path, items="x", annotators=["a"], batches=3)  # type: ignore[call-arg]
-
-
-def test_no_function_takes_more_than_a_dozen_parameters() -> None:
-    wide = {
-        f"{path.relative_to(SOURCE).as_posix()}: {node.name}"
-        for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs) > WIDEST
-    }
-    assert wide == WIDER

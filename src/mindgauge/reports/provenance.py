@@ -278,6 +278,7 @@ def _made(run: OpenRun) -> Made:
         ("Seeds", "the repeat's number, from 0" if "runs" in plan else ""),
         ("Asked", {"joint": "all criteria in one call", "split": "one criterion a call"}.get(plan.get("mode", ""), "")),
         ("Protocol", {"gold": "by the message's own category", "recognised": "by the category the judge saw"}.get(plan.get("protocol", ""), "")),
+        ("Dialogues", _held(run)),
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
@@ -296,6 +297,14 @@ def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("Joined", f"on {span(entry['at'], entry['at'])}: {growth.told(entry)}") for entry in manifest.get("joined", [])
     ]
+
+
+def _held(run: OpenRun) -> str:
+    """Say how many replies answer another dialogue than the one on file."""
+    held = sum(run.store.count_held(section.benchmark.name) for section in run.sections if not section.benchmark.closed)
+    if not held:
+        return ""
+    return f"{plural(held, 'reply', 'replies')} in a dialogue that a bot held itself (it spoke first, or was told it turn by turn); judges saw that one, and it is shown here"
 
 
 def _continued(run: OpenRun) -> list[tuple[str, str]]:
