@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from mindgauge.cli import deferred, terminal
-from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.errors import Faults, MindgaugeError
 from mindgauge.records.redaction import redacted
 
 MODULES = {
@@ -78,6 +78,11 @@ def main() -> None:
     terminal.guard()
     try:
         code = app(standalone_mode=False)
+    except Faults as error:
+        code = _say(f"{error.heading}:", error.exit_code)
+        for line in error.lines:
+            print(redacted(f"  {' '.join(line.split())}"), file=sys.stderr)
+        sys.exit(code)
     except MindgaugeError as error:
         sys.exit(_say(str(error), error.exit_code))
     except typer.TyperException as error:

@@ -81,7 +81,8 @@ def at_hand(
     for benchmark in benchmarks:
         try:
             samples = benchmark.samples(data, where, limit, columns)
-            notes = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
+            odd = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
+            notes = [*benchmark.remarks, *(benchmark.own_notes if data is None else ()), *odd]
         except DataError as error:
             first = first or error
             (available.missing if isinstance(error, MissingDataError) else available.broken)[benchmark.name] = str(

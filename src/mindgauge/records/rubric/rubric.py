@@ -85,7 +85,7 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             RubricError: the file cannot be read, or its criteria or levels are not fit to rate with.
         """
         try:
-            rubric = msgspec.convert(bounds.toml(path), cls)
+            rubric = msgspec.convert({**_unsaid(path), **bounds.toml(path)}, cls)
         except OSError as error:
             raise RubricError(f"{path}: cannot read the rubric ({error.strerror})") from error
         except ValueError as error:
@@ -112,6 +112,12 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except FileNotFoundError as error:
             raise UsageError(f"{path}: missing; {command} writes it again") from error
         return cls.load(path)
+
+
+def _unsaid(path: Path) -> dict[str, str]:
+    """Return what holds where a rubric file says only its criteria; it is called as its file, or as that one's folder."""
+    name = path.stem if path.name != "rubric.toml" else path.resolve().parent.name
+    return {"id": name, "version": "1", "source": ""}
 
 
 def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:
