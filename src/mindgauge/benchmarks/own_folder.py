@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from mindgauge.benchmarks import own_samples, usual
+from mindgauge.benchmarks import anchors, own_samples, usual
 from mindgauge.benchmarks.benchmark import Benchmark
 from mindgauge.benchmarks.card import SLOTS, BenchmarkCard
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.released import Released
-from mindgauge.records.errors import Faults, UsageError
+from mindgauge.records.errors import DataError, Faults, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Rubric
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from mindgauge.records import Sample
 
-CARD, RUBRIC, SAMPLES, METRICS = "card.toml", "rubric.toml", "samples", "metrics.py"
+CARD, RUBRIC, SAMPLES, METRICS, ANCHORS = "card.toml", "rubric.toml", "samples", "metrics.py", "anchors.jsonl"
 PROTOCOL = "category"
 """The tag that chooses the wording of levels, where a rubric has several."""
 PLACEHOLDER = "Placeholder:"
@@ -47,6 +47,10 @@ _SAID_OF_NOTHING = "Its author does not say what it does not measure (does_not_m
 _MOST_SLICES = 12
 _NAME = re.compile(r"[^\W_][\w-]*")
 _LINE = re.compile(r"at line (\d+)")
+_KINDS = {
+    "int": "a whole number", "str": "text in quotes", "bool": "true or false", "array": 'a list, ["…", "…"]', "object": "a table, x.en = …",
+    "float": "a number",
+}  # fmt: skip
 _FIELDS = ("id", "version", "source", "critical", "criteria")
 
 
@@ -90,16 +94,17 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
     reading.refuse_both(prompts, closed=closed)
     own_metrics = reading.metrics() if code and "metrics" not in details else ()
     samples = None
-    if rubric is not None and "read" not in details:
+    if "read" not in details:
         languages = card.languages if card is not None else ()
+        criteria = rubric.criteria if rubric is not None else ()
         rules = SampleRules(
-            rubric, closed, PROTOCOL if any(c.protocols for c in rubric.criteria) else "",
+            criteria, closed, PROTOCOL if any(c.protocols for c in criteria) else "",
             languages[0] if len(languages) == 1 else "",
         )  # fmt: skip
         samples = reading.samples(rules)
         details = _from_table(rules, samples) | details
-    elif "read" not in details:
-        reading.samples_file()
+    if rubric is not None:
+        reading.anchors(rubric, details.get("protocol", ""))
     if reading.faults or card is None or rubric is None:
         count = len(reading.faults)
         things = "one thing is" if count == 1 else f"{count} things are"
@@ -134,7 +139,7 @@ def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str,
 
     return {
         "own": lambda: list(table.samples),
-        "own_notes": tuple(table.notes),
+        "own_notes": tuple(f"{table.name}: {note}" for note in table.notes),
         "read": lambda path: mapped(path).samples,
         "load_mapped": mapped,
         "protocol": rules.protocol,
@@ -202,7 +207,7 @@ class _Reading:
             try:
                 content[key] = msgspec.convert(value, hints[key])
             except msgspec.ValidationError as error:
-                self.add(CARD, f"{key}: {error}", source.line(key))
+                self.add(CARD, f"{key}: {_plain(error)}", source.line(key))
         if not str(source.content.get("title", "")).strip():
             self.add(CARD, 'no title; write a line title = "…"')
         return BenchmarkCard(**content) if len(self.faults) == before else None
@@ -259,9 +264,10 @@ class _Reading:
             stem, _, language = path.stem.rpartition(".")
             kind, language = (path.stem, "en") if path.stem in SLOTS else (stem, language)
             if kind not in SLOTS:
-                kinds = difflib.get_close_matches(kind or path.stem, SLOTS, 1, 0.75)
-                if kinds:
-                    self.add(path.name, f"no prompt is called so; did you mean {kinds[0]}.md?")
+                if line := _slot_in(path):
+                    near = difflib.get_close_matches(kind or path.stem, SLOTS, 1, 0.6)
+                    names = f"did you mean {near[0]}.md?" if near else f"prompts are {', '.join(SLOTS)}, as in judge.md"
+                    self.add(path.name, f"it has a prompt's slot, but no prompt is called so; {names}", line)
                 continue
             try:
                 prompt = Prompt.load(path, SLOTS[kind])
@@ -311,12 +317,23 @@ class _Reading:
         """Read the samples."""
         path = self.samples_file()
         if path is None:
-            return own_samples.SampleTable([], [], [])
+            return own_samples.SampleTable("", [], [], [])
         result = own_samples.read(path, rules)
         for sentence in own_samples.said(result):
             line, _, text = sentence.partition(": ")
             self.add(path.name, text, int(line or 0))
         return result
+
+    def anchors(self, rubric: Rubric, protocol: str) -> None:
+        """Look through the replies of known level, where there are any."""
+        path = self.folder / ANCHORS
+        if not path.is_file():
+            return
+        try:
+            anchors.read(path, rubric, protocol)
+        except DataError as error:
+            place, _, text = f"{error}".removeprefix(f"{path}:").partition(": ")
+            self.add(ANCHORS, text if place.strip().isdigit() else f"{place}: {text}".strip(": "), int(place) if place.isdigit() else 0)
 
     def _toml(self, name: str) -> _Source | None:
         path = self.folder / name
@@ -378,7 +395,15 @@ def _plain(error: msgspec.ValidationError) -> str:
         return f"{_of(match[2])}unknown key {match[1]!r}{_near(match[1], _known(match[2]))}"
     if match := re.search(r"Invalid enum value (\S+)", text):
         return f"{match[1]} is no scale; write ordinal (levels worst to best) or nominal (labels)"
+    if match := re.search(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$(.*)`)?", text):
+        return f"{_of(match[3])}{_at(match[3])}write {_KINDS.get(match[1], match[1])}, not {_KINDS.get(match[2], match[2])}"
     return text
+
+
+def _at(place: str | None) -> str:
+    """Return the last name in the place of a value."""
+    names = re.findall(r"\.(\w+)", place or "")
+    return f"{names[-1]}: " if names and names[-1] != "levels" else ""
 
 
 def _of(place: str | None) -> str:
@@ -404,6 +429,11 @@ def _where(error: BaseException, path: Path) -> int:
             lines.append(trace.tb_lineno)
         trace = trace.tb_next
     return lines[-1] if lines else 0
+
+
+def _slot_in(path: Path) -> int:
+    """Return the line of a Markdown file on which a slot of a prompt stands; 0 where none does: it is no prompt."""
+    return min(filter(None, (_line_of(path, f"{{{slot}}}") for slot in ("rubric", "form", "dialogue"))), default=0)
 
 
 def _line_of(path: Path, error: str) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.records.files.input_table import InputTable
-    from mindgauge.records.rubric import Rubric
+    from mindgauge.records.rubric import Criterion
 
 TEXTS = ("user", "messages", "reply")
 TAGS = ("id", "language", "category", "split")
@@ -34,7 +34,8 @@ _SHOWN = 12
 class SampleRules(NamedTuple):
     """What a benchmark asks of its samples."""
 
-    rubric: Rubric
+    criteria: tuple[Criterion, ...]
+    """Empty where they are not known, since the rubric is broken."""
     closed: bool = False
     protocol: str = ""
     """The tag that chooses the wording of levels."""
@@ -45,6 +46,7 @@ class SampleRules(NamedTuple):
 class SampleTable(NamedTuple):
     """The samples of a table; `faults` says what is wrong, each with its line or 0, `notes` what is to be known."""
 
+    name: str
     samples: list[Sample]
     faults: list[tuple[int, str]]
     notes: list[str]
@@ -63,8 +65,8 @@ def read(path: Path, rules: SampleRules, columns: Mapping[str, str] | None = Non
         column_map = mapping.read(mapped, COLUMNS, (TARGET, TAG))
         table = tables.open_table(path, column_map.layout)
     except (DataError, UsageError) as error:
-        return SampleTable([], [(0, f"{error}".removeprefix(f"{path}: "))], [])
-    reader = _Reader(rules)
+        return SampleTable(path.name, [], [(0, f"{error}".removeprefix(f"{path}: "))], [])
+    reader = _Reader(path.name, rules)
     for name, column in column_map.columns.items():
         try:
             table.places({name: column})
@@ -99,7 +101,8 @@ def said(result: SampleTable) -> list[str]:
 class _Reader:
     """Takes rows one by one, and keeps what is wrong with them."""
 
-    def __init__(self, rules: SampleRules) -> None:
+    def __init__(self, name: str, rules: SampleRules) -> None:
+        self.name = name
         self.rules = rules
         self.faults: list[tuple[int, str]] = []
         self.by_id: dict[str, tuple[Sample, int]] = {}
@@ -114,9 +117,9 @@ class _Reader:
         if not headers & {"user", "messages"}:
             self.add(0, f"no column user (one message) or messages (a whole dialogue); the columns are {table.columns}; "
                         f"write into columns.toml which one it is: user = {_longest(table)!r}")  # fmt: skip
-        names = [criterion.name for criterion in self.rules.rubric.criteria]
+        names = [criterion.name for criterion in self.rules.criteria]
         for header in sorted(headers):
-            if header.startswith(TARGET) and header.removeprefix(TARGET) not in names:
+            if names and header.startswith(TARGET) and header.removeprefix(TARGET) not in names:
                 self.add(0, f"the column {header} is of no criterion; they are {', '.join(names)}")
         if "target" in headers and len(names) > 1:
             self.add(0, f"the column target does not say of which criterion; call it target.{names[0]}, or another of {', '.join(names)}")  # fmt: skip
@@ -141,8 +144,9 @@ class _Reader:
 
     def result(self, notes: list[str]) -> SampleTable:
         if self.repeated:
-            notes = [f"{len(self.repeated)} rows repeat a text (line {_listed(self.repeated)}); each counts once", *notes]
-        return SampleTable([sample for sample, _ in self.by_id.values()], self.faults, notes)
+            rows = "a row repeats" if len(self.repeated) == 1 else f"{len(self.repeated)} rows repeat"
+            notes = [f"{rows} a text that stands there before (line {_listed(self.repeated)}), and counts once", *notes]
+        return SampleTable(self.name, [sample for sample, _ in self.by_id.values()], self.faults, notes)
 
     def _messages(self, line: int, row: dict[str, Any]) -> tuple[Message, ...]:
         if "user" in row and not isinstance(row["user"], str):
@@ -186,13 +190,13 @@ class _Reader:
 
     def _see_protocol(self, line: int, tags: dict[str, str]) -> None:
         protocol = self.rules.protocol
-        known = {name for criterion in self.rules.rubric.criteria for name in criterion.protocols}
+        known = {name for criterion in self.rules.criteria for name in criterion.protocols}
         if protocol and tags.get(protocol) not in known:
             self.add(line, f"the {protocol} {tags.get(protocol, '')!r} has no wording in rubric.toml; write one of {', '.join(sorted(known))}")  # fmt: skip
 
     def _targets(self, line: int, row: dict[str, Any]) -> tuple[Any, dict[str, str]]:
         """Return the target of the only criterion, and of several criteria theirs as tags."""
-        criteria = self.rules.rubric.criteria
+        criteria = self.rules.criteria
         several = len(criteria) > 1
         target, targets = None, {}
         for criterion in criteria:
