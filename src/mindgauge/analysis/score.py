@@ -12,7 +12,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis import baselines, composites, cross_checks, frame, scoring_views, train_overlap, usable
 from mindgauge.analysis.fitness import Unfit
 from mindgauge.analysis.qualify import Qualification, qualify, unfit_judges
-from mindgauge.benchmarks import suite
+from mindgauge.benchmarks import standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
     STATUS_RATES,
@@ -21,15 +21,10 @@ from mindgauge.benchmarks.metrics import (
     RatingTable,
     estimate,
     fleiss_kappa,
-    mean_level,
-    mean_of,
-    share_of,
 )
-from mindgauge.benchmarks.metrics.table import level_numbers, numbered
-from mindgauge.benchmarks.standalone_rubric import alone
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind
-from mindgauge.records.rubric import Rubric, Scale
+from mindgauge.records.rubric import Rubric
 from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
 from mindgauge.store.continued import Continued
@@ -40,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
 
 
@@ -177,22 +171,9 @@ def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:
 
 
 def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]:
-    """Find a benchmark; where people label by a rubric of their own, that, with what its levels allow to compute."""
-    if "annotation" not in manifest or "benchmark" in manifest["annotation"]:
-        return benchmarks.of_run(name, manifest.get("folders"), folder)
-    # Its status also takes up what its owner revised.
-    Rubric.kept(folder / "rubric.toml", f"`mindgauge annotate status {folder}`")
-    own = alone(folder / "rubric.toml")
-    return [msgspec.structs.replace(own, metrics=_of_levels(tuple((c.scale, c.values) for c in own.rubric.criteria)))]
-
-
-@functools.cache  # so that two runs of one rubric have metrics in common
-def _of_levels(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
-    """Return the mean of ordered numbers, the share of each other level, and agreement."""
-    means = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    mean = mean_of(mean_level.name, level_numbers, "higher", supports=means.__contains__, of_level=True)
-    others = dict.fromkeys(value for _, values in criteria if values not in means for value in values)
-    return (*([mean] if means else []), *map(share_of, others), fleiss_kappa, *STATUS_RATES)
+    """Find a benchmark, or the rubric of its own that a run keeps."""
+    own = standalone_rubric.kept(name, folder, manifest)
+    return [own] if own is not None else benchmarks.of_run(name, manifest.get("folders"), folder)
 
 
 def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:

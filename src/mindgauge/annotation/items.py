@@ -7,12 +7,12 @@ verdict or a target may stand in the others.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from mindgauge.annotation.records import Item
 from mindgauge.raters.risk_cues import first_risk
-from mindgauge.records import Message, digest
+from mindgauge.records import Message, digest, languages
+from mindgauge.records.languages import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply, Sample
 
-LANGUAGE, RISK, GRAPHIC = "language", "risk", "graphic"
-"""Tags: of the texts, that somebody is at risk, that they are covered until wanted."""
+RISK, GRAPHIC = "risk", "graphic"
+"""Tags: that somebody is at risk, that they are covered until wanted."""
 _YES = {"yes", "true", "1"}
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
 def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, language: str = "") -> Item:
@@ -42,7 +41,9 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
     last_is_asked = benchmark.about_reply if benchmark.closed else messages[-1].role == "assistant"
     if reply is None and last_is_asked:
         messages, text = messages[:-1], messages[-1].content
-    spoken = _language(sample.tags.get(LANGUAGE) or language) or _written(messages, text)
+    spoken = languages.named(sample.tags.get(LANGUAGE) or language) or languages.written(
+        (*(message.content for message in messages), text)
+    )
     return Item(
         subject=reply.id if reply else sample.id,
         messages=messages,
@@ -100,14 +101,3 @@ def _crisis(benchmark: Benchmark, sample: Sample, messages: tuple[Message, ...])
 
 def _says_yes(tags: Mapping[str, str], tag: str) -> bool:
     return tags.get(tag, "").strip().casefold() in _YES
-
-
-def _language(tag: str) -> str:
-    """Return the language that a tag names, without its region: `zh` of `zh-CN`."""
-    return tag.strip().casefold().replace("_", "-").partition("-")[0]
-
-
-def _written(messages: tuple[Message, ...], reply: str) -> str:
-    """Return `zh` for texts of which a tenth or more is Chinese characters, else `en`."""
-    text = "".join((*(message.content for message in messages), reply))
-    return "zh" if len(_HAN.findall(text)) * 10 >= max(len(text), 1) else "en"

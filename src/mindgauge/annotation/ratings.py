@@ -14,7 +14,7 @@ from mindgauge import benchmarks
 from mindgauge.annotation.account import account, read
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answered, Phase
-from mindgauge.benchmarks.standalone_rubric import alone
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, manifest
@@ -82,7 +82,12 @@ def flow(a: Annotation) -> Flowed:
     closed = [read(a, batch) for batch in a.batches() if batch.number and batch.phase is Phase.CLOSED]
     if not closed:
         return Flowed(0, [])
-    task = benchmarks.find_one(a.project.benchmark) if a.project.benchmark else alone(a.folder / "rubric.toml")
+    task = (
+        benchmarks.of_run(a.project.benchmark, manifest.read(a.folder).get("folders"), a.folder)[0]
+        if a.project.benchmark
+        else standalone_rubric.kept(a.rubric().id, a.folder, manifest.read(a.folder))
+        or standalone_rubric.alone(a.folder / standalone_rubric.FILE)
+    )
     try:
         store = Store(a.folder, write=True)
     except UsageError as error:

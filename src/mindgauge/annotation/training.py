@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.annotation.items import LANGUAGE, fault, item, text_key
+from mindgauge.annotation.items import fault, item, text_key
 from mindgauge.benchmarks.anchors import AUTHORS, Anchor, spread
 from mindgauge.benchmarks.card import first_with
 from mindgauge.records import Reply, Status
+from mindgauge.records.languages import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ def known(benchmark: Benchmark) -> list[Anchor]:
         DataError: a line of them is not as it should be.
     """
     if benchmark.closed:
-        return _targets(benchmark)
+        return [] if benchmark.standalone else _targets(benchmark)
     folders = [folder for folder in (benchmark.folder, benchmark.shared) if folder is not None]
     return benchmark.anchors() if first_with("anchors.jsonl", *folders) else []
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.benchmark import WAYS, Benchmark
     from mindgauge.benchmarks.registry import (
         asked,
+        asked_family,
         asked_one,
         broken,
         find,
@@ -33,6 +34,7 @@ __all__ = [
     "RecomputedCell",
     "Released",
     "asked",
+    "asked_family",
     "asked_one",
     "broken",
     "find",
@@ -49,6 +51,7 @@ _WHERE = {
     "Released": "mindgauge.benchmarks.released",
     "WAYS": "mindgauge.benchmarks.benchmark",
     "asked": "mindgauge.benchmarks.registry",
+    "asked_family": "mindgauge.benchmarks.registry",
     "asked_one": "mindgauge.benchmarks.registry",
     "broken": "mindgauge.benchmarks.registry",
     "find": "mindgauge.benchmarks.registry",

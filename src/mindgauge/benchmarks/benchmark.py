@@ -105,6 +105,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """What an example of each label weighs in the loss of a classifier, as the paper publishes it."""
     protocol: str = ""
     """The tag that chooses the rubric's protocol for a sample."""
+    standalone: bool = False
+    """Whether a rubric file is all that there is of it, which its run then keeps."""
     recognised_by: Benchmark | None = None
     """The closed benchmark with which a judge itself finds the protocol."""
 

@@ -29,7 +29,9 @@ SLOTS = {
 }
 """The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""
 SHARED = Path(__file__).parents[1] / "raters" / "prompts"
-"""The prompts of methods of judging for benchmarks that have none of their own."""
+"""The prompts that fit every rubric: those of methods of judging that a benchmark has not, and the usual ones."""
+USUAL = ("ask", "judge", "judge.split")
+"""The kinds that only a rubric without any prompts of its own takes from there."""
 METHODS = ("judge.general", "judge.chain")
 
 
@@ -144,8 +146,15 @@ def prompts_of(*folders: Path) -> dict[str, dict[str, Prompt]]:
         return prompts
     own = {method for method in METHODS if not prompts.keys().isdisjoint((method, f"{method}.split"))}
     return {
-        kind: prompt_texts for kind, prompt_texts in _prompts(SHARED).items() if kind.removesuffix(".split") not in own
+        kind: prompt_texts
+        for kind, prompt_texts in shared_prompts().items()
+        if kind not in USUAL and kind.removesuffix(".split") not in own
     } | prompts
+
+
+def shared_prompts() -> dict[str, dict[str, Prompt]]:
+    """Read the prompts that fit every rubric, by kind and language."""
+    return _prompts(SHARED)
 
 
 def _prompts(folder: Path) -> dict[str, dict[str, Prompt]]:

@@ -22,7 +22,7 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_samples, usual
 from mindgauge.benchmarks.benchmark import Benchmark
-from mindgauge.benchmarks.card import SLOTS, BenchmarkCard
+from mindgauge.benchmarks.card import SHARED, SLOTS, BenchmarkCard
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.released import Released
@@ -63,6 +63,11 @@ def module_of(folder: Path) -> Path | None:
     """Return the module of a folder that may hold its whole benchmark."""
     paths = (folder / f"{folder.name}.py", folder / "__init__.py")
     return next((path for path in paths if path.is_file()), None)
+
+
+def sample_files(folder: Path) -> list[Path]:
+    """Return the tables of samples that lie in a folder; a benchmark has one."""
+    return [path for suffix in tables.ENDINGS if (path := folder / f"{SAMPLES}{suffix}").is_file()]
 
 
 def has_code(folder: Path) -> bool:
@@ -115,6 +120,8 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
         usual_metrics = usual.metrics(rubric, closed=targeted)
         details["metrics"] = (*own_metrics, *(metric for metric in usual_metrics if metric.name not in metrics))
         details.setdefault("headline", usual.headline(rubric, closed=targeted))
+    if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
+        prompts = {"ask": _about_replies(), **prompts}
     placeholders = [c.name for c in rubric.criteria if any(text.startswith(PLACEHOLDER) for text in c.text.values())]
     return Benchmark(
         name=name or folder.name, folder=folder, rubric=rubric, prompts={**usual.prompts(rubric, closed=closed), **prompts},
@@ -145,6 +152,15 @@ def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str,
         "protocol": rules.protocol,
         "slices": tuple(slices),
     }
+
+
+def _about_reply(samples: list[Sample]) -> bool:
+    return bool(samples) and all(sample.messages[-1].role == "assistant" for sample in samples)
+
+
+def _about_replies() -> dict[str, Prompt]:
+    """Return the usual prompt of a closed question about a reply, by language."""
+    return {lang: Prompt.load(SHARED / f"ask.reply.{lang}.md", SLOTS["ask"]) for lang in ("en", "zh")}
 
 
 def _has_target(sample: Sample) -> bool:
@@ -238,7 +254,7 @@ class _Reading:
         if len(self.faults) > before:
             return None
         try:
-            return Rubric.load(self.folder / RUBRIC)
+            return Rubric.load(self.folder / RUBRIC)  # it looks for faults of the whole, too
         except UsageError as error:
             self.add(RUBRIC, f"{error}".removeprefix(f"{self.folder / RUBRIC}: "))
             return None
@@ -304,7 +320,7 @@ class _Reading:
 
     def samples_file(self) -> Path | None:
         """Return the one table of samples."""
-        paths = [path for suffix in tables.ENDINGS if (path := self.folder / f"{SAMPLES}{suffix}").is_file()]
+        paths = sample_files(self.folder)
         if len(paths) > 1:
             self.add(paths[1].name, f"{paths[0].name} lies there, too; keep one of them")
         if not paths:

@@ -11,10 +11,11 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 
-from mindgauge.records import Message, Sample
+from mindgauge.records import Message, Sample, languages
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, mapping, tables, texts
 from mindgauge.records.files.input_table import text_of
+from mindgauge.records.languages import LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ class SampleRules(NamedTuple):
     protocol: str = ""
     """The tag that chooses the wording of levels."""
     language: str = ""
-    """Of messages that do not say theirs; empty where that is not known."""
+    """Of messages that do not say theirs; where it is not known, what their letters show."""
 
 
 class SampleTable(NamedTuple):
@@ -130,6 +131,8 @@ class _Reader:
             return
         before = len(self.faults)
         messages, tags = self._messages(line, row), self._tags(line, row)
+        stated = languages.named(tags.get(LANGUAGE, "")) or self.rules.language
+        tags[LANGUAGE] = stated or languages.written(message.content for message in messages)
         target, targets = self._targets(line, row)
         if len(self.faults) > before or not messages:
             return
@@ -183,8 +186,6 @@ class _Reader:
         tags = {name: str(value) for name, value in stated.items()}
         named = {name: name for name in TAGS} | {name: name.removeprefix(TAG) for name in row if name.startswith(TAG)}
         tags |= {tag: text.strip() for name, tag in named.items() if (text := text_of(row.get(name)))}
-        if self.rules.language:
-            tags.setdefault("language", self.rules.language)
         self._see_protocol(line, tags)
         return tags
 

@@ -93,7 +93,7 @@ def _shipped(name: str) -> Benchmark | None:
 
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
-    return {b.name: str(b.folder) for b in benchmarks if _known().benchmarks.get(b.name) is not b}
+    return {b.name: str(b.folder) for b in benchmarks if not b.standalone and _known().benchmarks.get(b.name) is not b}
 
 
 def names() -> list[str]:
@@ -243,6 +243,15 @@ def of_family(name: str) -> list[Benchmark]:
     """
     members, family = find(name), name.partition("/")[0]
     return [member for member in members if member.name.partition("/")[0] == family] or members
+
+
+def asked_family(name: str) -> list[Benchmark]:
+    """Return what the user names (see `asked`), of a family without members that belong to another.
+
+    Raises:
+        UsageError: there is none, or it cannot be loaded.
+    """
+    return asked(name) if is_path(name) else of_family(name)
 
 
 def find_one(name: str) -> Benchmark:

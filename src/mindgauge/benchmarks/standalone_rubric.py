@@ -1,40 +1,168 @@
-"""A rubric file that stands alone, as the open question that people answer with it."""
+"""A rubric file that stands alone, as a whole benchmark: people, models, classifiers and rules rate by the one instrument.
+
+What it lacks is the usual (`usual`): prompts, metrics. Its run keeps the file beside its ratings (`FILE`), so that it
+needs nothing else, and is the same instrument wherever the words are the same.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks import Benchmark, registry, usual
 from mindgauge.benchmarks.card import BenchmarkCard
+from mindgauge.benchmarks.released import Released
+from mindgauge.records import Sample
+from mindgauge.records.errors import DataError, RubricError, UsageError
+from mindgauge.records.files import bounds, mapping, tables, texts
 from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
-    from mindgauge.records import Sample
+    from mindgauge.records.files.folder import Readable
 
+FILE = "rubric.toml"
+"""Where a run keeps its rubric."""
+RUBRIC = "rubric"
+"""The manifest's key for it."""
+REPLIES, MESSAGES = "replies", "messages"
+"""What a rubric is about: what an assistant replied, or what a person says."""
 PROTOCOL = "category"
 """The tag that chooses the wording of levels, where a rubric has several."""
+_ID = re.compile(r"[^\W_][\w.-]*(/[^\W_][\w.-]*)*")
+_NONE = "name a benchmark, or a rubric of your own with --rubric FILE"
+_COLUMNS = ("user", "messages", "id", "cluster", "language", PROTOCOL)
 
 
-def alone(path: Path) -> Benchmark:
-    """Return a benchmark, named by the rubric's id, without data, prompts and metrics of its own.
+def alone(path: Path, *, messages: bool = False) -> Benchmark:
+    """Return a benchmark, named by the rubric's id, with the usual prompts and metrics and without samples of its own.
+
+    Args:
+        path: of the rubric.
+        messages: whether it is about what a person says; otherwise about the reply.
 
     Raises:
-        RubricError: the file is no rubric.
+        RubricError: the file is no rubric, or its id is no name.
     """
     rubric = Rubric.load(path)
+    if not _ID.fullmatch(rubric.id):
+        raise RubricError(
+            f"{path}: id = {rubric.id!r} names its runs and tables; write letters, digits, `-`, `_` and `.`, for "
+            'example id = "warmth"'
+        )
     languages = {language for criterion in rubric.criteria for language in criterion.text}
     card = BenchmarkCard(
-        title=rubric.id, authors="", year=0, link="", measures=rubric.source, does_not_measure="",
+        title=rubric.id.replace("_", " "), authors="", year=0, link="", measures=rubric.source, does_not_measure="",
         languages=tuple(sorted(languages)), licence="", obtain="", citation="",
     )  # fmt: skip
     worded = any(criterion.protocols for criterion in rubric.criteria)
     return Benchmark(
-        name=rubric.id, folder=path.parent, card=card, rubric=rubric, prompts={}, metrics=(), read=_nothing,
-        protocol=PROTOCOL if worded else "",
+        name=rubric.id, folder=path.parent, card=card, rubric=rubric, standalone=True,
+        prompts=usual.prompts(rubric, closed=messages), metrics=usual.metrics(rubric, closed=messages),
+        headline=usual.headline(rubric, closed=messages), read=_read, load_mapped=_load,
+        protocol=PROTOCOL if worded else "", slices=("language", "category"),
     )  # fmt: skip
 
 
-def _nothing(_: Path) -> list[Sample]:
-    return []
+def kept(name: str, folder: Path, manifest: Mapping[str, Any]) -> Benchmark | None:
+    """Return the benchmark of a rubric that a run keeps, by its name; None where the run has none of this name.
+
+    Raises:
+        UsageError: the file is gone, or not as it was written.
+        RubricError: it cannot be read.
+    """
+    about = manifest.get(RUBRIC, {})
+    if about.get("id") != name:
+        return None
+    command = f"`mindgauge annotate status {folder}`" if "annotation" in manifest else "the command that made the run"
+    Rubric.kept(folder / FILE, command)  # its status also takes up what its owner revised
+    return alone(folder / FILE, messages=about.get("about") == MESSAGES)
+
+
+def noted(benchmark: Benchmark) -> dict[str, str]:
+    """Return what a manifest says of a rubric that its run keeps."""
+    return {"id": benchmark.rubric.id, **({"about": MESSAGES} if benchmark.closed else {})}
+
+
+def all_asked(names: Sequence[str], rubric: str | Path | None, about: str = REPLIES) -> list[Benchmark]:
+    """Find what a command names: benchmarks, families, folders, or in their place a rubric file.
+
+    Raises:
+        UsageError: none is named, or both, or what the rubric is about is neither replies nor messages.
+        RubricError: the file is no rubric.
+    """
+    if rubric is None and not names:
+        raise UsageError(_NONE)
+    if rubric is None and about != REPLIES:
+        raise UsageError("--about says what a rubric of your own is about; it goes with --rubric")
+    if rubric is None:
+        return [benchmark for name in names for benchmark in registry.asked(name)]
+    if names:
+        raise UsageError(f"--rubric stands alone: leave out {', '.join(names)}, or the rubric")
+    if about not in {REPLIES, MESSAGES}:
+        raise UsageError(f"--about is {REPLIES} or {MESSAGES}, not {about!r}")
+    return [alone(Path(rubric), messages=about == MESSAGES)]
+
+
+def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifest: Mapping[str, Any]) -> Benchmark:
+    """Find the one instrument that a command names: a benchmark, a rubric file, or that of the run that it goes on with.
+
+    Args:
+        name: of a benchmark, or a folder with one.
+        rubric: a file.
+        run: the run that is rated, if it is one.
+        manifest: of that run.
+
+    Raises:
+        UsageError: none is named, or two, or the file is another than the run's.
+        RubricError: the file is no rubric.
+    """
+    planned = manifest.get("plan", {}).get("benchmarks", [])
+    in_run = None if run is None else next(filter(None, (kept(each, run, manifest) for each in planned)), None)
+    if rubric is not None:
+        if name is not None:
+            raise UsageError(f"--rubric stands alone: leave out {name}, or the rubric")
+        named = alone(Path(rubric))
+        if run is None:
+            return named
+        if in_run is None:
+            raise UsageError(
+                f"{run}: a run of {', '.join(planned) or 'nothing'}, rated by its own rubric; leave out --rubric"
+            )
+        if in_run.rubric.hash != named.rubric.hash:
+            raise UsageError(
+                f"{rubric}: {named.rubric.name} with other words than {in_run.rubric.name} in {run}; leave out --rubric "
+                "to rate by the run's, or rate the replies' own file with --out"
+            )
+        return in_run
+    if in_run is not None and name in {None, in_run.name}:
+        return in_run
+    if name is None and len(planned) == 1 and run is not None:
+        return registry.of_run(planned[0], manifest.get("folders"), run)[0]
+    if name is None:
+        raise UsageError(f"{run} has {', '.join(planned)}; name one of them" if len(planned) > 1 else _NONE)
+    return registry.asked_one(name)
+
+
+def _read(data: Path) -> list[Sample]:
+    return _load(data, mapping.beside(data) if data.is_file() else {}).samples
+
+
+def _load(data: Readable, mapped: Mapping[str, str]) -> Released:
+    """Read the dialogues of a table; rows with the same words are one."""
+    if not tables.is_table(data):
+        raise DataError(f"{data}: name a table of messages, with a column `user` or `messages`")
+    samples: dict[str, Sample] = {}
+    columns = mapping.read(mapped, _COLUMNS)
+    for line, row in tables.open_table(data, columns.layout).rows(columns.columns):
+        tags = {
+            name: str(row[name]).strip() for name in ("id", "language", PROTOCOL) if str(row.get(name) or "").strip()
+        }
+        cluster = bounds.clean(str(row.get("cluster") or ""))
+        sample = Sample.of(texts.dialogue(row, f"{data}:{line}"), tags=tags, cluster=cluster)
+        samples.setdefault(sample.id, sample)
+    if not samples:
+        raise DataError(f"{data}: no messages in it")
+    return Released(list(samples.values()), [], [], [])

@@ -79,10 +79,7 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except Faults as error:
-        code = _say(f"{error.heading}:", error.exit_code)
-        for line in error.lines:
-            print(redacted(f"  {' '.join(line.split())}"), file=sys.stderr)
-        sys.exit(code)
+        sys.exit(_say_all(error))
     except MindgaugeError as error:
         sys.exit(_say(str(error), error.exit_code))
     except typer.TyperException as error:
@@ -96,6 +93,16 @@ def main() -> None:
     except OSError as error:
         sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}", 1))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_all(faults: Faults) -> int:
+    """Print faults below each other; a lone one in a line with its heading."""
+    if len(faults.lines) == 1:
+        return _say(str(faults), faults.exit_code)
+    _say(f"{faults.heading}:", faults.exit_code)
+    for line in faults.lines:
+        print(redacted(f"  {' '.join(line.split())}"), file=sys.stderr)
+    return faults.exit_code
 
 
 def _say(message: str, code: int) -> int:

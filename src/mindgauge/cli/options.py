@@ -9,8 +9,16 @@ import typer
 
 from mindgauge.records.errors import UsageError
 
-Names = Annotated[list[str], typer.Argument(help="Benchmarks, or families of them.")]
+Names = Annotated[
+    list[str] | None, typer.Argument(help="Benchmarks, or families of them; none with --rubric.", show_default=False)
+]
 Name = Annotated[str, typer.Argument(help="A benchmark.")]
+NameIfAny = Annotated[
+    str | None, typer.Argument(help="A benchmark; leave it out with --rubric, or with a run that has but one.")
+]
+Rubric = Annotated[
+    Path | None, typer.Option(help="A rubric file of your own, in place of a benchmark; see docs/own_rubric.md.")
+]
 Judges = Annotated[
     list[str],
     typer.Option("--judge", help="Who rates: a model, classifier/FOLDER, or a rule (rule/refusal). May be repeated."),

@@ -12,8 +12,9 @@ from mindgauge.runs.options import ONLY_TESTED, RunConfig
 
 @takes_calls(RunConfig(), without=ONLY_TESTED)
 def rate(
-    name: options.Name,
     judge: options.Judges,
+    name: options.NameIfAny = None,
+    rubric: options.Rubric = None,
     replies: Annotated[
         Path | None,
         typer.Option(help="A CSV, JSONL or Parquet file of replies with their dialogues, or a run directory."),
@@ -42,7 +43,7 @@ def rate(
 
     with render.progress() as progress:
         result = function(
-            name, replies=replies, judge=judge, dialogues=dialogues, unit=unit, out=out,
+            name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip

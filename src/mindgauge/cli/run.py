@@ -12,7 +12,6 @@ from mindgauge.runs.options import RunConfig
 
 @takes_calls(RunConfig())
 def run(
-    names: options.Names,
     model: Annotated[
         list[str],
         typer.Option(
@@ -20,7 +19,12 @@ def run(
             "classifier/FOLDER, which answers once and without calls. May be repeated."
         ),
     ],
+    names: options.Names = None,
     judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
+    rubric: options.Rubric = None,
+    about: Annotated[
+        str, typer.Option(help="What --rubric is about: `replies`, or `messages`, which models then rate themselves.")
+    ] = "replies",
     data: options.Data = None,
     map_: options.Map = [],  # noqa: B006
     limit: options.Limit = None,
@@ -43,7 +47,7 @@ def run(
 
     with render.progress() as progress:
         result = function(
-            names, model=model, judge=judge, data=data, columns=options.mapping(map_), out=out, limit=limit,
+            names or (), model=model, judge=judge, rubric=rubric, about=about, data=data, columns=options.mapping(map_), out=out, limit=limit,
             where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(), **chosen,
         )  # fmt: skip
     if json:

@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmarks
+from mindgauge.benchmarks import own_folder
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import layout, run, shape
@@ -128,6 +129,8 @@ def _there(source: str | Path) -> Path:
         raise UsageError(f"audit {source}: say where the authors' files are, --data DIR")
     if not exists:
         raise DataError(f"{path}: no such file, folder or benchmark")
+    if own_folder.is_one(path) and (samples := own_folder.sample_files(path)):
+        return samples[0]  # the folder's other files are no data
     return path
 
 
@@ -144,7 +147,7 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         raise UsageError("--data goes with the name of one benchmark")
     name = sources[0]
     try:
-        auditable = [benchmark for benchmark in benchmarks.of_family(name) if benchmark.material is not None]
+        auditable = [benchmark for benchmark in benchmarks.asked_family(name) if benchmark.material is not None]
     except UsageError as error:
         raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
     if not auditable:

@@ -6,13 +6,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.runs import dialogues as multi_turn
-from mindgauge.runs import inputs, plan, prompt_styles, run_folder
+from mindgauge.runs import inputs, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 
 def rate(
-    name: str,
+    name: str | None = None,
     *,
     replies: str | Path | Frame | None = None,
     judge: str | Model | Sequence[str | Model],
+    rubric: str | Path | None = None,
     dialogues: str | Path | Frame | None = None,
     unit: str | None = None,
     out: str | Path | None = None,
@@ -45,11 +46,12 @@ def rate(
 
     Args:
         name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
-            reply, and classifiers classify it.
+            reply, and classifiers classify it. Of a run with one benchmark, or with a rubric of its own, that one if not given.
         replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
         judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
+        rubric: in place of a name, a rubric file: the instrument by which everybody rates.
         dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
             ones.
         unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
@@ -85,11 +87,12 @@ def rate(
         EndpointError: a judge cannot be reached.
     """
     config = RunConfig.of(options, RateOptions, dry_run=dry_run)
-    benchmark = benchmarks.asked_one(name)
-    if benchmark.closed and not benchmark.about_reply:
+    existing, content = manifest.of_source(replies)
+    benchmark = standalone_rubric.asked(name, rubric, existing, content)
+    if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
         raise UsageError(
-            f"{name} is a closed question about what the person says: there are no replies to rate; "
-            f"use `mindgauge run {name}`"
+            f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
+            f"use `mindgauge run {benchmark.name}`"
         )
     multi_turn.one_source(benchmark, replies, dialogues, unit)
     if benchmark.closed:
@@ -117,6 +120,8 @@ def rate(
     folder = provided.run or (Path(out) if out is not None else run_folder.folder_for(record))
     steps = plan.rating(benchmark, provided.planned, provided.size, judges, config, questions)
     warn_of_length(steps, config.notice)
+    for line in languages.notes(benchmark, provided.samples):
+        config.notice(line)
     announce(folder, tests, config)
     if dry_run:
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)

@@ -10,9 +10,10 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import plan, prompt_styles, run_folder
+from mindgauge.runs import languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -36,10 +37,12 @@ _NAMED = 3
 
 
 def run(
-    names: str | Sequence[str],
+    names: str | Sequence[str] = (),
     *,
     model: str | Model | Sequence[str | Model],
     judge: str | Model | Sequence[str | Model] = (),
+    rubric: str | Path | None = None,
+    about: str = standalone_rubric.REPLIES,
     data: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     out: str | Path | None = None,
@@ -58,6 +61,8 @@ def run(
         model: the models under test, by name or as objects (`Scripted`); for closed questions also classifiers
             (`classifier/FOLDER`), which make no calls.
         judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
+        rubric: in place of benchmarks, a rubric file, by which everybody rates the replies to the messages of `data`.
+        about: what the rubric is about: `replies`, or `messages`, which the models under test then rate themselves.
         data: a copy of the authors' released files; our own samples if not given.
         columns: our name → the column of `data`, where that is one table, and how it is read, see `rate`; it takes the place of
             the `columns.toml` beside the table.
@@ -100,7 +105,7 @@ def run(
         BudgetError: the next call could pass `max_cost`.
     """
     config = RunConfig.of(options, RunOptions, dry_run=dry_run)
-    named = {b.name: b for name in listed(names) for b in benchmarks.asked(name)}
+    named = {b.name: b for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     folder = Path(data) if data is not None else None
     available = at_hand([*named.values()], folder, where, limit, columns)
     available.broken.update(
@@ -123,7 +128,10 @@ def run(
     path = Path(out) if out is not None else run_folder.folder_for(record)
     steps = _steps(path, available, questions, tested, judges, config)
     warn_of_length(steps, config.notice)
-    for line in (*available.lines, *_unjudged(available.benchmarks, judges, path)):
+    worded = [
+        line for each in zip(available.benchmarks, available.samples, strict=True) for line in languages.notes(*each)
+    ]
+    for line in (*available.lines, *worded, *_unjudged(available.benchmarks, judges, path)):
         config.notice(line)
     announce(path, tests, config)
     if dry_run:

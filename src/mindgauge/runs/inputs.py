@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.runs import dialogues as multi_turn
-from mindgauge.runs import run_folder
+from mindgauge.runs import languages, run_folder
 from mindgauge.runs.reply_files import read_dialogues, read_replies
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
@@ -72,6 +72,9 @@ def at_hand(
         DataError: none of them has samples; the message is about the first.
         UsageError: columns are mapped, and there is no table, or none of the benchmarks reads one by a mapping.
     """
+    bare = next((benchmark for benchmark in benchmarks if benchmark.standalone), None)
+    if bare is not None and data is None:
+        raise UsageError(f"{bare.name}: a rubric brings no messages; name a table of them with --data FILE")
     if columns and data is None:
         raise UsageError("--map says how a table is read; name the table with --data")
     if columns and benchmarks and not any(benchmark.load_mapped for benchmark in benchmarks):
@@ -81,6 +84,7 @@ def at_hand(
     for benchmark in benchmarks:
         try:
             samples = benchmark.samples(data, where, limit, columns)
+            samples = languages.told(samples) if benchmark.standalone else samples
             odd = benchmark.notes(data) if benchmark.notes is not None and data is not None else []
             notes = [*benchmark.remarks, *(benchmark.own_notes if data is None else ()), *odd]
         except DataError as error:
@@ -191,6 +195,7 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         DataError: it cannot be read.
     """
     samples, read = read_replies(source, benchmark, columns, limit)
+    samples = languages.told(samples) if benchmark.standalone else samples
     return Inputs(benchmark, samples, read, _identified(read), _name(source))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmarks
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, sealed
@@ -133,8 +134,10 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
     """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
 
     Samples that are there already take over what is now known of them: a target that was corrected, a tag. The manifest
-    remembers the folder of a benchmark that is found by no name.
+    remembers the folder of a benchmark that is found by no name, and the run keeps a rubric that stands alone.
     """
+    if benchmark.standalone:
+        keep_rubric(store.folder, benchmark)
     if folders := benchmarks.outside([benchmark]):
         content = manifest.read(store.folder)
         manifest.write(store.folder, {**content, "folders": {**content.get("folders", {}), **folders}})
@@ -147,6 +150,14 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled
+
+
+def keep_rubric(folder: Path, benchmark: Benchmark) -> None:
+    """Put a rubric that stands alone into the run that it is the instrument of, as far as it is not there."""
+    content = manifest.read(folder)
+    if standalone_rubric.RUBRIC not in content:
+        benchmark.rubric.write(folder / standalone_rubric.FILE)
+        manifest.write(folder, {**content, standalone_rubric.RUBRIC: standalone_rubric.noted(benchmark)})
 
 
 def put_known(

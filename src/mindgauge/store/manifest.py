@@ -8,16 +8,14 @@ from __future__ import annotations
 import datetime
 import platform
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import tomli_w
 
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import bounds, private, sealed
+from mindgauge.records.files import bounds, private, sealed, tables
 from mindgauge.records.redaction import redacted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def software() -> str:
@@ -48,6 +46,17 @@ def read(folder: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: cannot read the manifest ({error.strerror})") from error
     except ValueError as error:
         raise UsageError(f"{path}: cannot read the manifest ({error})") from error
+
+
+def of_source(source: object) -> tuple[Path | None, dict[str, Any]]:
+    """Return the run that is named as the source of replies, and its manifest; none and nothing where it is a file.
+
+    Raises:
+        UsageError: the manifest is damaged.
+    """
+    if not (isinstance(source, str | Path) and tables.is_run(source)):
+        return None, {}
+    return Path(source), read(Path(source))
 
 
 def write(folder: Path, content: dict[str, Any]) -> None:

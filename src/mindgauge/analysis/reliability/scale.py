@@ -10,6 +10,7 @@ import polars as pl
 
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rubric import Scale as Kind
+from mindgauge.records.rubric.order import ASSUMED
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 MANY = 20
 """More distinct values than this are a continuum: coefficients for categories are not computed."""
-ASSUMED = 0.4
-"""Where nothing says which levels are unsafe, the worst of them are that lie within this share of the scale."""
 
 
 class Unsafe(NamedTuple):

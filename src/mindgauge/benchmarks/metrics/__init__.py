@@ -31,7 +31,15 @@ from mindgauge.benchmarks.metrics.ordered import (
     under_triage_rate,
     within_one,
 )
-from mindgauge.benchmarks.metrics.scores import mean_level, rate_of, sd_level, share_at_most, share_of, share_reaching
+from mindgauge.benchmarks.metrics.scores import (
+    mean_level,
+    rate_of,
+    sd_level,
+    share,
+    share_at_most,
+    share_of,
+    share_reaching,
+)
 from mindgauge.benchmarks.metrics.statuses import STATUS_RATES, status_rate
 from mindgauge.benchmarks.metrics.table import Estimate, Metric, RatingTable, estimate, mean_of
 
@@ -70,6 +78,7 @@ __all__ = [
     "recall",
     "repeat_stability",
     "sd_level",
+    "share",
     "share_at_most",
     "share_of",
     "share_reaching",

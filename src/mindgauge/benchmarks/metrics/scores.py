@@ -60,6 +60,12 @@ def share_of(*values: Value, name: str = "") -> Metric:
     return _share(f"share_{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
 
 
+def share(name: str, *values: Value, better: str, title: str = "") -> Metric:
+    """Return the share of ratings with one of these values, under a name and with a direction; `{}` in the title is the criterion."""
+    metric = _share(name, values, better, lambda levels: set(values) <= set(levels))
+    return msgspec.structs.replace(metric, words=MetricWords(title=title))
+
+
 def share_reaching(value: Value) -> Metric:
     """Return the share of ratings with this value, on criteria of which it is the best level; higher is better."""
     return _share(f"share_{value}", (value,), "higher", lambda levels: levels[-1] == value)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.records.rounding import Kind
+    from mindgauge.records.rubric import Criterion
 
 Floats: TypeAlias = "NDArray[np.float64]"
 Codes: TypeAlias = "NDArray[np.intp]"
@@ -124,6 +125,8 @@ class Metric(msgspec.Struct, frozen=True):
     (n,), NaN where a rating says nothing. Such metrics can be compared subject by subject."""
     supports: Callable[[tuple[Value, ...]], bool] = _any
     """Which levels, worst to best, it has something to say of; of others its value is not defined."""
+    criteria: tuple[str, ...] = ()
+    """The criteria that it is computed on; where none is named, all whose levels it supports."""
     of_level: bool = False
     """Its value is a level, so which values are better is for the criterion to say, not for the metric."""
     of_read: str = ""
@@ -136,6 +139,10 @@ class Metric(msgspec.Struct, frozen=True):
     def part(self) -> bool:
         """Whether it is about one label of the subjects that have it, whoever answers."""
         return bool(self.label) and self.item_score is not None
+
+    def suits(self, criterion: Criterion) -> bool:
+        """Whether it is computed on a criterion."""
+        return (not self.criteria or criterion.name in self.criteria) and self.supports(criterion.values)
 
     def titled(self, criterion: str = "") -> str:
         """Name it in a sentence, on a criterion."""

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 )
 def stress(
     judge: Annotated[str, typer.Argument(help="The model to put under stress.")],
-    benchmark: Annotated[str, typer.Option(help="An open benchmark, whose rubric and prompts it works with.")],
+    benchmark: Annotated[
+        str | None, typer.Option(help="An open benchmark, whose rubric and prompts it works with.")
+    ] = None,
+    rubric: options.Rubric = None,
     replies: Annotated[
         Path | None, typer.Option(help="Replies to rate: a file or a run; the benchmark's anchors if not given.")
     ] = None,
@@ -56,7 +59,7 @@ def stress(
 
     with render.progress() as progress:
         result = function(
-            judge, benchmark=benchmark, replies=replies, columns=options.mapping(map_),
+            judge, benchmark=benchmark, rubric=rubric, replies=replies, columns=options.mapping(map_),
             probes=options.several(probes), limit=limit, each=each, out=out, dry_run=dry_run, progress=progress,
             command=render.command(), **chosen,
         )  # fmt: skip

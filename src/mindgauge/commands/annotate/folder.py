@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
-from mindgauge.runs import plan, run_folder
+from mindgauge.runs import run_folder
 from mindgauge.runs.options import RunConfig
 from mindgauge.store import Store, locks, manifest
 from mindgauge.store.soundness import seal
@@ -51,23 +51,12 @@ def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) 
     if provided.run is not None:
         _copy(provided.run, folder)
     else:
-        provided.kept(folder, _plan(benchmark, source), RunConfig(command=command)).close()
+        config = RunConfig(command=command)
+        plan = run_folder.plan_record([benchmark], [provided.samples], config, **provided.named)
+        provided.kept(folder, plan, config).close()
     about = {"rubric": benchmark.rubric.name, "items": provided.source, "since": manifest.now()}
-    annotation = about | ({"benchmark": benchmark.name} if benchmark.prompts else {})
+    annotation = about | ({} if benchmark.standalone else {"benchmark": benchmark.name})
     manifest.write(folder, {**manifest.read(folder), "annotation": annotation})
-
-
-def _plan(benchmark: Benchmark, source: LabelSource) -> dict[str, object]:
-    """Return the plan with which `rate` goes on in this folder; a rubric alone is nothing that models are asked with."""
-    provided = source.given
-    if benchmark.prompts:
-        return run_folder.plan_record([benchmark], [provided.samples], RunConfig(), **provided.named)
-    return {
-        "benchmarks": [benchmark.name],
-        "instruments": [benchmark.rubric.name],
-        "samples": [plan.samples_hash(provided.samples)],
-        **provided.named,
-    }
 
 
 def _copy(run: Path, folder: Path) -> None:

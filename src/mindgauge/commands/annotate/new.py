@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge import benchmarks
 from mindgauge.analysis.reliability.planning import needed
 from mindgauge.annotation import location
 from mindgauge.annotation.order import batched, chosen, read_queue
@@ -19,7 +18,7 @@ from mindgauge.annotation.records import Policy, Project, Role
 from mindgauge.annotation.training import known
 from mindgauge.annotation.training import training as training_items
 from mindgauge.benchmarks import anchors as known_levels
-from mindgauge.benchmarks.standalone_rubric import alone
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate import source
 from mindgauge.commands.annotate.folder import keep, made_whole
 from mindgauge.commands.annotate.named import people_of
@@ -121,8 +120,8 @@ def annotate_new(
             `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
             directory.
         annotators: the names of those who label; the gate needs two.
-        benchmark: whose rubric is used; of a run with one benchmark, that one if not given.
-        rubric: in its place, a rubric file.
+        benchmark: whose rubric is used; of a run with one benchmark, or with a rubric of its own, that one if not given.
+        rubric: in its place, a rubric file; people rate the replies, or, where there are none, what the person says.
         adjudicator: who decides what is left after discussion; the owner if not given.
         owner: who sees how far the work is and gives out links; called `owner` if not given.
         batch: items that meet the gate together.
@@ -147,10 +146,10 @@ def annotate_new(
     path = Path(folder)
     people = people_of([annotators] if isinstance(annotators, str) else annotators, adjudicator, owner, language or "")
     _check(batch, gate, training, policy, language, url, limit)
-    task = _asked(benchmark, rubric, items)
+    task = _asked(benchmark, rubric, items, columns or {})
     work = _work(task, items, order, anchors, columns or {}, language or "", limit, batch, training)
     project = Project(
-        name=path.resolve().name, benchmark="" if rubric is not None else task.name, batch=batch, gate=gate,
+        name=path.resolve().name, benchmark="" if task.standalone else task.name, batch=batch, gate=gate,
         training=sum(not item.batch for item in work.items), seed=seed, policy=Policy(policy), protocol=task.protocol,
         url=url.rstrip("/"), created=manifest.now(),
     )  # fmt: skip
@@ -192,28 +191,27 @@ def _check(
         raise UsageError(f"--url {url!r}: write http://HOST:PORT or https://HOST, as people will reach the page")
 
 
-def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Frame) -> Benchmark:
-    """Find what is asked: a benchmark, a rubric, or the one benchmark of a run.
+def _asked(
+    name: str | None, rubric: str | Path | None, items: str | Path | Frame, columns: Mapping[str, str]
+) -> Benchmark:
+    """Find what is asked: a benchmark, a rubric, or the one instrument of a run.
 
     Raises:
         UsageError: none of them, or two.
     """
     run = Path(items) if isinstance(items, str | Path) and tables.is_run(items) else None
-    if rubric is not None:
-        if name is not None or run is not None:
-            raise UsageError("--rubric stands alone: it goes with a file of items and without --benchmark")
-        return alone(Path(rubric))
-    if run is None:
-        if name is None:
-            raise UsageError("name what is asked with --benchmark NAME or --rubric FILE")
-        return benchmarks.find_one(name)
-    planned = manifest.read(run).get("plan", {}).get("benchmarks", [])
-    if not planned:
+    if run is None and rubric is not None and name is None:
+        return standalone_rubric.alone(Path(rubric), messages=not source.replied(items, columns))
+    content = {} if run is None else manifest.read(run)
+    planned = content.get("plan", {}).get("benchmarks", [])
+    if run is None and name is None:
+        raise UsageError("name what is asked with --benchmark NAME or --rubric FILE")
+    if run is not None and not planned:
         raise UsageError(f"{run}: no run here; --items takes a run directory, or a file of a table")
-    if name is None and len(planned) > 1:
+    if name is None and rubric is None and len(planned) > 1:
         raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(planned)}")
-    task = benchmarks.find_one(name or planned[0])
-    if task.name not in planned:
+    task = standalone_rubric.asked(name, rubric, run, content)
+    if run is not None and task.name not in planned:
         raise UsageError(f"{run}: {task.name} is not in this run, which has {', '.join(planned)}")
     return task
 

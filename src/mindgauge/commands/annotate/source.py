@@ -65,7 +65,7 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     _every_row_once(table_rows, with_reply=asks_for_reply)
     if benchmark.closed and benchmark.about_reply:
         taken = inputs.classified(source, benchmark, columns, None)
-    elif "judge" in benchmark.prompts or asks_for_reply:
+    elif asks_for_reply or ("judge" in benchmark.prompts and not benchmark.standalone):
         taken = inputs.replies(source, benchmark, columns, None)
     else:
         samples = read_samples(source, benchmark, columns)
@@ -79,6 +79,17 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         if reason:
             raise DataError(f"{place}: {reason}")
     return LabelSource(items, taken, _names(items, [_called(s, r) for s, r in subjects]), {})
+
+
+def replied(source: str | Path | Frame, columns: Mapping[str, str]) -> bool:
+    """Say whether a file holds replies: in a column of theirs, or as the last message of a dialogue.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    return any(
+        "reply" in row or texts.dialogue(row, place)[-1].role == "assistant" for row, place in rows(source, columns)
+    )
 
 
 def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:

@@ -7,11 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from mindgauge import benchmarks
 from mindgauge.analysis import fitness, frame
 from mindgauge.analysis import qualify as qualify_
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import IntervalOptions
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 
 def compare(
-    name: str,
+    name: str | None = None,
     *,
     replies: str | Path | Frame,
     judge: str | Model | Sequence[str | Model],
+    rubric: str | Path | None = None,
     reference: str | Sequence[str] = (),
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
@@ -51,10 +52,11 @@ def compare(
     ratings, only the replies that they rated are judged; judges that rated them before are compared, too.
 
     Args:
-        name: an open benchmark.
+        name: an open benchmark; of a run with one benchmark, or with a rubric of its own, that one if not given.
         replies: a run directory, or a file or table as `rate` reads it, with people's labels in columns
             `label.CRITERION`.
         judge: models that judge.
+        rubric: in place of a name, a rubric file.
         reference: the raters of the run to compare with; people if not given.
         out: the directory of the comparison's own run; if not given, one that follows from the plan.
         columns: our name → the file's name of a column.
@@ -86,9 +88,11 @@ def compare(
         BudgetError: the next call could pass `max_cost`.
     """
     config = RunConfig.of(options, JudgeOptions, judging=COMPARED, dry_run=dry_run)
-    benchmark = benchmarks.asked_one(name)
+    benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
     if benchmark.closed:
-        raise UsageError(f"{name} is a closed question: there are no replies to judge; mindgauge compare compares ways")
+        raise UsageError(
+            f"{benchmark.name} is a closed question: there are no replies to judge; mindgauge compare compares ways"
+        )
     judges = plan.open_models(listed(judge), config, config.judged)
     if not judges:
         raise UsageError("name a judge with --judge")

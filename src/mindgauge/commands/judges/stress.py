@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
-from mindgauge import benchmarks
 from mindgauge.analysis.stress import items as its
 from mindgauge.analysis.stress import judged
 from mindgauge.analysis.stress import probes as trials
 from mindgauge.analysis.stress.items import OriginalReply
-from mindgauge.benchmarks import anchors
+from mindgauge.benchmarks import anchors, standalone_rubric
 from mindgauge.models.family import same_family
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind, Status, digest
@@ -54,7 +53,8 @@ class StressOptions(CommandOptions, total=False):
 def stress(
     judge: str | Model,
     *,
-    benchmark: str,
+    benchmark: str | None = None,
+    rubric: str | Path | None = None,
     replies: str | Path | Frame | None = None,
     columns: Mapping[str, str] | None = None,
     probes: str | Sequence[str] = (),
@@ -68,7 +68,8 @@ def stress(
 
     Args:
         judge: a model.
-        benchmark: an open one, whose rubric and prompts the judge works with.
+        benchmark: an open one, whose rubric and prompts the judge works with; of a run with one, that one if not given.
+        rubric: in its place, a rubric file.
         replies: what is rated: a file or table as `rate` reads it, or a run with replies to the benchmark and perhaps
             people's ratings; the benchmark's anchors if not given.
         columns: our name → the file's name of a column.
@@ -98,9 +99,9 @@ def stress(
     config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
-    task = benchmarks.asked_one(benchmark)
+    task = standalone_rubric.asked(benchmark, rubric, *manifest.of_source(replies))
     if task.closed:
-        raise UsageError(f"{benchmark} is a closed question: it has no judge to put under stress")
+        raise UsageError(f"{task.name} is a closed question: it has no judge to put under stress")
     if each < 1:
         raise UsageError("--each must be at least 1")
     judges = plan.open_judges([judge], [task], config)

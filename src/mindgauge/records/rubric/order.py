@@ -11,6 +11,20 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric.criterion import Criterion
 
 
+ASSUMED = 0.4
+"""Where nothing says which levels of an order are unsafe, the worst of them are that lie within this share of the scale."""
+
+
+def worst_levels(criterion: Criterion) -> tuple[Value, ...]:
+    """Return its unsafe levels, the worst first; of an order that names none, those within its worst two fifths.
+
+    The worst level is always among these. Of classes of which none is known to be unsafe, nothing is returned.
+    """
+    if criterion.unsafe or criterion.scale is Scale.NOMINAL:
+        return tuple(value for value in criterion.worst_first if value in criterion.unsafe)
+    return criterion.worst_first[: max(int(ASSUMED * len(criterion.values)), 1)]
+
+
 def numbers_of_levels(criterion: Criterion) -> dict[Value, float]:
     """Return what each level counts: itself, or, where it is a word, its place from the worst."""
     counted = criterion.values if numbered(criterion) else criterion.worst_first

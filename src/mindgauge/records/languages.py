@@ -1,0 +1,24 @@
+"""Which language a text is in, as far as prompts and pages care: what a tag says, else what its letters show."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LANGUAGE = "language"
+"""The tag of a sample."""
+_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+
+
+def named(tag: str) -> str:
+    """Return the language that a tag names, without its region: `zh` of `zh-CN`."""
+    return tag.strip().casefold().replace("_", "-").partition("-")[0]
+
+
+def written(texts: Iterable[str]) -> str:
+    """Return `zh` for texts of which a tenth or more is Chinese characters, else `en`."""
+    text = "".join(texts)
+    return "zh" if len(_HAN.findall(text)) * 10 >= max(len(text), 1) else "en"
