@@ -26,7 +26,7 @@ from mindgauge.benchmarks.card import SHARED, SLOTS, BenchmarkCard
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.released import Released
-from mindgauge.records.errors import DataError, Faults, UsageError
+from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Rubric
@@ -85,13 +85,17 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
         details: fields of the benchmark in the place of the usual ones.
 
     Raises:
-        Faults: something is wrong, or missing; all of it is named.
+        FaultsError: something is wrong, or missing; all of it is named.
     """
     reading = _Reading(folder)
     if not folder.is_dir():
-        raise Faults(f"{folder} is no benchmark", [f"there is no such folder; make one: mindgauge new {folder} --from FILE"])
+        raise FaultsError(
+            f"{folder} is no benchmark", [f"there is no such folder; make one: mindgauge new {folder} --from FILE"]
+        )
     if not _NAME.fullmatch(name.rpartition("/")[2] or folder.name):
-        reading.add("", f"the folder's name stands in tables and files: {folder.name!r}; write letters, digits, - and _")
+        reading.add(
+            "", f"the folder's name stands in tables and files: {folder.name!r}; write letters, digits, - and _"
+        )
     card = reading.card()
     rubric = reading.rubric()
     prompts = reading.prompts()
@@ -113,7 +117,7 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
     if reading.faults or card is None or rubric is None:
         count = len(reading.faults)
         things = "one thing is" if count == 1 else f"{count} things are"
-        raise Faults(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
+        raise FaultsError(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
     targeted = closed and (samples is None or any(_has_target(sample) for sample in samples.samples))
     metrics = {metric.name: metric for metric in own_metrics}
     if "metrics" not in details:
@@ -122,10 +126,9 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
         details.setdefault("headline", usual.headline(rubric, closed=targeted))
     if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
         prompts = {"ask": _about_replies(), **prompts}
-    placeholders = [c.name for c in rubric.criteria if any(text.startswith(PLACEHOLDER) for text in c.text.values())]
     return Benchmark(
         name=name or folder.name, folder=folder, rubric=rubric, prompts={**usual.prompts(rubric, closed=closed), **prompts},
-        card=_filled(card, rubric), remarks=_remarks(folder, rubric, placeholders), **details,
+        card=_filled(card, rubric), remarks=_remarks(folder, rubric), **details,
     )  # fmt: skip
 
 
@@ -141,7 +144,7 @@ def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str,
     def mapped(path: Path, columns: Mapping[str, str] | None = None) -> Released:
         result = own_samples.read(path, rules, columns)
         if result.faults:
-            raise Faults(f"{path} cannot be asked about", [f"line {line}" for line in own_samples.said(result)])
+            raise FaultsError(f"{path} cannot be asked about", [f"line {line}" for line in own_samples.said(result)])
         return Released(result.samples, [], [], result.notes)
 
     return {
@@ -171,28 +174,33 @@ def _filled(card: BenchmarkCard, rubric: Rubric) -> BenchmarkCard:
     """Say of what a card leaves out what is known of it."""
     names = ", ".join(criterion.name for criterion in rubric.criteria)
     languages = {language for criterion in rubric.criteria for language in criterion.text}
+    unsaid, placeholder = card.does_not_measure or _SAID_OF_NOTHING, _placeholder(rubric)
     return msgspec.structs.replace(
         card,
         measures=card.measures or f"{card.title}, by the rubric {rubric.name}: {names}.",
-        does_not_measure=card.does_not_measure or _SAID_OF_NOTHING,
+        does_not_measure=f"Anything yet: {placeholder}. {unsaid}" if placeholder else unsaid,
         languages=card.languages or tuple(sorted(languages)),
         licence=card.licence or "not said",
     )
 
 
-def _remarks(folder: Path, rubric: Rubric, placeholders: list[str]) -> tuple[str, ...]:
-    """Say of a rubric that nobody has written yet that it is none."""
-    if not placeholders:
+def _placeholder(rubric: Rubric) -> str:
+    """Say of a rubric that nobody has written yet that it is none; empty where all of it is written."""
+    names = [c.name for c in rubric.criteria if any(text.startswith(PLACEHOLDER) for text in c.text.values())]
+    if not names:
+        return ""
+    if len(names) == len(rubric.criteria):
+        return "its rubric is a placeholder"
+    return f"{len(names)} of its {len(rubric.criteria)} criteria are placeholders ({', '.join(names)})"
+
+
+def _remarks(folder: Path, rubric: Rubric) -> tuple[str, ...]:
+    """Say what must be known of every result."""
+    which = _placeholder(rubric)
+    if not which:
         return ()
-    which = (
-        "its rubric is a placeholder"
-        if len(placeholders) == len(rubric.criteria)
-        else f"{len(placeholders)} of its {len(rubric.criteria)} criteria are placeholders ({', '.join(placeholders)})"
-    )
-    return (
-        f"{folder.name}: {which}, so these figures say nothing yet; write into {folder / RUBRIC} what you mean, and take "
-        f"“{PLACEHOLDER}” away",
-    )
+    advice = f"write into {folder / RUBRIC} what you mean, and take “{PLACEHOLDER}” away"
+    return (f"{folder.name}: {which}, so these figures say nothing yet; {advice}",)
 
 
 class _Reading:
@@ -231,21 +239,20 @@ class _Reading:
     def rubric(self) -> Rubric | None:
         """Read the rubric, criterion by criterion."""
         if not (self.folder / RUBRIC).is_file():
-            self.add(RUBRIC, "missing; write the criteria with their levels, worst to best, as docs/own_benchmark.md shows")
+            self.add(
+                RUBRIC, "missing; write the criteria with their levels, worst to best, as docs/own_benchmark.md shows"
+            )
             return None
         source = self._toml(RUBRIC)
         if source is None:
             return None
         before, content = len(self.faults), source.content
-        for key in content:
-            if key not in _FIELDS:
-                self.add(RUBRIC, f"unknown key {key!r}{_near(key, _FIELDS)}", source.line(key))
-        for key in ("id", "version", "source"):
-            if not isinstance(content.get(key, ""), str):
-                self.add(RUBRIC, f'{key} must be text; write {key} = "{content[key]}"', source.line(key))
+        self._heading(source)
         written = content.get("criteria")
         if not isinstance(written, list) or not written:
-            self.add(RUBRIC, 'no criteria; write at least one: [[criteria]] with name = "…", scale = "ordinal" and levels')
+            self.add(
+                RUBRIC, 'no criteria; write at least one: [[criteria]] with name = "…", scale = "ordinal" and levels'
+            )
             return None
         criteria = [self._criterion(number, one, source) for number, one in enumerate(written, 1)]
         names = [c.name.casefold() for c in criteria if c is not None]
@@ -258,6 +265,15 @@ class _Reading:
         except UsageError as error:
             self.add(RUBRIC, f"{error}".removeprefix(f"{self.folder / RUBRIC}: "))
             return None
+
+    def _heading(self, source: _Source) -> None:
+        """Look through what a rubric says of itself."""
+        for key in source.content:
+            if key not in _FIELDS:
+                self.add(RUBRIC, f"unknown key {key!r}{_near(key, _FIELDS)}", source.line(key))
+        for key in ("id", "version", "source"):
+            if not isinstance(source.content.get(key, ""), str):
+                self.add(RUBRIC, f'{key} must be text; write {key} = "{source.content[key]}"', source.line(key))
 
     def _criterion(self, number: int, written: Any, source: _Source) -> Criterion | None:
         name = str(written.get("name") or "") if isinstance(written, dict) else ""
@@ -299,7 +315,10 @@ class _Reading:
         """Say that a question is open or closed, not both."""
         judging = next((kind for kind in prompts if kind.startswith("judge")), None)
         if closed and judging is not None:
-            self.add(f"{judging}.md", "a closed question (ask.md, or closed = true in card.toml) has no judge; keep one of them")
+            self.add(
+                f"{judging}.md",
+                "a closed question (ask.md, or closed = true in card.toml) has no judge; keep one of them",
+            )
 
     def metrics(self) -> tuple[Metric, ...]:
         """Run `metrics.py`: its `metrics`, or else every metric that stands in it."""
@@ -315,7 +334,9 @@ class _Reading:
         items = named if isinstance(named, Iterable) else vars(module).values()
         metrics = tuple(item for item in items if isinstance(item, Metric))
         if not metrics:
-            self.add(METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out")
+            self.add(
+                METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"
+            )
         return metrics
 
     def samples_file(self) -> Path | None:
@@ -326,7 +347,9 @@ class _Reading:
         if not paths:
             others = [p.name for p in sorted(self.folder.iterdir()) if p.suffix.lower() in tables.ENDINGS]
             hint = f"; {others[0]} lies there: call it samples{(self.folder / others[0]).suffix}" if others else ""
-            self.add(f"{SAMPLES}.csv", f"missing; write a table with a column user, a message a row (or samples.jsonl){hint}")
+            self.add(
+                f"{SAMPLES}.csv", f"missing; write a table with a column user, a message a row (or samples.jsonl){hint}"
+            )
         return paths[0] if len(paths) == 1 else None
 
     def samples(self, rules: SampleRules) -> own_samples.SampleTable:
@@ -349,7 +372,11 @@ class _Reading:
             anchors.read(path, rubric, protocol)
         except DataError as error:
             place, _, text = f"{error}".removeprefix(f"{path}:").partition(": ")
-            self.add(ANCHORS, text if place.strip().isdigit() else f"{place}: {text}".strip(": "), int(place) if place.isdigit() else 0)
+            self.add(
+                ANCHORS,
+                text if place.strip().isdigit() else f"{place}: {text}".strip(": "),
+                int(place) if place.isdigit() else 0,
+            )
 
     def _toml(self, name: str) -> _Source | None:
         path = self.folder / name
@@ -359,7 +386,7 @@ class _Reading:
             self.add(name, f"cannot be read ({error.strerror})")
         except ValueError as error:
             match = _LINE.search(str(error))
-            self.add(name, f"not TOML: {error}; texts stand in quotes, key = \"…\"", int(match[1]) if match else 0)
+            self.add(name, f'not TOML: {error}; texts stand in quotes, key = "…"', int(match[1]) if match else 0)
         return None
 
 

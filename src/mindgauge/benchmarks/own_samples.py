@@ -10,7 +10,6 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-
 from mindgauge.records import Message, Sample, languages
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, mapping, tables, texts
@@ -18,7 +17,7 @@ from mindgauge.records.files.input_table import text_of
 from mindgauge.records.languages import LANGUAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
     from pathlib import Path
 
     from mindgauge.records.files.input_table import InputTable
@@ -74,7 +73,7 @@ def read(path: Path, rules: SampleRules, columns: Mapping[str, str] | None = Non
         except DataError as error:
             reader.add(0, f"{error}".removeprefix(f"{table}: "))
     if reader.faults:
-        return reader.result([])
+        return reader.result()
     try:
         reader.see_columns(table, column_map.columns)
         for line, row in table.rows(column_map.columns):
@@ -83,7 +82,7 @@ def read(path: Path, rules: SampleRules, columns: Mapping[str, str] | None = Non
         reader.add(0, f"{error}".removeprefix(f"{table}: "))
     if not reader.by_id and not reader.faults:
         reader.add(0, "no rows in it; write at least one message")
-    return reader.result(_unread(table, column_map.columns))
+    return reader.result()
 
 
 def said(result: SampleTable) -> list[str]:
@@ -94,7 +93,9 @@ def said(result: SampleTable) -> list[str]:
     sentences = []
     for text, numbers in lines.items():
         others = numbers[1 : _SHOWN + 1]
-        also = f" (also line {', '.join(map(str, others))}{' …' if len(numbers) > _SHOWN + 1 else ''})" if others else ""
+        also = (
+            f" (also line {', '.join(map(str, others))}{' …' if len(numbers) > _SHOWN + 1 else ''})" if others else ""
+        )
         sentences.append(f"{numbers[0] or ''}: {text}{also}")
     return sentences
 
@@ -145,10 +146,11 @@ class _Reader:
             self.add(line, f"the same text as line {first_line}, with another target; keep one of them")
         self.repeated.append(line)
 
-    def result(self, notes: list[str]) -> SampleTable:
+    def result(self) -> SampleTable:
+        notes = []
         if self.repeated:
             rows = "a row repeats" if len(self.repeated) == 1 else f"{len(self.repeated)} rows repeat"
-            notes = [f"{rows} a text that stands there before (line {_listed(self.repeated)}), and counts once", *notes]
+            notes = [f"{rows} a text that stands there before (line {_listed(self.repeated)}), and counts once"]
         return SampleTable(self.name, [sample for sample, _ in self.by_id.values()], self.faults, notes)
 
     def _messages(self, line: int, row: dict[str, Any]) -> tuple[Message, ...]:
@@ -221,18 +223,9 @@ def _targets_in(sample: Sample) -> dict[str, str]:
     return {name: value for name, value in sample.tags.items() if name.startswith(TARGET)}
 
 
-def _unread(table: InputTable, columns: Mapping[str, str]) -> list[str]:
-    """Say which columns are not read."""
-    places = set(table.places(columns).values())
-    unread = [
-        header
-        for place, header in enumerate(table.headers)
-        if header and header not in COLUMNS and not header.startswith((TARGET, TAG)) and place not in places
-    ]
-    if not unread:
-        return []
-    example = f'tag.topic = "{unread[0]}"'
-    return [f"columns that are not read: {_listed(unread)}; a line {example} in columns.toml keeps one as a tag"]
+def unread(headers: Iterable[str], columns: Collection[str]) -> list[str]:
+    """Return the columns of a table that are not read: they have no name of ours and are mapped to none."""
+    return [h for h in headers if h and h not in COLUMNS and h not in columns and not h.startswith((TARGET, TAG))]
 
 
 def _listed(items: list[Any]) -> str:
@@ -260,6 +253,6 @@ def longest(table: InputTable) -> dict[str, float]:
 
 
 def _empty(cell: object) -> bool:
-    return cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and not cell.strip())
-
-
+    return (
+        cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and not cell.strip())
+    )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks import own_folder, suite
 from mindgauge.benchmarks.benchmark import HERE, Benchmark
-from mindgauge.records.errors import Faults, UsageError
+from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import state
 
 if TYPE_CHECKING:
@@ -36,15 +36,18 @@ class _Known(NamedTuple):
 
     benchmarks: dict[str, Benchmark]
     broken: dict[str, str]
-    faults: dict[str, Faults]
-    """Of those that could not be loaded, what is wrong with their files, fault by fault."""
 
-    def load(self, name: str, load: Callable[[], object]) -> None:
-        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is."""
+    def load(self, name: str, load: Callable[[], object], *, named: bool = False) -> None:
+        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is.
+
+        Raises:
+            FaultsError: the user named a folder, and its files are faulty.
+        """
         try:
             loaded = self._new(load(), name)
-        except Faults as error:
-            self.faults[name] = error
+        except FaultsError as error:
+            if named:
+                raise
             self.broken[name] = str(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
             self.broken[name] = f"{error}" if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
@@ -68,7 +71,7 @@ class _Known(NamedTuple):
 
 @functools.cache
 def _known() -> _Known:
-    registered = _Known({}, {}, {})
+    registered = _Known({}, {})
     for path in sorted(p for p in (*HERE.glob("*/*.py"), *HERE.glob("*/*/*.py")) if p.stem == p.parent.name):
         place = path.relative_to(HERE).parent
         module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
@@ -141,8 +144,6 @@ def find(name: str) -> list[Benchmark]:
         order = suite.order(name.partition("/")[0])
         return [registered[other] for other in sorted(members, key=lambda other: order.get(other, len(order)))]
     for place, fault in broken(name).items():
-        if place in _known().faults:
-            raise _known().faults[place]
         raise UsageError(f"benchmark {place} cannot be loaded: {fault}")
     choices = sorted({*registered, *(key.split("/")[0] for key in registered)})
     near = difflib.get_close_matches(name, choices, 1, 0.4)
@@ -154,7 +155,10 @@ def is_path(name: str) -> bool:
     """Whether the user means a folder: by a path, or by the name of a benchmark's folder that is here and is none of ours."""
     if name.startswith((".", "/", "~")):
         return True
-    return own_folder.is_one(Path(name)) and name.rstrip("/") not in {*names(), *(known.split("/")[0] for known in names())}
+    return own_folder.is_one(Path(name)) and name.rstrip("/") not in {
+        *names(),
+        *(known.split("/")[0] for known in names()),
+    }
 
 
 def asked(name: str) -> list[Benchmark]:
@@ -216,10 +220,8 @@ def _state_of(folder: Path) -> tuple[tuple[str, int], ...]:
 @functools.cache
 def _in_folder(folder: Path, files: tuple[tuple[str, int], ...]) -> list[Benchmark]:  # noqa: ARG001 - decides what is cached
     """Load the benchmark of a folder that belongs to no package."""
-    registered = _Known(dict(_known().benchmarks), {}, {})
-    registered.load(str(folder), functools.partial(_content, folder))
-    for faults in registered.faults.values():
-        raise faults
+    registered = _Known(dict(_known().benchmarks), {})
+    registered.load(str(folder), functools.partial(_content, folder), named=True)
     for reason in registered.broken.values():
         raise UsageError(f"{folder}: the benchmark cannot be loaded: {reason}")
     return list(registered.benchmarks.values())[len(_known().benchmarks) :]

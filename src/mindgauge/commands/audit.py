@@ -9,11 +9,11 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import own_folder
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import layout, run, shape
 from mindgauge.analysis.audit.reading import ratings as ratings_files
+from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader

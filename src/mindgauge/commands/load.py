@@ -98,7 +98,12 @@ def load(
             for benchmark, released in members:
                 _keep(store, benchmark, released)
             outside = benchmarks.outside(benchmark for benchmark, _ in members)
-            origin = {**({"folders": outside} if outside else {}), "data": str(folder), **({"mapping": dict(mapping)} if mapping else {}), "notes": notes}
+            origin = {
+                **({"folders": outside} if outside else {}),
+                "data": str(folder),
+                **({"mapping": dict(mapping)} if mapping else {}),
+                "notes": notes,
+            }
             manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})
         counts = [count for benchmark, _ in members for count in _counts(store, benchmark)]
     ratings: dict[str, int] = {}

@@ -28,7 +28,7 @@ class DataError(UsageError):
     """A file or folder that does not hold what was expected of it."""
 
 
-class Faults(DataError):
+class FaultsError(DataError):
     """Everything that is wrong with what a user wrote, each in a line of its own."""
 
     def __init__(self, heading: str, lines: Iterable[str]) -> None:

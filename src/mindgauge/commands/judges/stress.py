@@ -48,6 +48,7 @@ class StressOptions(CommandOptions, total=False):
     mode: str
     method: str | Sequence[str]
     judge_temperature: float | None
+    judge_max_tokens: int | None
 
 
 def stress(

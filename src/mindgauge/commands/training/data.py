@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import own_folder
-from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks import Benchmark, own_folder
 from mindgauge.commands.training import labelled_run
 from mindgauge.commands.training.labelled_run import is_run
 from mindgauge.raters.classifiers import form, labelled
