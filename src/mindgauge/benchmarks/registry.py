@@ -58,10 +58,9 @@ class _Known(NamedTuple):
         """Return the benchmarks of what was loaded: itself, those in it, those in a module, or that in a package's folder."""
         items = [loaded] if isinstance(loaded, Benchmark) else loaded if isinstance(loaded, Iterable) else vars(loaded).values()  # fmt: skip
         benchmarks = {item.name: item for item in items if isinstance(item, Benchmark)}
-        if not benchmarks and (places := [Path(place) for place in getattr(loaded, "__path__", ())]):
-            without_python = next((place for place in places if (place / own_folder.CARD).is_file()), None)
-            if without_python is not None:
-                benchmarks = {name: own_folder.load(without_python, name=name)}
+        file = Path(getattr(loaded, "__file__", None) or "")
+        if not benchmarks and file.name == "__init__.py" and (file.parent / own_folder.CARD).is_file():
+            benchmarks = {name: own_folder.load(file.parent, name=name)}
         if not benchmarks:
             raise UsageError("no Benchmark stands in it")
         if twice := benchmarks.keys() & self.benchmarks.keys():
