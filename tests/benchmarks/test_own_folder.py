@@ -111,8 +111,12 @@ def test_samples_may_be_any_table(tmp_path: Path, ending: str) -> None:
         frame.write_csv(path, separator="\t")
     elif ending == ".xlsx":
         frame.write_excel(path)
+    elif ending == ".parquet":
+        frame.write_parquet(path)
+    elif ending == ".json":
+        frame.write_json(path)
     else:
-        {".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet, ".json": frame.write_json}[ending](path)
+        frame.write_ndjson(path)
     [benchmark] = benchmarks.asked(str(place))
     assert [sample.messages[-1].content for sample in benchmark.samples(None)] == frame["Text"].to_list()
     assert benchmark.slices == ("topic",)
@@ -174,7 +178,7 @@ def test_a_prompt_of_its_own_takes_the_place_of_the_usual_one_alone(tmp_path: Pa
     assert {"judge.split", "judge.chain"} <= benchmark.prompts.keys()
 
 
-LEVELS = {
+LEVELS: dict[str, list[int] | list[str]] = {
     "binary": ["no", "yes"], "numbers": [1, 2, 3, 4], "backwards": [3, 2, 1], "words": ["poor", "fair", "good"],
 }  # fmt: skip
 
@@ -199,7 +203,7 @@ def rubrics(draw: st.DrawFn) -> str:
 def test_no_criterion_is_without_a_metric_and_no_veto_is_averaged(
     tmp_path_factory: pytest.TempPathFactory,
     rubric: str,
-    closed: bool,  # noqa: FBT001 - drawn
+    closed: bool,
 ) -> None:
     place = tmp_path_factory.mktemp("any")
     card = f'title = "Any"\nclosed = {json.dumps(closed)}\n'
@@ -404,7 +408,7 @@ def test_a_closed_folder_trains_a_classifier(tmp_path: Path) -> None:
 
 def test_a_package_without_a_line_of_python_brings_a_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site = tmp_path / "site"
-    least(site / "warm_words", **{"__init__": ""})
+    least(site / "warm_words")
     (site / "warm_words" / "__init__.py").write_text("", "utf-8")
     least(site / "cold_words", rubric__toml="")
     (site / "cold_words" / "__init__.py").write_text("", "utf-8")

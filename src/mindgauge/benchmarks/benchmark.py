@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, selection, suite
+from mindgauge.benchmarks import anchors, own_folder, selection, suite
 from mindgauge.benchmarks.card import BenchmarkCard, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.material import Material
 from mindgauge.benchmarks.metrics import Metric
@@ -317,9 +317,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: a file is missing or bad.
         """
         if not folder.is_relative_to(HERE):
-            from mindgauge.benchmarks import own_folder  # it builds benchmarks
-
-            return own_folder.load(folder, **details)
+            return cls(**own_folder.fields(folder, **details))
         folders = (folder, shared) if shared is not None else (folder,)
         rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
         prompts = prompts_of(*folders)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import msgspec
 
 from mindgauge.benchmarks import anchors, own_samples, usual
-from mindgauge.benchmarks.benchmark import Benchmark
 from mindgauge.benchmarks.card import SHARED, SLOTS, BenchmarkCard
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.own_samples import SampleRules
@@ -75,14 +74,13 @@ def has_code(folder: Path) -> bool:
     return module_of(folder) is not None or (folder / METRICS).is_file()
 
 
-def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> Benchmark:
-    """Build the benchmark of a folder.
+def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
+    """Return what a folder's benchmark is made of, by the fields of `Benchmark`; its `metrics.py` is run.
 
     Args:
         folder: of the benchmark.
         name: of the benchmark; the folder's if not given.
-        code: whether its `metrics.py` is run.
-        details: fields of the benchmark in the place of the usual ones.
+        details: fields in the place of the usual ones.
 
     Raises:
         FaultsError: something is wrong, or missing; all of it is named.
@@ -101,7 +99,7 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
     prompts = reading.prompts()
     closed = "ask" in prompts or bool(card and card.closed)
     reading.refuse_both(prompts, closed=closed)
-    own_metrics = reading.metrics() if code and "metrics" not in details else ()
+    own_metrics = reading.metrics() if "metrics" not in details else ()
     samples = None
     if "read" not in details:
         languages = card.languages if card is not None else ()
@@ -126,10 +124,15 @@ def load(folder: Path, *, name: str = "", code: bool = True, **details: Any) -> 
         details.setdefault("headline", usual.headline(rubric, closed=targeted))
     if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
         prompts = {"ask": _about_replies(), **prompts}
-    return Benchmark(
-        name=name or folder.name, folder=folder, rubric=rubric, prompts={**usual.prompts(rubric, closed=closed), **prompts},
-        card=_filled(card, rubric), remarks=_remarks(folder, rubric), **details,
-    )  # fmt: skip
+    return {
+        "name": name or folder.name,
+        "folder": folder,
+        "card": _filled(card, rubric),
+        "rubric": rubric,
+        "prompts": {**usual.prompts(rubric, closed=closed), **prompts},
+        "remarks": _remarks(folder, rubric),
+        **details,
+    }
 
 
 def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str, Any]:
@@ -266,7 +269,7 @@ class _Reading:
             self.add(RUBRIC, f"{error}".removeprefix(f"{self.folder / RUBRIC}: "))
             return None
 
-    def _heading(self, source: _Source) -> None:
+    def _heading(self, source: _Settings) -> None:
         """Look through what a rubric says of itself."""
         for key in source.content:
             if key not in _FIELDS:
@@ -275,7 +278,7 @@ class _Reading:
             if not isinstance(source.content.get(key, ""), str):
                 self.add(RUBRIC, f'{key} must be text; write {key} = "{source.content[key]}"', source.line(key))
 
-    def _criterion(self, number: int, written: Any, source: _Source) -> Criterion | None:
+    def _criterion(self, number: int, written: Any, source: _Settings) -> Criterion | None:
         name = str(written.get("name") or "") if isinstance(written, dict) else ""
         title, line = f"criterion {name!r}" if name else f"criterion {number}", source.named(name) or source.nth(number)
         try:
@@ -378,10 +381,10 @@ class _Reading:
                 int(place) if place.isdigit() else 0,
             )
 
-    def _toml(self, name: str) -> _Source | None:
+    def _toml(self, name: str) -> _Settings | None:
         path = self.folder / name
         try:
-            return _Source(bounds.toml(path), path.read_text("utf-8").splitlines())
+            return _Settings(bounds.toml(path), path.read_text("utf-8").splitlines())
         except OSError as error:
             self.add(name, f"cannot be read ({error.strerror})")
         except ValueError as error:
@@ -390,7 +393,7 @@ class _Reading:
         return None
 
 
-class _Source(NamedTuple):
+class _Settings(NamedTuple):
     """What a file of settings says, and its lines."""
 
     content: dict[str, Any]
@@ -489,4 +492,4 @@ def _line_of(path: Path, error: str) -> int:
     return next((place for place, line in enumerate(lines, 1) if slot and slot[0] in line), 0)
 
 
-__all__ = ["CARD", "METRICS", "PLACEHOLDER", "RUBRIC", "has_code", "is_one", "load", "loaded", "module_of"]
+__all__ = ["CARD", "METRICS", "PLACEHOLDER", "RUBRIC", "fields", "has_code", "is_one", "loaded", "module_of"]

@@ -60,7 +60,7 @@ class _Known(NamedTuple):
         benchmarks = {item.name: item for item in items if isinstance(item, Benchmark)}
         file = Path(getattr(loaded, "__file__", None) or "")
         if not benchmarks and file.name == "__init__.py" and (file.parent / own_folder.CARD).is_file():
-            benchmarks = {name: own_folder.load(file.parent, name=name)}
+            benchmarks = {name: Benchmark.from_folder(file.parent, name=name)}
         if not benchmarks:
             raise UsageError("no Benchmark stands in it")
         if twice := benchmarks.keys() & self.benchmarks.keys():
@@ -230,10 +230,10 @@ def _content(folder: Path) -> object:
     """Return what stands in a folder's module, or where there is none, the benchmark that its files make."""
     module = own_folder.module_of(folder)
     if module is None:
-        return own_folder.load(folder)
+        return Benchmark.from_folder(folder)
     content = own_folder.loaded(module, f"mindgauge_benchmark_{folder.name}")
     whole = module.stem == folder.name or any(isinstance(item, Benchmark) for item in vars(content).values())
-    return content if whole else own_folder.load(folder)
+    return content if whole else Benchmark.from_folder(folder)
 
 
 def of_family(name: str) -> list[Benchmark]:

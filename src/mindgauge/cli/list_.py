@@ -27,7 +27,7 @@ def list_(
         return
     rows = [[e.name, e.measures, ", ".join(e.languages), str(e.samples), e.licence] for e in result.benchmarks]
     render.table("", ["benchmark", "measures", "languages", "own samples", "licence of the released data"], rows)
-    for entry in result.benchmarks:
+    for entry in result.benchmarks if names else ():
         if entry.folder:
             _show(entry)
     for name, reason in result.broken.items():

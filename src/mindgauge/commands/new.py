@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import own_folder, own_samples, usual
+from mindgauge.benchmarks import Benchmark, own_folder, own_samples, usual
 from mindgauge.commands.annotate.folder import made_whole
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import bounds, mapping, private, tables
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from mindgauge.benchmarks import Benchmark
     from mindgauge.records.files.input_table import InputTable
 
 PROMPTS = "prompts"
@@ -112,7 +111,7 @@ def new(
     with made_whole(path, "change what is here") as draft:
         _write(draft, path, table, own_rubric, Path(rubric) if rubric is not None else None)
         try:
-            benchmark = own_folder.load(draft, name=path.resolve().name)
+            benchmark = Benchmark.from_folder(draft, name=path.resolve().name)
         except FaultsError as error:
             raise FaultsError(f"{folder} is not written, since it could not be run", error.lines) from error
         if PROMPTS in wanted:
