@@ -36,6 +36,9 @@ ALLOWED = 0.015
 WIDEST = 12
 WIDE = {
     "cli/annotate/new.py:new": "the command line is the signature: an option is a parameter",
+    "cli/judges/compare.py:compare": "as above",
+    "cli/rate.py:rate": "as above",
+    "cli/run.py:run": "as above",
     "cli/train.py:train": "as above",
     "commands/annotate/new.py:annotate_new": "public: what the command takes, by name",
     "commands/train.py:train": "public: what the command takes, by name",

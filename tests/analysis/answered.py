@@ -23,6 +23,7 @@ version = "1"
 source = "ours"
 [[criteria]]
 name = "kind"
+text.en = "The kind."
 scale = "nominal"
 levels = [{ value = "crisis", text.en = "c" }, { value = "sad", text.en = "s" }, { value = "calm", text.en = "n" }]
 """
@@ -32,6 +33,7 @@ version = "1"
 source = "ours"
 [[criteria]]
 name = "warmth"
+text.en = "The warmth."
 scale = "ordinal"
 levels = [
     { value = 1, text.en = "icy" }, { value = 2, text.en = "cold" }, { value = 3, text.en = "polite" },

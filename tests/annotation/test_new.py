@@ -314,7 +314,7 @@ def test_a_run_that_does_not_fit_is_refused(tmp_path: Path, run: Path) -> None:
         annotate_new(tmp_path / "project", benchmark="dialogue_safety", items=run, annotators=TEAM)
     with pytest.raises(UsageError, match="no run here"):
         annotate_new(tmp_path / "project", items=tmp_path, annotators=TEAM)
-    with pytest.raises(UsageError, match="--rubric stands alone"):
+    with pytest.raises(UsageError, match="rated by its own rubric; leave out --rubric"):
         annotate_new(tmp_path / "project", rubric="x.toml", items=run, annotators=TEAM)
     content = manifest.read(run)
     content["plan"]["benchmarks"].append("dialogue_safety")

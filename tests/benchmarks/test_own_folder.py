@@ -28,19 +28,21 @@ if TYPE_CHECKING:
 
     from mindgauge.records.request import Request
 
-RUBRIC = """\
+HEAD = 'id = "warmth"\nversion = "1"\nsource = "ours"\n'
+CRITERION = """\
 [[criteria]]
 name = "warm"
 scale = "ordinal"
 text.en = "Is the reply warm?"
 levels = [{ value = "no", text.en = "It is not." }, { value = "yes", text.en = "It is." }]
 """
-CLOSED = """\
-[[criteria]]
+RUBRIC = HEAD + CRITERION
+CLOSED = f"""\
+{HEAD}[[criteria]]
 name = "state"
 scale = "nominal"
 text.en = "How is the person?"
-levels = [{ value = "calm", text.en = "Calm." }, { value = "low", text.en = "Low." }]
+levels = [{{ value = "calm", text.en = "Calm." }}, {{ value = "low", text.en = "Low." }}]
 """
 MESSAGES = "user\nI slept badly before the exam.\nMy sister does not answer my calls.\n"
 
@@ -195,7 +197,7 @@ def rubrics(draw: st.DrawFn) -> str:
         parts.append(
             f'[[criteria]]\nname = "c{number}"\nscale = "{scale}"\n{veto}text.en = "C?"\nlevels = [{options}]\n'
         )
-    return "".join(parts)
+    return HEAD + "".join(parts)
 
 
 @examples(25)
@@ -227,12 +229,12 @@ FAULTS = {
     "no card": ({"card__toml": ""}, "card.toml: missing"),
     "a card that is no TOML": ({"card__toml": "title = Warm\n"}, "card.toml:1: not TOML"),
     "no rubric": ({"rubric__toml": ""}, "rubric.toml: missing"),
-    "a scale that there is not": ({"rubric__toml": RUBRIC.replace("ordinal", "scale")}, "rubric.toml:2: criterion 'warm': 'scale' is no scale; write ordinal"),
-    "one level": ({"rubric__toml": RUBRIC.replace(', { value = "yes", text.en = "It is." }', "")}, "rubric.toml:2: criterion 'warm' needs at least two levels"),
-    "a criterion without text": ({"rubric__toml": RUBRIC.replace("text.en", "# text.en", 1)}, "rubric.toml:2: criterion 'warm': it does not say what is asked"),
-    "a level without text": ({"rubric__toml": RUBRIC.replace(', text.en = "It is."', "")}, "rubric.toml:2: criterion 'warm': a level does not say what it looks like"),
-    "two criteria of one name": ({"rubric__toml": RUBRIC * 2}, "rubric.toml:2: two criteria are called 'warm'"),
-    "an unknown key in a criterion": ({"rubric__toml": RUBRIC.replace("scale", "vetoe = true\nscale")}, "rubric.toml:2: criterion 'warm': unknown key 'vetoe'; did you mean veto?"),
+    "a scale that there is not": ({"rubric__toml": RUBRIC.replace("ordinal", "scale")}, "rubric.toml:5: criterion 'warm': `scale` is 'scale'; write scale = \"ordinal\""),
+    "one level": ({"rubric__toml": RUBRIC.replace(', { value = "yes", text.en = "It is." }', "")}, "rubric.toml:5: criterion 'warm' needs at least two levels"),
+    "a criterion without text": ({"rubric__toml": RUBRIC.replace("text.en", "# text.en", 1)}, "rubric.toml:5: criterion 'warm' does not say what is rated"),
+    "a level without text": ({"rubric__toml": RUBRIC.replace(', text.en = "It is."', "")}, "rubric.toml:5: criterion 'warm': level yes does not say what it looks like"),
+    "two criteria of one name": ({"rubric__toml": RUBRIC + CRITERION}, "rubric.toml:5: criterion 'warm' occurs twice"),
+    "an unknown key in a criterion": ({"rubric__toml": RUBRIC.replace("scale", "vetoe = true\nscale")}, "rubric.toml:5: criterion 'warm': unknown field `vetoe`; did you mean `veto`?"),
     "no samples": ({"samples__csv": ""}, "samples.csv: missing"),
     "samples under another name": ({"samples__csv": "", "items__csv": MESSAGES}, "items.csv lies there: call it samples.csv"),
     "two tables of samples": ({"samples__jsonl": '{"user": "Hello."}\n'}, "samples.jsonl: samples.csv lies there, too"),

@@ -36,10 +36,12 @@ version = "1"
 source = "ours"
 [[criteria]]
 name = "warmth"
+text.en = "The warmth."
 scale = "ordinal"
 levels = [{ value = 1, text.en = "cold" }, { value = 2, text.en = "polite" }, { value = 3, text.en = "warm" }]
 [[criteria]]
 name = "safety"
+text.en = "The safety."
 scale = "ordinal"
 levels = [{ value = 1, text.en = "unsafe" }, { value = 2, text.en = "doubtful" }, { value = 3, text.en = "safe" }]
 not_applicable.en = "No danger was named."

@@ -38,6 +38,7 @@ source = "ours"
 
 [[criteria]]
 name = "tone"
+text.en = "The tone."
 scale = "ordinal"
 levels = [{ value = 1, text = { en = "It turns away." } }, { value = 2, text = { en = "It stays." } }]
 """

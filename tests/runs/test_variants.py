@@ -31,11 +31,13 @@ TWO_LETTERS = (
     + """
 [[criteria]]
 name = "feeling"
+text.en = "The feeling."
 scale = "nominal"
 options = "options.feeling"
 levels = [{ value = "A" }, { value = "B" }, { value = "C" }]
 [[criteria]]
 name = "cause"
+text.en = "The cause."
 scale = "nominal"
 options = "options.cause"
 applies.cause = ["asked"]
@@ -47,10 +49,12 @@ KIND = (
     + """
 [[criteria]]
 name = "kind"
+text.en = "The kind."
 scale = "ordinal"
 levels = [{ value = 1, text.en = "low" }, { value = 2, text.en = "mid" }, { value = 3, text.en = "high" }]
 [[criteria]]
 name = "safe"
+text.en = "The safe."
 scale = "ordinal"
 levels = [{ value = "no", text.en = "no" }, { value = "yes", text.en = "yes" }]
 """

@@ -15,7 +15,6 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterable
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
@@ -28,8 +27,7 @@ from mindgauge.benchmarks.released import Released
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
-from mindgauge.records.rubric import Criterion, Rubric
-from mindgauge.records.rubric.rubric import first
+from mindgauge.records.rubric import Rubric, faults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +48,6 @@ _KINDS = {
     "int": "a whole number", "str": "text in quotes", "bool": "true or false", "array": 'a list, ["…", "…"]', "object": "a table, x.en = …",
     "float": "a number",
 }  # fmt: skip
-_FIELDS = ("id", "version", "source", "critical", "criteria")
 
 
 def is_one(folder: Path) -> bool:
@@ -249,48 +246,10 @@ class _Reading:
         source = self._toml(RUBRIC)
         if source is None:
             return None
-        before, content = len(self.faults), source.content
-        self._heading(source)
-        written = content.get("criteria")
-        if not isinstance(written, list) or not written:
-            self.add(
-                RUBRIC, 'no criteria; write at least one: [[criteria]] with name = "…", scale = "ordinal" and levels'
-            )
-            return None
-        criteria = [self._criterion(number, one, source) for number, one in enumerate(written, 1)]
-        names = [c.name.casefold() for c in criteria if c is not None]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            self.add(RUBRIC, f"two criteria are called {name!r}; give each a name of its own", source.named(name))
-        if len(self.faults) > before:
-            return None
-        try:
-            return Rubric.load(self.folder / RUBRIC)  # it looks for faults of the whole, too
-        except UsageError as error:
-            self.add(RUBRIC, f"{error}".removeprefix(f"{self.folder / RUBRIC}: "))
-            return None
-
-    def _heading(self, source: _Settings) -> None:
-        """Look through what a rubric says of itself."""
-        for key in source.content:
-            if key not in _FIELDS:
-                self.add(RUBRIC, f"unknown key {key!r}{_near(key, _FIELDS)}", source.line(key))
-        for key in ("id", "version", "source"):
-            if not isinstance(source.content.get(key, ""), str):
-                self.add(RUBRIC, f'{key} must be text; write {key} = "{source.content[key]}"', source.line(key))
-
-    def _criterion(self, number: int, written: Any, source: _Settings) -> Criterion | None:
-        name = str(written.get("name") or "") if isinstance(written, dict) else ""
-        title, line = f"criterion {name!r}" if name else f"criterion {number}", source.named(name) or source.nth(number)
-        try:
-            criterion = msgspec.convert(written, Criterion)
-        except msgspec.ValidationError as error:
-            self.add(RUBRIC, f"{title}: {_plain(error)}", line)
-            return None
-        if not any(text.strip() for text in criterion.text.values()):
-            self.add(RUBRIC, f'{title}: it does not say what is asked; write text.en = "…"', line)
-        if fault := first((criterion,)):
-            self.add(RUBRIC, fault, line)
-        return criterion
+        problems = faults.of_file(source.content, Rubric)
+        for problem in problems:
+            self.add(RUBRIC, problem.removeprefix("not a rubric: "), source.place(problem))
+        return None if problems else msgspec.convert(source.content, Rubric)
 
     def prompts(self) -> dict[str, dict[str, Prompt]]:
         """Read the prompts that lie there, by kind and language; without a language they are English, and used for all."""
@@ -407,6 +366,14 @@ class _Settings(NamedTuple):
         """Return the line on which something is called so."""
         return self._first(rf"""(?i).*\bname\s*=\s*["']{re.escape(name)}["']""") if name else 0
 
+    def place(self, problem: str) -> int:
+        """Return the line of the criterion, or of the key, that a fault of a rubric names first."""
+        if match := re.match(r"criterion '([^']+)'", problem):
+            return self.named(match[1])
+        if match := re.match(r"criterion (\d+)", problem):
+            return self.nth(int(match[1]))
+        return self.line(match[1]) if (match := re.search(r"`(\w+)`", problem)) else 0
+
     def nth(self, number: int) -> int:
         """Return the line on which a criterion begins."""
         starts = [place for place, line in enumerate(self.lines, 1) if re.match(r"\s*\[\[\s*criteria\s*\]\]", line)]
@@ -433,36 +400,10 @@ def _near(key: str, known: Iterable[str]) -> str:
 
 
 def _plain(error: msgspec.ValidationError) -> str:
-    """Say what a record lacks in words of the file."""
-    text = str(error)
-    if match := re.search(r"missing required field `(\w+)`(?: - at `\$(.*)`)?", text):
-        return f"{_of(match[2])}no {match[1]}; write {match[1]} = …"
-    if match := re.search(r"unknown field `(\w+)`(?: - at `\$(.*)`)?", text):
-        return f"{_of(match[2])}unknown key {match[1]!r}{_near(match[1], _known(match[2]))}"
-    if match := re.search(r"Invalid enum value (\S+)", text):
-        return f"{match[1]} is no scale; write ordinal (levels worst to best) or nominal (labels)"
-    if match := re.search(r"Expected `(\w+)[^`]*`, got `(\w+)`(?: - at `\$(.*)`)?", text):
-        return f"{_of(match[3])}{_at(match[3])}write {_KINDS.get(match[1], match[1])}, not {_KINDS.get(match[2], match[2])}"
-    return text
-
-
-def _at(place: str | None) -> str:
-    """Return the last name in the place of a value."""
-    names = re.findall(r"\.(\w+)", place or "")
-    return f"{names[-1]}: " if names and names[-1] != "levels" else ""
-
-
-def _of(place: str | None) -> str:
-    match = re.search(r"\.levels\[(\d+)\]|\.levels\[\.\.\.\]", place or "")
-    return f"level {int(match[1]) + 1 if match[1] else ''}: ".replace(" :", ":") if match else ""
-
-
-@cache
-def _known(place: str | None) -> tuple[str, ...]:
-    from mindgauge.records.rubric import Check, Level
-
-    record = Level if place and ".levels" in place else Check if place and ".checks" in place else Criterion
-    return tuple(field.name for field in msgspec.structs.fields(record))
+    """Say what a card needs in words of the file."""
+    if match := re.search(r"Expected `(\w+)[^`]*`, got `(\w+)`", str(error)):
+        return f"write {_KINDS.get(match[1], match[1])}, not {_KINDS.get(match[2], match[2])}"
+    return str(error)
 
 
 def _where(error: BaseException, path: Path) -> int:
@@ -490,6 +431,3 @@ def _line_of(path: Path, error: str) -> int:
     except (OSError, UnicodeDecodeError):
         return 0
     return next((place for place, line in enumerate(lines, 1) if slot and slot[0] in line), 0)
-
-
-__all__ = ["CARD", "METRICS", "PLACEHOLDER", "RUBRIC", "fields", "has_code", "is_one", "loaded", "module_of"]

@@ -93,6 +93,11 @@ def _shipped(name: str) -> Benchmark | None:
     return next((item for item in vars(module).values() if isinstance(item, Benchmark) and item.name == name), None)
 
 
+def shipped(name: str) -> bool:
+    """Say whether a benchmark of this package has this name."""
+    return _shipped(name) is not None
+
+
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
     return {b.name: str(b.folder) for b in benchmarks if not b.standalone and _known().benchmarks.get(b.name) is not b}

@@ -44,14 +44,21 @@ def alone(path: Path, *, messages: bool = False) -> Benchmark:
         messages: whether it is about what a person says; otherwise about the reply.
 
     Raises:
-        RubricError: the file is no rubric, or its id is no name.
+        RubricError: the file is no rubric, or its id is no name, or that of a benchmark.
     """
-    rubric = Rubric.load(path)
-    if not _ID.fullmatch(rubric.id):
+    benchmark = _of(path, messages=messages)
+    if not _ID.fullmatch(benchmark.name):
         raise RubricError(
-            f"{path}: id = {rubric.id!r} names its runs and tables; write letters, digits, `-`, `_` and `.`, for "
+            f"{path}: id = {benchmark.name!r} names its runs and tables; write letters, digits, `-`, `_` and `.`, for "
             'example id = "warmth"'
         )
+    if registry.shipped(benchmark.name):
+        raise RubricError(f"{path}: id = {benchmark.name!r} is a benchmark's name; give your rubric one of its own")
+    return benchmark
+
+
+def _of(path: Path, *, messages: bool) -> Benchmark:
+    rubric = Rubric.load(path)
     languages = {language for criterion in rubric.criteria for language in criterion.text}
     card = BenchmarkCard(
         title=rubric.id.replace("_", " "), authors="", year=0, link="", measures=rubric.source, does_not_measure="",
@@ -78,7 +85,7 @@ def kept(name: str, folder: Path, manifest: Mapping[str, Any]) -> Benchmark | No
         return None
     command = f"`mindgauge annotate status {folder}`" if "annotation" in manifest else "the command that made the run"
     Rubric.kept(folder / FILE, command)  # its status also takes up what its owner revised
-    return alone(folder / FILE, messages=about.get("about") == MESSAGES)
+    return _of(folder / FILE, messages=about.get("about") == MESSAGES)
 
 
 def noted(benchmark: Benchmark) -> dict[str, str]:
@@ -124,13 +131,13 @@ def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifes
     if rubric is not None:
         if name is not None:
             raise UsageError(f"--rubric stands alone: leave out {name}, or the rubric")
-        named = alone(Path(rubric))
         if run is None:
-            return named
+            return alone(Path(rubric))
         if in_run is None:
             raise UsageError(
                 f"{run}: a run of {', '.join(planned) or 'nothing'}, rated by its own rubric; leave out --rubric"
             )
+        named = alone(Path(rubric))
         if in_run.rubric.hash != named.rubric.hash:
             raise UsageError(
                 f"{rubric}: {named.rubric.name} with other words than {in_run.rubric.name} in {run}; leave out --rubric "

@@ -28,10 +28,8 @@ from mindgauge.benchmarks.metrics import (
     mean_level,
     precision,
     quadratic_kappa,
-    rate_of,
     recall,
     share,
-    share_of,
 )
 from mindgauge.records.english import named, words
 from mindgauge.records.rubric import Scale
@@ -124,7 +122,7 @@ def _leading(criterion: _Facts) -> tuple[Metric, ...]:
     """Return the metrics that stand for a criterion."""
     if not criterion.ordered:
         unsafe = [_share_of_worst(criterion)] if criterion.worst else []
-        return tuple(_only(metric, criterion.name) for metric in (*unsafe, *map(share_of, criterion.values)))
+        return tuple(_only(metric, criterion.name) for metric in (*unsafe, *map(_share_at, criterion.values)))
     if criterion.veto:
         made = [_share_of_worst(criterion)]
     elif len(criterion.values) == 2:
@@ -137,24 +135,26 @@ def _leading(criterion: _Facts) -> tuple[Metric, ...]:
 @functools.cache
 def _others(criterion: _Facts) -> tuple[Metric, ...]:
     """Return how often each level of an order was given; of two, the share of one says it."""
-    shares = map(share_of, criterion.values) if criterion.ordered and len(criterion.values) > 2 else ()
+    shares = map(_share_at, criterion.values) if criterion.ordered and len(criterion.values) > 2 else ()
     return tuple(_only(metric, criterion.name) for metric in shares)
+
+
+def _share_at(level: Value, better: str = "", name: str = "") -> Metric:
+    return share(name or f"share_{level}", level, better=better, title=f"the share of {{}} at {words(str(level))}")
 
 
 def _share_of_two(criterion: _Facts) -> Metric:
     """Return the share of one of two levels: of yes, or else of an unsafe one, or else of the best."""
     worst, best = criterion.worst_first
-    if {worst, best} == {YES, NO}:
-        return rate_of(YES) if worst == YES else _share_of_best(criterion)
-    return _share_of_worst(criterion) if criterion.unsafe else _share_of_best(criterion)
+    if worst == YES and best == NO:
+        return _share_of_worst(criterion)
+    return _share_of_worst(criterion) if criterion.unsafe and {worst, best} != {YES, NO} else _share_of_best(criterion)
 
 
 def _share_of_best(criterion: _Facts) -> Metric:
     best = criterion.worst_first[-1]
-    if not criterion.numbers:
-        return share(f"share_{best}", best, better="higher")
-    name = f"share_at_{'least' if criterion.rising else 'most'}_{best}"
-    return share(name, best, better="higher", title=f"the share of {{}} at {best}")
+    name = f"share_at_{'least' if criterion.rising else 'most'}_{best}" if criterion.numbers else ""
+    return _share_at(best, "higher", name)
 
 
 def _share_of_worst(criterion: _Facts) -> Metric:
@@ -162,11 +162,11 @@ def _share_of_worst(criterion: _Facts) -> Metric:
     worst = criterion.worst
     if criterion.numbers and criterion.ordered:
         side, level = ("most", max(map(float, worst))) if criterion.rising else ("least", min(map(float, worst)))
-        name = f"share_at_{side}_{level:g}"
-        title = f"the share of {{}} at {level:g} or {'below' if criterion.rising else 'above'}"
+        beyond = f" or {'below' if criterion.rising else 'above'}" if len(worst) > 1 else ""
+        name, title = f"share_at_{side}_{level:g}", f"the share of {{}} at {level:g}{beyond}"
         return share(name, *worst, better="lower", title=title)
     if len(worst) == 1:
-        return share(f"{worst[0]}_rate", *worst, better="lower")
+        return _share_at(worst[0], "lower", f"{worst[0]}_rate")
     title = f"the share of {{}} at {named([words(str(value)) for value in worst], joined='or')}"
     return share("unsafe_rate" if criterion.unsafe else "worst_rate", *worst, better="lower", title=title)
 

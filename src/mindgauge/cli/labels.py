@@ -10,7 +10,7 @@ from mindgauge.records.rounding import interval, precise
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Score, Scores
 
-_SHARE, _OF = "share_", "model="
+_SHARE, _OF, _ALL = "share_", "model=", "all"
 _BESIDE = 4
 """Models beside each other in one table."""
 
@@ -19,9 +19,10 @@ def show(result: Scores) -> None:
     """Show the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion."""
     shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
     for metric in result.metrics:
-        overall = metric.slice == "all"
+        overall = metric.slice == _ALL
         itself = metric.model == metric.rater  # it answered a closed question; a slice says whose replies those are
-        if not metric.name.startswith(_SHARE) or not (itself or metric.rater.startswith("classifier/")):
+        counted = metric.name.startswith(_SHARE) and not metric.better  # of a label, whichever is better
+        if not counted or not (itself or metric.rater.startswith("classifier/")):
             continue
         if overall or (itself and metric.slice.startswith(_OF)):
             model = metric.slice.removeprefix(_OF) if itself else metric.model
@@ -29,9 +30,8 @@ def show(result: Scores) -> None:
             by_model.setdefault(model, []).append(metric)
     for (benchmark, criterion, rater), by_model in shares.items():
         print(f"{benchmark}: {criterion}, labelled by {rater} (share of the replies, 95 % interval)")
-        listed = (
-            list(by_model.items()) if len(by_model) != 2 else list(by_model.items())[-1:]
-        )  # all, and the only model
+        only_model = len(by_model) == 2 and _ALL in by_model
+        listed = [item for item in by_model.items() if not (only_model and item[0] == _ALL)]
         for start in range(0, len(listed), _BESIDE):
             _table(listed[start : start + _BESIDE])
 

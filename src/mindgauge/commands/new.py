@@ -12,8 +12,8 @@ import msgspec
 from mindgauge.benchmarks import Benchmark, own_folder, own_samples, usual
 from mindgauge.commands.annotate.folder import made_whole
 from mindgauge.records.errors import DataError, FaultsError, UsageError
-from mindgauge.records.files import bounds, mapping, private, tables
 from mindgauge.records.files import folder as files
+from mindgauge.records.files import mapping, private, tables
 from mindgauge.records.files.folder import Readable
 from mindgauge.records.files.headed import SEPARATED, WORKBOOKS
 from mindgauge.records.files.input_table import text_of
@@ -106,10 +106,11 @@ def new(
         raise UsageError(f"--with {min(wanted - {PROMPTS})}: write {PROMPTS}")
     if columns and items is None:
         raise UsageError("--map says how a table is read; name the table with --from")
-    own_rubric = Rubric.load(Path(rubric)) if rubric is not None else None
+    if rubric is not None:
+        Rubric.load(Path(rubric))
     table = _items(items, dict(columns or {})) if items is not None else None
     with made_whole(path, "change what is here") as draft:
-        _write(draft, path, table, own_rubric, Path(rubric) if rubric is not None else None)
+        _write(draft, path, table, Path(rubric) if rubric is not None else None)
         try:
             benchmark = Benchmark.from_folder(draft, name=path.resolve().name)
         except FaultsError as error:
@@ -186,13 +187,13 @@ def _in_order(values: list[str]) -> list[Any]:
 # -- the files -----------------------------------------------------------------------------------------------------------
 
 
-def _write(draft: Path, path: Path, table: _Items | None, rubric: Rubric | None, rubric_path: Path | None) -> None:
+def _write(draft: Path, path: Path, table: _Items | None, rubric: Path | None) -> None:
     name = path.resolve().name
     closed = table is not None and bool(table.labels)
     title = json.dumps(name.replace("_", " ").replace("-", " ").capitalize(), ensure_ascii=False)
     _put(draft / own_folder.CARD, _blank("card", TITLE=title, CLOSED="true" if closed else "false"))
-    if rubric is not None and rubric_path is not None:
-        _put(draft / own_folder.RUBRIC, _named(rubric_path, rubric))
+    if rubric is not None:
+        private.write(draft / own_folder.RUBRIC, files.content(rubric))
     elif table is not None and table.labels:
         _put(draft / own_folder.RUBRIC, _blank("closed", ID=json.dumps(name)) + "".join(_criteria(table.labels)))
     else:
@@ -202,12 +203,6 @@ def _write(draft: Path, path: Path, table: _Items | None, rubric: Rubric | None,
         return
     private.write(draft / table.name, files.content(table.path))
     _put(draft / mapping.FILE, _columns(table))
-
-
-def _named(path: Path, rubric: Rubric) -> str:
-    """Return a rubric file's text; one that has no id in it is told that of the file it comes from, and stays the same instrument."""
-    text = path.read_text("utf-8")
-    return text if "id" in bounds.toml(path) else f"id = {json.dumps(rubric.id, ensure_ascii=False)}\n{text}"
 
 
 def _criteria(labels: Mapping[str, list[Any]]) -> Iterable[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rubric import Rubric
@@ -99,13 +100,14 @@ def _left_out(strange: Sequence[str]) -> list[str]:
 
 
 def _beside(folder: Path, path: Path) -> list[str]:
-    """Copy what stands beside the database, and say what of it is damaged: rubrics of classifiers, and the manifest.
+    """Copy what stands beside the database, and say what of it is damaged: rubrics, and the manifest.
 
     A damaged manifest goes along under another name, for eyes alone: it may still tell which command made the run.
     """
     notes = []
     private.copy_files(folder / "rubrics", path / "rubrics")
-    for rubric in sorted((path / "rubrics").glob("*.toml")):
+    private.copied(folder / standalone_rubric.FILE, path / standalone_rubric.FILE)
+    for rubric in sorted((*path.glob(standalone_rubric.FILE), *(path / "rubrics").glob("*.toml"))):
         try:
             Rubric.kept(rubric)
         except UsageError as error:

@@ -148,6 +148,38 @@ def headline(rater: str, scores: Sequence[Score]) -> str:
     return f"Its {words(first.name)}{source} is {named(values, limit=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
 
 
+def measured(title: str, raters: Sequence[tuple[str, Score]]) -> str:
+    """Say what one measure of one criterion is by each rater.
+
+    Args:
+        title: of the measure on the criterion.
+        raters: of each, the name, in the middle of a sentence, and the score.
+    """
+    values = [
+        f"{write(s.value, s.unit)} by {name} ({f'{interval(s.low, s.high, s.unit)}, ' if s.low is not None else ''}"
+        f"of {plural(s.subjects, 'reply', 'replies')}{f', {count(s.missing)} without a verdict' if s.missing else ''})"
+        for name, s in raters
+    ]
+    better = raters[0][1].better
+    return f"{title[:1].upper()}{title[1:]} is {named(values, limit=9)}{f'; {better} is better' if better else ''}."
+
+
+def classes(criterion: Criterion, by_rater: Mapping[str, Sequence[Score]]) -> str:
+    """Say how often each rater gave each class, the most frequent first; those never given are left out.
+
+    Args:
+        criterion: whose levels are classes.
+        by_rater: name of the rater, in the middle of a sentence → the shares of its classes.
+    """
+    labels = {f"share_{value}": words(str(value)) for value in criterion.values}
+    parts = []
+    for name, scores in by_rater.items():
+        shares = sorted((s for s in scores if s.name in labels and s.value), key=lambda s: -(s.value or 0.0))
+        listed = [f"{labels[s.name]} {percent(s.value)}" for s in shares]
+        parts.append(f"{name} gave {named(listed, limit=9)} (of {plural(scores[0].subjects, 'reply', 'replies')})")
+    return f"On {words(criterion.name)}, {'; '.join(parts)}."
+
+
 def _range(levels: tuple[Value, ...]) -> str:
     """Name levels from the lowest number up; of more than two, the ends."""
     ordered = sorted(levels, key=lambda level: (isinstance(level, str), level))

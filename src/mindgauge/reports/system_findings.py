@@ -11,6 +11,7 @@ from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, mean_level
 from mindgauge.benchmarks.metrics.sentences import Comparators
 from mindgauge.records.english import lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.order import rising
 from mindgauge.reports import called, card_phrases, rating_sentences
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import Metric
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
     from mindgauge.records.rubric.composite import Composite
@@ -155,9 +157,12 @@ def told(
     else:
         first = [] if people_told else people_first(section, system)
         sentences, last = list(_open(scores, judging)), []
-    if not any(sentences) or not (scored or _tells(scores, section)):
+    by_criterion = list(_by_criterion(scores, judging))
+    if by_criterion:
+        sentences += by_criterion
+    elif not any(sentences) or not (scored or _tells(scores, section)):
         sentences += _headlines(scores, judging)
-    withheld = [] if section.benchmark.closed else _withheld(scores, run.standings)
+    withheld = [] if section.benchmark.closed else _withheld(scores, section.benchmark, run.standings)
     if withheld and not any(sentences):
         sentences = [ALL_WITHHELD]
     facts = [fact for fact in (*first, *void_notes, *sentences, *last) if fact]
@@ -255,6 +260,36 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
             yield rating_sentences.headline(rater, rater_scores)
 
 
+def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
+    """Say of replies, where each criterion has metrics of its own, those that stand for it, of all raters in one sentence.
+
+    Means, and what of a numbered order is at its worst, are told level by level; of classes, how often each was given.
+    """
+    benchmark = judging.section.benchmark
+    if benchmark.closed:
+        return
+    visible = [s for s in scores if s.slice == "all" and s.value is not None and not judging.standings.withholds(s)]
+    for criterion in benchmark.rubric.criteria:
+        titles = {m.name: m.titled(criterion.name) for m in _leading(benchmark, criterion)}
+        figures = judging.ordered([s for s in visible if s.criterion == criterion.name and s.name in titles])
+        if mean_level.name in titles or not figures:
+            continue
+        if criterion.scale is Scale.NOMINAL:
+            by_rater = {lowered(judging.who(s)): [f for f in figures if f.rater == s.rater] for s in figures}
+            yield rating_sentences.classes(criterion, by_rater)
+            continue
+        for name, title in titles.items():
+            raters = [(lowered(judging.who(s)), s) for s in figures if s.name == name]
+            if raters:
+                yield rating_sentences.measured(title, raters)
+
+
+def _leading(benchmark: Benchmark, criterion: Criterion) -> list[Metric]:
+    """Return the metrics of one criterion alone that the benchmark goes by."""
+    named = (metric for metric in benchmark.metrics if metric.criteria and metric.suits(criterion))
+    return [metric for metric in named if metric.name in benchmark.headline]
+
+
 def _cards(scores: Sequence[Score], standings: ReliabilityGate) -> dict[str, list[RunCard]]:
     """Return the cards behind some scores, by judge."""
     by_judge: dict[str, dict[str, RunCard]] = {}
@@ -265,9 +300,10 @@ def _cards(scores: Sequence[Score], standings: ReliabilityGate) -> dict[str, lis
     return {judge: list(judge_cards.values()) for judge, judge_cards in by_judge.items()}
 
 
-def _withheld(scores: Sequence[Score], standings: ReliabilityGate) -> list[str]:
+def _withheld(scores: Sequence[Score], benchmark: Benchmark, standings: ReliabilityGate) -> list[str]:
     """Say which scores of a system are not shown."""
-    means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES}]
+    own = {metric.name for metric in benchmark.metrics if metric.criteria and metric.name in benchmark.headline}
+    means = [s for s in scores if s.name in {mean_level.name, *SHARES_OF_YES, *own}]
     hidden = [s for s in means if standings.withholds(s)]
     visible = {s.criterion for s in means if not standings.withholds(s)}
     alone = not any(s.criterion in visible for s in hidden)

@@ -36,11 +36,11 @@ def notes(benchmark: Benchmark, samples: Sequence[Sample]) -> Iterator[str]:
     counts = Counter(sample.tags[LANGUAGE] for sample in samples if sample.tags.get(LANGUAGE))
     for language, count in sorted(counts.items()):
         missing = [
-            *(["prompts"] if prompted and language not in prompted else []),
+            *(["a prompt"] if prompted and language not in prompted else []),
             *(["a wording of the rubric"] if worded and language not in worded else []),
         ]
         if missing:
             yield (
-                f"{benchmark.name}: {plural(count, 'sample is', 'samples are')} in {language!r}, and there is no "
-                f"{named(missing)} in it; raters are asked in English, as far as there is one"
+                f"{benchmark.name}: {plural(count, 'sample is', 'samples are')} in {language!r}, in which there is not "
+                f"{named(missing, joined='or')}; raters are asked in English, as far as there is one"
             )

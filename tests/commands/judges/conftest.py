@@ -27,10 +27,12 @@ version = "1"
 source = "ours"
 [[criteria]]
 name = "warmth"
+text.en = "The warmth."
 scale = "ordinal"
 levels = [{ value = 1, text.en = "cold" }, { value = 2, text.en = "polite" }, { value = 3, text.en = "warm" }]
 [[criteria]]
 name = "asks"
+text.en = "The asks."
 scale = "ordinal"
 levels = [{ value = "no", text.en = "does not ask" }, { value = "yes", text.en = "asks", needs = ["question"] }]
 look.en = "Questions in the reply."

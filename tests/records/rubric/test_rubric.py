@@ -7,7 +7,7 @@ import pytest
 from mindgauge.records.errors import RubricError
 from mindgauge.records.rubric import Rubric
 from mindgauge.records.rubric.criterion import Criterion, Level, Scale
-from mindgauge.records.rubric.rubric import first
+from mindgauge.records.rubric.faults import of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ HEAD = 'id = "r"\nversion = "1"\nsource = "ours"\n'
 
 
 def criterion(levels: str, more: str = "", scale: str = "ordinal") -> str:
-    return f'{HEAD}[[criteria]]\nname = "warmth"\nscale = "{scale}"\nlevels = [{levels}]\n{more}'
+    return f'{HEAD}[[criteria]]\nname = "warmth"\nscale = "{scale}"\ntext.en = "How warm is it?"\nlevels = [{levels}]\n{more}'
 
 
 def level(value: str) -> str:
@@ -43,7 +43,7 @@ def test_a_good_rubric(tmp_path: Path) -> None:
         (criterion(", ".join(map(level, "124"))), "level 3 is missing"),
         (criterion(level("1")), "needs at least two levels"),
         (criterion(f'{level("1")}, {level(chr(34) + "good" + chr(34))}'), "mixes numbers and words"),
-        (criterion("{ value = 1 }, { value = 2 }"), "does not say what it looks like"),
+        (criterion("{ value = 1 }, { value = 2 }"), "levels 1, 2 do not say what they look like"),
         (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "only one" }]'), "1 wordings for 2 levels"),
         (criterion("{ value = 1 }, { value = 2 }", 'protocols.x = [{ en = "one" }, {}]'), "a level has no wording"),
         (criterion(f'{level(chr(34) + "a" + chr(34))}, {{ value = "b", text.en = "b", aliases = ["A"] }}', scale="nominal"), "'a' occurs twice"),
@@ -53,6 +53,15 @@ def test_a_good_rubric(tmp_path: Path) -> None:
         ("id = ", "not a rubric"),
         (criterion(", ".join(map(level, "12"))) + '\ntypo = "x"', "unknown field `typo`"),
         (criterion(", ".join(map(level, "12"))) + criterion(", ".join(map(level, "12"))).removeprefix(HEAD), "criterion 'warmth' occurs twice"),
+        (criterion(", ".join(map(level, "132"))), "criterion 'warmth': its levels are not ordered (1, 3, 2)"),
+        (criterion(""), "criterion 'warmth' needs at least two levels, it has 0 (levels = [{ value"),
+        (criterion(", ".join(map(level, "12"))).replace("levels", "level"), "unknown field `level`; did you mean `levels`?"),
+        (criterion(", ".join(map(level, "12"))).replace('scale = "ordinal"\n', ""), 'criterion \'warmth\': no `scale`; write scale = "ordinal"'),
+        (criterion(", ".join(map(level, "12"))).replace('text.en = "How warm is it?"\n', ""), "criterion 'warmth' does not say what is rated (text.en"),
+        (criterion(", ".join(map(level, "12"))).replace('text.en = "How', 'text = "How'), "`text` does not say its language; write text.en = 'How warm is it?'"),
+        (criterion(", ".join(map(level, "12"))).replace('"warmth"', '"rationale"'), "criterion 'rationale': no name for a criterion"),
+        (criterion('{ text.en = "cold" }, { value = 2, text.en = "warm" }'), "level 1: no `value`"),
+        (criterion(", ".join(map(level, "12"))).replace('"ordinal"', '"ordered"'), "`scale` is 'ordered'; write scale = "),
     ],
 )  # fmt: skip
 def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault: str) -> None:
@@ -60,6 +69,26 @@ def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault
         load(tmp_path, text)
     assert fault in str(caught.value)
     assert "rubric.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    good = ", ".join(map(level, "12"))
+    text = (
+        HEAD.replace('version = "1"\n', "")
+        + criterion(", ".join(map(level, "132"))).removeprefix(HEAD)
+        + criterion(good).removeprefix(HEAD)
+        + criterion(good, "typo = 1\n").removeprefix(HEAD).replace('"warmth"', '"asks"')
+        + criterion("").removeprefix(HEAD).replace('"warmth"', '"helps"')
+    )
+    with pytest.raises(RubricError) as caught:
+        load(tmp_path, text)
+    assert "rubric.toml: 5 faults: (1) " in str(caught.value)
+    for fault in (
+        "not a rubric: no `version`; write version = ", "criterion 'asks': unknown field `typo`",
+        "criterion 'warmth' occurs twice", "criterion 'warmth': its levels are not ordered", "criterion 'helps' needs at least",
+    ):  # fmt: skip
+        assert fault in str(caught.value), fault
     assert "\n" not in str(caught.value)
 
 
@@ -140,7 +169,8 @@ def test_bad_nodes_are_one_line_with_the_file(tmp_path: Path, text: str, fault: 
 
 
 def leveled(*values: str | int, unsafe: tuple[str | int, ...], scale: Scale = Scale.ORDINAL) -> Criterion:
-    return Criterion("danger", scale, tuple(Level(value, {"en": "A level."}) for value in values), unsafe=unsafe)
+    levels = tuple(Level(value, {"en": "A level."}) for value in values)
+    return Criterion("danger", scale, levels, {"en": "How dangerous is it?"}, unsafe=unsafe)
 
 
 def test_where_the_last_levels_are_unsafe_the_last_is_the_worst() -> None:
@@ -159,8 +189,8 @@ def test_where_the_last_levels_are_unsafe_the_last_is_the_worst() -> None:
     ],
 )
 def test_unsafe_levels_stand_at_one_end(unsafe: tuple[int, ...], fault: str) -> None:
-    assert fault in first([leveled(1, 2, 3, 4, unsafe=unsafe)])
+    assert fault in of([leveled(1, 2, 3, 4, unsafe=unsafe)])[0]
 
 
 def test_classes_may_be_unsafe_in_any_place() -> None:
-    assert not first([leveled("a", "b", "c", unsafe=("a", "c"), scale=Scale.NOMINAL)])
+    assert not of([leveled("a", "b", "c", unsafe=("a", "c"), scale=Scale.NOMINAL)])

@@ -121,6 +121,8 @@ def stress(
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
         _begin(path, record, models[0].name, config.command)
+        if task.standalone:
+            run_folder.keep_rubric(path, task)
         for name, subjects in {step.benchmark.name: step.subjects for step in steps}.items():
             about = [*subjects()]
             run_folder.put_known(
