@@ -220,6 +220,19 @@ def test_no_criterion_is_without_a_metric_and_no_veto_is_averaged(
             assert not [m for m in scores.metrics if m.criterion == criterion.name and m.name == "mean"]
 
 
+def test_a_table_of_the_user_s_takes_the_place_of_the_samples(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth")
+    table = written(tmp_path, {"more.csv": "Text;Nr\nA new town.;1\nNo sleep.;2\nA quiet day.;3\n"}) / "more.csv"
+    assert run(place, tmp_path / "run", data=table, columns={"user": "Text"}).find("share_yes")[0].n == 3
+    with pytest.raises(FaultsError, match=r"more.csv cannot be asked about: no column user .* or --map user=Text"):
+        run(place, tmp_path / "other", data=table)
+    written(tmp_path, {"columns.toml": 'user = "Text"\n'})
+    assert run(place, tmp_path / "beside", data=table).find("share_yes")[0].n == 3
+    written(tmp_path, {"columns.toml": "", "gaps.csv": "id,user\n1,\n"})
+    with pytest.raises(FaultsError, match=r"gaps.csv cannot be asked about: line 2: no text"):
+        run(place, tmp_path / "gaps", data=tmp_path / "gaps.csv")
+
+
 # -- faults --------------------------------------------------------------------------------------------------------------
 
 FAULTS = {
@@ -241,7 +254,7 @@ FAULTS = {
     "no column of messages": ({"samples__csv": "Frage\nHello there.\n"}, "no column user"),
     "a row without a message": ({"samples__csv": "id,user\n1,Hello.\n2,\n"}, "samples.csv:3: no text"),
     "a column that is not there": ({"columns__toml": 'user = "Text"\n'}, "samples.csv: no column 'Text' for user"),
-    "a name that is not read": ({"columns__toml": 'usr = "user"\n'}, "'usr' is not one of Mindgauge's columns"),
+    "a name that is not read": ({"columns__toml": 'usr = "user"\n'}, "samples.csv: columns.toml: usr=user: 'usr' is not one of Mindgauge's columns"),
     "a target that is no level": ({"card__toml": 'title = "W"\nclosed = true\n', "samples__csv": "user,target\nHi.,maybe\n"}, "samples.csv:2: the target 'maybe' is no level of warm; write one of no, yes"),
     "a dialogue that ends with a reply": ({"samples__csv": "user,reply\nHi.,Hello.\n"}, "samples.csv:2: the dialogue ends with a reply"),
     "a slot that is not filled": ({"judge__md": "{rubric} {form} {dialogue} {replay}\n"}, "judge.md:1: no slot {replay}"),

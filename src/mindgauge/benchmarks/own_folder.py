@@ -144,7 +144,13 @@ def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str,
     def mapped(path: Path, columns: Mapping[str, str] | None = None) -> Released:
         result = own_samples.read(path, rules, columns)
         if result.faults:
-            raise FaultsError(f"{path} cannot be asked about", [f"line {line}" for line in own_samples.said(result)])
+            raise FaultsError(
+                f"{path} cannot be asked about",
+                [
+                    line.removeprefix(": ") if line.startswith(":") else f"line {line}"
+                    for line in own_samples.said(result)
+                ],
+            )
         return Released(result.samples, [], [], result.notes)
 
     return {

@@ -61,11 +61,14 @@ def read(path: Path, rules: SampleRules, columns: Mapping[str, str] | None = Non
         columns: our name → its column; what `columns.toml` beside it says if none is given.
     """
     try:
-        mapped = mapping.beside(path) if columns is None else columns
+        file = tables.find(path)
+        mapped = mapping.beside(file) if columns is None else columns
         column_map = mapping.read(mapped, COLUMNS, (TARGET, TAG))
-        table = tables.open_table(path, column_map.layout)
+        table = tables.open_table(file, column_map.layout)
     except (DataError, UsageError) as error:
-        return SampleTable(path.name, [], [(0, f"{error}".removeprefix(f"{path}: "))], [])
+        problem = f"{error}".removeprefix(f"{path}: ")
+        beside = columns is None and problem.startswith("--map ")
+        return SampleTable(path.name, [], [(0, f"{mapping.FILE}: {problem[6:]}" if beside else problem)], [])
     reader = _Reader(path.name, rules)
     for name, column in column_map.columns.items():
         try:
@@ -118,7 +121,7 @@ class _Reader:
         headers = {*table.headers, *columns}
         if not headers & {"user", "messages"}:
             self.add(0, f"no column user (one message) or messages (a whole dialogue); the columns are {table.columns}; "
-                        f"write into columns.toml which one it is: user = {_longest(table)!r}")  # fmt: skip
+                        f'name it with user = "{_longest(table)}" in columns.toml, or --map user={_longest(table)}')  # fmt: skip
         names = [criterion.name for criterion in self.rules.criteria]
         for header in sorted(headers):
             if names and header.startswith(TARGET) and header.removeprefix(TARGET) not in names:
