@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python compiles what is imported when it is; compiling all of it takes half of the installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test test-long faults lint style types layers format bench clean
+.PHONY: demo test pytest test-long faults lint style types layers format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mindgauge demo
@@ -14,13 +14,16 @@ demo: $(VENV)/installed
 # Tests start many processes: what Python compiles is kept, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 # Three workers on two cores, for a third of the time is waiting; each computes on one thread.
-test test-long: export OMP_NUM_THREADS = 1
-test test-long: export OPENBLAS_NUM_THREADS = 1
-test test-long: export POLARS_MAX_THREADS = 1
+pytest test-long: export OMP_NUM_THREADS = 1
+pytest test-long: export OPENBLAS_NUM_THREADS = 1
+pytest test-long: export POLARS_MAX_THREADS = 1
 WORKERS := --numprocesses 3 --dist worksteal
 
+# Lint and types run beside the tests, which wait for a third of their time; make fails if either does.
 test: $(VENV)/developing
-	$(MAKE) --no-print-directory --jobs 2 lint
+	$(MAKE) --no-print-directory --jobs 4 --keep-going lint pytest
+
+pytest: $(VENV)/developing
 	$(BIN)/pytest $(WORKERS)
 
 # The long form: what `make test` thins (simulations, examples of properties, doubled texts, kill points); twenty minutes.

@@ -28,7 +28,7 @@ from typing import Any
 import msgspec
 
 import stub
-from engine import LATENCY, Figure
+from engine import LATENCY, Figure, post_all
 
 BENCHMARK = "help_or_harm/crisis_type"
 ANSWER = {
@@ -55,35 +55,11 @@ def bodies(url: str, runs: int) -> list[dict[str, Any]]:
     return [{**body, "seed": run} for body in msgspec.to_builtins(posted) for run in range(runs)]
 
 
-def bare(url: str, at_once: int, posted: list[dict[str, Any]]) -> None:
-    """Post them with aiohttp and nothing else."""
-    import aiohttp
-
-    encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
-
-    async def loop() -> None:
-        todo = iter(posted)
-        connector = aiohttp.TCPConnector(limit=at_once)
-        headers = {"Content-Type": "application/json"}
-        async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
-
-            async def worker() -> None:
-                for body in todo:
-                    async with session.post(f"{url}/chat/completions", data=encode(body)) as response:
-                        assert decode(await response.read())["choices"]
-
-            await asyncio.gather(*(worker() for _ in range(at_once)))
-
-    asyncio.run(loop())
-
-
 def bare_process(url: str, at_once: int, file: Path) -> dict[str, float]:
-    import aiohttp  # noqa: F401 - its import is the loop's own start
-
     start = time.process_time()
     posted = msgspec.json.decode(file.read_bytes())
     before, began = time.process_time(), time.perf_counter()
-    bare(url, at_once, posted)
+    asyncio.run(post_all(url, at_once, posted))
     calling = time.process_time() - before
     return {"calling": calling, "whole": start + calling, "wall": time.perf_counter() - began}
 

@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import aiohttp
 import msgspec
@@ -48,8 +48,9 @@ from mindgauge.records.prompt import Prompt
 from mindgauge.records.request import Request
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
 from mindgauge.runs.budget import Budget
+from mindgauge.runs.rating_steps import SHARING
 from mindgauge.runs.session import Session
-from mindgauge.runs.steps import SHARING, ReplyStep
+from mindgauge.runs.steps import ReplyStep
 from mindgauge.store import Store
 from stub import Stub
 
@@ -144,25 +145,29 @@ def synthetic(count: int) -> Benchmark:
 # -- the contenders: each makes `count` calls and returns the seconds they took ----------------------------------------
 
 
+async def post_all(url: str, at_once: int, bodies: Iterable[dict[str, Any]]) -> None:
+    """Post bodies with aiohttp and nothing else: draw from an iterator, encode, post, read, decode, forget."""
+    todo = iter(bodies)
+    encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
+    headers = {"Content-Type": "application/json"}
+    connector = aiohttp.TCPConnector(limit=at_once)
+    async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
+
+        async def worker() -> None:
+            for body in todo:
+                async with session.post(f"{url}/chat/completions", data=encode(body)) as response:
+                    assert decode(await response.read())["choices"]
+
+        await asyncio.gather(*(worker() for _ in range(at_once)))
+
+
 def bare(url: str, at_once: int, count: int) -> float:
     """Make the same calls with aiohttp and nothing else."""
 
-    async def loop() -> None:
-        todo = iter([{"model": "stub", "messages": s.messages, "seed": 0, "max_tokens": 4096} for s in samples(count)])
-        encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
-        headers = {"Content-Type": "application/json"}
-        connector = aiohttp.TCPConnector(limit=at_once)
+    def posted() -> list[dict[str, Any]]:
+        return [{"model": "stub", "messages": s.messages, "seed": 0, "max_tokens": 4096} for s in samples(count)]
 
-        async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
-
-            async def worker() -> None:
-                for body in todo:
-                    async with session.post(f"{url}/chat/completions", data=encode(body)) as response:
-                        assert decode(await response.read())["choices"]
-
-            await asyncio.gather(*(worker() for _ in range(at_once)))
-
-    return _seconds(lambda: asyncio.run(loop()))
+    return _seconds(lambda: asyncio.run(post_all(url, at_once, posted())))
 
 
 def ours(url: str, at_once: int, count: int) -> float:

@@ -42,8 +42,8 @@ from mindgauge.records import Exchange, Message, Reply, Sample, Status
 from mindgauge.records.prompt import Nonces, fence, transcript
 from mindgauge.records.rubric import Method
 from mindgauge.runs.budget import Budget
+from mindgauge.runs.rating_steps import RatingStep
 from mindgauge.runs.session import Session
-from mindgauge.runs.steps import RatingStep
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

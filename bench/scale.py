@@ -4,7 +4,7 @@
     python bench/scale.py --model
 
 ray       Calls per second through two Ray actors over those of the plain engine, in pairs (`scale_ray.py`).
-ratings   A run of 1,000,000 ratings: its size, and each verb's seconds and peak memory (`scale_ratings.py`).
+ratings   A run of 1,000,000 ratings: its size, and each command's seconds and peak memory (`scale_ratings.py`).
 kills     100 kills at random moments, each followed by the same command: what was lost, doubled, repeated (`scale_kills.py`).
 --model   Lays out what 10⁵ to 10⁸ judgements take, from the constants of `mindgauge.runs.forecast` and those below.
 """

@@ -1,4 +1,4 @@
-"""What a run of 1,000,000 ratings takes: bytes on disk, and of every verb seconds and peak memory.
+"""What a run of 1,000,000 ratings takes: bytes on disk, and of every command seconds and peak memory.
 
     python bench/scale_ratings.py [--quick] [--only status,report] [--chain] [--run DIR] [--json FILE]
 
@@ -6,7 +6,7 @@ The run has the shape of MentalBench (9 models, 4 judges, 3 people, 7 criteria),
 is written through the store, seeded: what judges and people say depends on a made-up quality of each reply, and every
 text is different. A judge's answer gives all seven criteria; people rated a part. `--quick` makes a tenth of it;
 `--chain` gives every criterion a rationale and a quote of its own, as judging by chain does. The run is kept with
-`--run`, and used again where it is there. Each verb runs in a process of its own; its peak memory is the most that the
+`--run`, and used again where it is there. Each command runs in a process of its own; its peak memory is the most that the
 kernel ever counted as resident (`VmHWM`).
 """
 
@@ -262,8 +262,8 @@ with Store(Path(sys.argv[1])) as store:
 _VERB = _PEAK + "import sys; from mindgauge.cli import main; main()"
 
 
-def verbs(run: Path, scratch: Path) -> dict[str, list[str]]:
-    """Return every verb that is measured, as arguments of the interpreter."""
+def commands(run: Path, scratch: Path) -> dict[str, list[str]]:
+    """Return every command that is measured, as arguments of the interpreter."""
     rate = [x for judge in JUDGES for x in ("--judge", judge)]
     told = {
         "status": ["status", run, "--json"],
@@ -340,7 +340,7 @@ def measure(
         found.append(Figure("bytes per rating, calls and replies in", size(folder) / count, "bytes", BYTES))
         found += opening(folder)
         limits = {"open and count": SECONDS_OPEN, "status": SECONDS_OPEN, "report": SECONDS_REPORT}
-        for name, arguments in verbs(folder, Path(scratch)).items():
+        for name, arguments in commands(folder, Path(scratch)).items():
             if only and not any(name.startswith(each) for each in only):
                 continue
             seconds, peak = timed(arguments, Path(scratch))
@@ -355,7 +355,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the ratings")
     parser.add_argument("--chain", action="store_true", help="a rationale and a quote for every criterion")
     parser.add_argument("--run", type=Path, help="where the run is kept")
-    parser.add_argument("--only", default="", help="verbs, with commas between")
+    parser.add_argument("--only", default="", help="commands, with commas between")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     options = parser.parse_args()
     only = tuple(filter(None, options.only.split(",")))

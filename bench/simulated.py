@@ -74,11 +74,23 @@ def latent(generator: np.random.Generator, conversations: int, replies: int) -> 
     return math.sqrt(TOGETHER) * common + math.sqrt(1 - TOGETHER) * own
 
 
+def moments_of_joint(joint: Floats, values: Floats, *, origin: float = 0.0) -> Floats:
+    """Return the six sums of a table of counted pairs, shape (B, 6); the same as those of the pairs themselves.
+
+    Args:
+        joint: shape (B, q, q), how often the first rater gave the row's value and the second the column's.
+        values: shape (q,).
+        origin: what values are measured from.
+    """
+    q = len(values)
+    return moments.moments(np.repeat(values, q), np.tile(values, q), np.reshape(joint, (-1, q * q)), origin=origin)
+
+
 def tuned(statistic: Callable[[Floats], Floats], target: float, shape: str, bias: float = 0.1) -> Raters:
     """Find the raters whose statistic of six sums has a true value."""
 
     def miss(correlation: float) -> float:
         joint = 1e9 * Raters(correlation, shape, bias).joint()[None]
-        return float(statistic(moments.of_joint(joint, VALUES))[0]) - target
+        return float(statistic(moments_of_joint(joint, VALUES))[0]) - target
 
     return Raters(brentq(miss, 1e-6, 0.9999), shape, bias)

@@ -49,7 +49,7 @@ def cells() -> tuple[Floats, Floats]:
 def ours(people: Floats, judges: Floats, resamples: int) -> Floats:
     """All statistics of all cells: both ICCs with exact and bootstrap intervals over systems, bias, MSE, correlation."""
     means = np.stack([people.mean(axis=2), judges.mean(axis=2)], axis=-1)
-    [weights] = bootstrap.item_weights(SYSTEMS, resamples, SEED)
+    [weights] = bootstrap.draw(np.ones(SYSTEMS, dtype=np.intp), resamples, SEED)
     squares = icc.mean_squares(means[:, None], weights)
     drawn = np.stack([icc.consistency(squares), icc.agreement(squares)])
     ends = np.nanquantile(drawn, [0.025, 0.975], axis=-1)

@@ -34,11 +34,10 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import msgspec
 
 import stub
-from engine import LATENCY, Figure
+from engine import LATENCY, Figure, post_all
 from mindgauge import benchmarks
 from mindgauge.benchmarks.trustmh.released import (
     choices,
@@ -56,8 +55,9 @@ from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.runs import plan
 from mindgauge.runs.budget import Budget
+from mindgauge.runs.rating_steps import RatingStep, ReadingStep
 from mindgauge.runs.session import Session
-from mindgauge.runs.steps import RatingStep, ReadingStep, ReplyStep, reply_request
+from mindgauge.runs.steps import ReplyStep, reply_request
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -87,10 +87,7 @@ def read_all(data: Path) -> int:
         choices.examination(files, choices.USMLE, 727)[0],
         choices.examination(files, choices.CRISIS_QA, 153)[0],
         choices.understanding(files)[0],
-        choices.application(files)[0],
-        dialogues.windows(files, "dev", 2985)[0],
-        dialogues.windows(files, "test", dialogues.TEST)[0],
-        dialogues.failed(files)[0],
+        dialogues.windows(files)[0],
         dialogues.for_fairness(files)[0],
         dialogues.counselling(files)[0],
         severity.users(files)[0],
@@ -102,7 +99,7 @@ def read_all(data: Path) -> int:
         sycophancy.questions(files)[0],
         sycophancy.posts(files)[0],
         ethics.dilemmas(files)[0],
-        ethics.stored(files),
+        [ethics.stored_in(*place) for place in files.matching(ethics.STORED)],
         outputs.answers(files)[0],
         outputs.replies(files)[0],
         outputs.stated_correlations(files)[0],
@@ -251,24 +248,10 @@ def bodies(url: str, tasks: list[tuple[Benchmark, list[Sample]]]) -> list[list[d
 
 def bare(url: str, at_once: int, posted: list[list[dict[str, Any]]]) -> float:
     """Post the same with aiohttp and nothing else, one task after the other."""
-    encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
-
-    async def loop(its: list[dict[str, Any]]) -> None:
-        todo = iter(its)
-        connector = aiohttp.TCPConnector(limit=at_once)
-        headers = {"Content-Type": "application/json"}
-        async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
-
-            async def worker() -> None:
-                for body in todo:
-                    async with session.post(f"{url}/chat/completions", data=encode(body)) as response:
-                        assert decode(await response.read())["choices"]
-
-            await asyncio.gather(*(worker() for _ in range(at_once)))
 
     async def every() -> None:
-        for its in posted:
-            await loop(its)
+        for of_task in posted:
+            await post_all(url, at_once, of_task)
 
     began = time.perf_counter()
     asyncio.run(every())

@@ -13,4 +13,6 @@ class OnUse:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("_"):  # pytest asks whatever a test file names whether it is a fixture or a mock
+            raise AttributeError(attribute)
         return getattr(importlib.import_module(self._name), attribute)

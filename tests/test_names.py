@@ -39,10 +39,8 @@ WIDE = {
     "cli/judges/compare.py:compare": "as above",
     "cli/rate.py:rate": "as above",
     "cli/run.py:run": "as above",
+    "cli/export.py:export": "as above",
     "cli/train.py:train": "as above",
-    "commands/annotate/new.py:annotate_new": "public: what the command takes, by name",
-    "commands/train.py:train": "public: what the command takes, by name",
-    "models/chat.py:__init__": "what a server needs to be asked, by name",
 }
 """Functions that may have more parameters, and why."""
 

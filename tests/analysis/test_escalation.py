@@ -8,18 +8,17 @@ import msgspec
 import pytest
 
 from mindgauge.commands.judges.escalation import escalation
-from mindgauge.commands.load import load
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, UsageError
 from tests.analysis.judged_run import CRITERION, World, said
-from tests.benchmarks.help_or_harm.conftest import real
+from tests.benchmarks.help_or_harm.conftest import loaded, real
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.analysis.escalation.card import Escalation, Order
 
-__all__ = ["real"]
+__all__ = ["loaded", "real"]
 BAD = f"{CRITERION}<=2"
 
 
@@ -29,10 +28,8 @@ def order(found: Escalation, name: str) -> Order:
 
 
 @pytest.fixture(scope="module")
-def clinicians(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Escalation:
-    run = tmp_path_factory.mktemp("runs") / "run"
-    load("help_or_harm/response", data=real, out=run)
-    return escalation(run, unsafe=BAD, resamples=300)
+def clinicians(loaded: Path) -> Escalation:
+    return escalation(loaded, unsafe=BAD, resamples=300)
 
 
 class TestTheCliniciansReplies:

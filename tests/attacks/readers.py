@@ -64,7 +64,6 @@ def of_words() -> list[Reader]:
         "objects": json_objects.objects,
         "choice": lambda text: rule.choice(text, "ABCD"),
         "letter": lambda text: rule.lone_letter(text, "ABCDEFGHIJ", echo.PromptText(text)),
-        "number": rule.number,
         "refusal": rule.refusal,
         "outside help": rule.outside_help,
         "rule": lambda text: rule.open_rule("rule/match:line").rate(_reply(text)),

@@ -95,7 +95,6 @@ def test_what_is_honest_comes_through_the_other_process_as_it_is(tmp_path: Path)
     frame.write_parquet(path)
     assert confined.parquet(path).equals(frame)
     assert confined.parquet(path.read_bytes(), "a").equals(frame)
-    assert confined.parquet_columns(path) == frame.columns
 
 
 def test_the_other_process_knows_no_keys_and_is_begun_again_when_it_ends(

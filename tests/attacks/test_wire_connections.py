@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from s3fs import S3FileSystem
 
 import mindgauge
 from mindgauge.models.batch.transport import Transport
@@ -306,6 +305,8 @@ def test_results_are_fetched_from_the_server_that_was_named(named: str, same: bo
 
 
 def test_an_object_store_that_redirects_gets_no_token_and_no_text_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    import s3fs  # imports botocore
+
     trap = Trap()
     for name, value in (("ACCESS_KEY_ID", "AKIA"), ("SECRET_ACCESS_KEY", KEY), ("SESSION_TOKEN", KEY)):
         monkeypatch.setenv(f"AWS_{name}", value)
@@ -328,7 +329,7 @@ def test_an_object_store_that_redirects_gets_no_token_and_no_text_elsewhere(monk
                     before = len(trap.own)
                     with pytest.raises(MindgaugeError) as caught:
                         await asyncio.to_thread(destination, f"s3://bucket/run-{code}")
-                    S3FileSystem.clear_instance_cache()  # it would keep this server's address
+                    s3fs.S3FileSystem.clear_instance_cache()  # it would keep this server's address
                     assert len(trap.own) > before, code
                     said.append(str(caught.value))
         return said
@@ -359,6 +360,7 @@ _PLACES = {
     "reports/export/straight.py": "S3, by aiobotocore",
     "reports/export/folder.py": "the machine's name only",
     "models/chat.py": "calls",
+    "models/bots/http.py": "calls to a bot that is set up, by the transport",
     "models/transport.py": "all HTTP to models",
     "models/local.py": "llama.cpp, within this process",
     "models/batch/openai.py": "a form for the transport",

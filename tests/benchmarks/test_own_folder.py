@@ -357,6 +357,9 @@ def test_the_bare_name_of_a_folder_will_do_where_none_of_ours_has_it(
     assert benchmarks.asked_one("psycrisis").folder != tmp_path / "psycrisis"
     with pytest.raises(UsageError, match="unknown benchmark"):
         benchmarks.find("warmth")
+    (tmp_path / "warmth" / "metrics.py").write_text("raise SystemExit\n", "utf-8")
+    with pytest.raises(UsageError, match=r"named by its path, \./warmth"):
+        benchmarks.asked("warmth")  # code is run where the user names its place
 
 
 def test_a_folder_without_code_is_scored_on_another_machine_and_code_is_not_run_there(

@@ -57,12 +57,16 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of installed packages, which brings one good benchmark, one that raises, and a model."""
     site = tmp_path / "site"
     folder(site, "sleep_worries")
-    (site / "broken_one.py").write_text("raise RuntimeError('no weights here')", encoding="utf-8")
+    (site / "broken_one.py").write_text("raise RuntimeError('no weights\\n  here')", encoding="utf-8")
     (site / "own_model.py").write_text(
         "from mindgauge.models.scripted import Scripted\n"
         "def make(spec, settings):\n"
         "    if spec.endswith('/none'):\n"
         "        raise KeyError('none')\n"
+        "    if spec.endswith('/exit'):\n"
+        "        raise SystemExit(3)\n"
+        "    if spec.endswith('/nothing'):\n"
+        "        return None\n"
         '    return Scripted(spec, lambda request: \'{"label": "no_crisis"}\')\n',
         encoding="utf-8",
     )
@@ -71,10 +75,14 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1\n", encoding="utf-8")
     (info / "entry_points.txt").write_text(
         "[mindgauge.benchmarks]\nsleep_worries = sleep_worries.sleep_worries:sleep_worries\n"
-        "stranger/broken = broken_one\npsycrisis = sleep_worries.sleep_worries:sleep_worries\n"
+        "stranger/broken = broken_one\nodd = not a reference!\npsycrisis = sleep_worries.sleep_worries:sleep_worries\n"
         "[mindgauge.models]\nstranger = own_model:make\n",
         encoding="utf-8",
     )
+    garbled = site / "garbled-1.dist-info"
+    garbled.mkdir()
+    (garbled / "METADATA").write_text("Metadata-Version: 2.1\nName: garbled\nVersion: 1\n", encoding="utf-8")
+    (garbled / "entry_points.txt").write_text("[mindgauge.benchmarks]\nno equals sign\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(site))
     registry._known.cache_clear()
     spec._installed.cache_clear()
@@ -89,7 +97,9 @@ def test_a_package_brings_a_benchmark_and_a_broken_one_keeps_nobody_from_the_oth
     assert benchmarks.find_one("sleep_worries").folder == packages / "sleep_worries"
     assert benchmarks.find_one("psycrisis").folder.is_relative_to(OURS.parent), "ours cannot be replaced"
     listing = mindgauge.list()
-    assert listing.broken["stranger/broken"] == "RuntimeError: no weights here"
+    assert listing.broken["stranger/broken"] == "RuntimeError: no weights here", "on one line"
+    assert "'not a reference!'; it must be MODULE or MODULE:NAME" in listing.broken["odd"]
+    assert "the entry points of this package cannot be read" in listing.broken["garbled"]
     assert {"sleep_worries", "psycrisis", "trustmh/knowledge"} <= {entry.name for entry in listing.benchmarks}
     with pytest.raises(UsageError, match="stranger/broken cannot be loaded: RuntimeError: no weights here"):
         benchmarks.find("stranger")
@@ -100,6 +110,7 @@ def test_a_suite_names_a_broken_member_that_another_family_brings(monkeypatch: p
     loaded = {b.name: b for b in benchmarks.find("trustmh") if not b.name.startswith("help_or_harm")}
     fault = {"help_or_harm": "SyntaxError: invalid syntax"}
     monkeypatch.setattr(registry, "_known", lambda: registry._Known(loaded, fault))
+    monkeypatch.setattr(registry, "_shipped", lambda _: None)  # nor can it be loaded by its own name
     assert benchmarks.broken(name) == fault
     assert benchmarks.broken("psycrisis") == {}
     if name == "trustmh":
@@ -113,6 +124,10 @@ def test_a_package_brings_a_model(packages: Path) -> None:
     assert spec.open_model("stranger/a", Settings()).name == "stranger/a"
     with pytest.raises(UsageError, match="the package that provides stranger/ cannot open it"):
         spec.open_model("stranger/none", Settings())
+    with pytest.raises(UsageError, match=r"cannot open it \(SystemExit: 3\)"):
+        spec.open_model("stranger/exit", Settings())
+    with pytest.raises(UsageError, match="returned no model: NoneType lacks name, host"):
+        spec.open_model("stranger/nothing", Settings())
     with pytest.raises(UsageError, match="it is not known where it sends"):
         spec.open_model("stranger/a", Settings(local_only=True))
     with pytest.raises(UsageError, match="did you mean stranger/a"):
@@ -128,6 +143,8 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
     scores = mindgauge.run("./exam_worries", model=model, out=tmp_path / "run")
     assert isinstance(scores, Scores)
     assert [score.value for score in scores.find("accuracy")] == [1.0]
+    with pytest.raises(UsageError, match=r"by its path, \./exam_worries$"):
+        benchmarks.asked("exam_worries")
     monkeypatch.chdir("/")
     assert mindgauge.score(tmp_path / "run").find("accuracy")[0].n == 1
     registry._in_folder.cache_clear()

@@ -3,7 +3,17 @@
 import subprocess
 import sys
 
-HEAVY = ("numpy._core", "polars.dataframe", "scipy.special._ufuncs", "jinja2", "altair", "aiohttp", "mindgauge.cli.run")
+HEAVY = (
+    "numpy._core",
+    "polars.dataframe",
+    "scipy.special._ufuncs",
+    "jinja2",
+    "altair",
+    "aiohttp",
+    "pydantic",
+    "rich.console",
+    "mindgauge.cli.run",
+)
 
 
 def python(code: str) -> str:
@@ -48,3 +58,55 @@ for thread in threads:
 print(before, round(float(special.ndtr(1.96)), 3), float(numpy.linalg.norm([3, 4])), sums)
 """)
     assert shown.strip() == "[] 0.975 5.0 [3, 3, 3, 3, 3, 3, 3, 3]"
+
+
+def test_compiled_functions_load_without_the_package_around_them_which_is_whole_once_anything_else_is_asked() -> None:
+    shown = python("""
+import sys
+from mindgauge.cli import deferred
+deferred.defer()
+from scipy import special
+value = special.ndtri(0.975)
+light = "scipy.special._basic" not in sys.modules
+from scipy.special import softmax, ndtri
+assert special.ndtri is ndtri
+print(round(float(value), 3), light, softmax([0, 0]).tolist(), "scipy.special._basic" in sys.modules)
+""")
+    assert shown.strip() == "1.96 True [0.5, 0.5] True"
+
+
+def test_options_are_read_as_typer_reads_them() -> None:
+    shown = python("""
+from pathlib import Path
+from typing import Annotated
+import typer
+from typer.testing import CliRunner
+from mindgauge.cli import values
+
+def parts(names: Annotated[list[str], typer.Argument()] = [], files: Annotated[list[Path], typer.Option("--file")] = [],
+          folder: Annotated[Path, typer.Option(exists=True)] = Path("."), n: int = 3, limit: Annotated[int, typer.Option(min=1)] = 1,
+          share: float = 0.5, out: Path | None = None, yes: bool = False, word: str = ""):
+    print([names, files, folder, n, limit, share, out, yes, word])
+
+GIVEN = ["", "a b", "--file x --file y/z", "--folder /nowhere", "--n 4 --share 2", "--n x", "--limit 0", "--limit 2 --out o --yes", "--word 3"]
+
+def said():
+    app = typer.Typer()
+    app.command()(parts)
+    return [(done.exit_code, done.output) for done in (CliRunner().invoke(app, line.split()) for line in GIVEN)]
+
+before = said()
+values.read_as_typed()
+print(said() == before, [code for code, _ in before])
+""")
+    assert shown.strip() == "True [0, 0, 0, 2, 0, 2, 2, 0, 0]"
+
+
+def test_a_benchmark_named_with_its_family_is_found_without_loading_the_others() -> None:
+    shown = python("""
+import sys
+from mindgauge import benchmarks
+found = [benchmarks.find_one(name).name for name in ("help_or_harm/crisis_type", "psycrisis")]
+print(found, [name for name in ("trustmh", "mentalbench") if f"mindgauge.benchmarks.{name}" in sys.modules])
+""")
+    assert shown.strip() == "['help_or_harm/crisis_type', 'psycrisis'] []"

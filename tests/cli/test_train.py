@@ -32,13 +32,6 @@ ALONE = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
 SLOW = ["--epochs", "12", "--patience", "0", "--batch", "4", "--lr", "5e-3", "--dev", "0.2", "--device", "cpu"]
 
 
-def mindgauge(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    command = [*COMMAND, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env=ALONE, check=False)
-    assert done.returncode == code, done.stderr
-    return done
-
-
 def complains(*arguments: object, code: int = 2) -> str:
     done = in_process.mindgauge("train", *arguments)
     assert done.returncode == code, done.stderr
@@ -49,7 +42,7 @@ def complains(*arguments: object, code: int = 2) -> str:
 
 @pytest.mark.usefixtures("one_thread")
 def test_a_killed_process_goes_on_to_the_same_weights(tiny: Path, write: Write, tmp_path: Path) -> None:
-    path = write(encoders.rows(40))
+    path = write(encoders.rows(16))
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     asked = [path, "--encoder", tiny, *SLOW]
     process = subprocess.Popen(
@@ -89,7 +82,7 @@ def test_a_csv_from_a_spreadsheet_is_trained_on_in_chinese(tmp_path: Path) -> No
     assert "平静" in (out / "card.md").read_text(encoding="utf-8")
 
 
-def test_what_is_wrong_is_one_line(tiny: Path, write: Write, tmp_path: Path) -> None:
+def test_what_is_wrong_is_one_line(tiny: Path, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = write(encoders.rows(10)), tmp_path / "out"
     bad = write([*encoders.rows(2), {"text": "x", "label": "clam"}], "bad.jsonl")
     rubric = ["--rubric", "help_or_harm/crisis_type"]
@@ -100,7 +93,8 @@ def test_what_is_wrong_is_one_line(tiny: Path, write: Write, tmp_path: Path) -> 
     assert "expected `label` and `text`" in complains(schema, "--baseline", "--out", out)
     (tmp_path / "broken.csv").write_bytes(b"label,text\n\xff\xfe,x\n")
     assert "not UTF-8" in complains(tmp_path / "broken.csv", "--baseline", "--out", out)
-    said = mindgauge(path, "--encoder", "nobody/no-encoder", "--out", out, code=2).stderr
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    said = complains(path, "--encoder", "nobody/no-encoder", "--out", out)
     assert "it cannot be reached" in said and "--baseline, which needs no download" in said
     pickled = tmp_path / "pickled"
     shutil.copytree(tiny, pickled)

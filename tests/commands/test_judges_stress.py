@@ -63,30 +63,39 @@ def test_an_unbiased_judge_comes_out_clean(warmth: Benchmark, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("bias", "name", "version"),
+    ("bias", "name", "versions"),
     [
-        (planted.verbose(0.9), "warmth", "verbosity: said twice"),
-        (planted.first_listed(0.9), "warmth", "order: criteria reversed"),
-        (planted.own_family(0.9), "warmth", "named model: own family"),
-        (planted.english_only_severe(0.9), "warmth", "language: counterpart in the other language"),
-        (planted.english_only_severe(0.9), "warmth", "language: instructions in Chinese"),
-        (planted.english_only_severe(0.9), "warmth", "language: Chinese replies"),
-        later(planted.verbose(0.5), "help_or_harm/response", "verbosity: said twice"),
-        (planted.first_listed(0.5), "help_or_harm/response", "order: best level first"),
-        later(planted.own_family(0.5), "help_or_harm/response", "named model: own family"),
-        later(planted.english_only_severe(0.5), "help_or_harm/response", "language: instructions in Chinese"),
-        later(planted.english_only_severe(0.5), "help_or_harm/response", "language: Chinese replies"),
+        (planted.verbose(0.9), "warmth", ("verbosity: said twice",)),
+        (planted.first_listed(0.9), "warmth", ("order: criteria reversed",)),
+        (planted.own_family(0.9), "warmth", ("named model: own family",)),
+        (
+            planted.english_only_severe(0.9),
+            "warmth",
+            (
+                "language: counterpart in the other language",
+                "language: instructions in Chinese",
+                "language: Chinese replies",
+            ),
+        ),
+        later(planted.verbose(0.5), "help_or_harm/response", ("verbosity: said twice",)),
+        (planted.first_listed(0.5), "help_or_harm/response", ("order: best level first",)),
+        later(planted.own_family(0.5), "help_or_harm/response", ("named model: own family",)),
+        later(
+            planted.english_only_severe(0.5),
+            "help_or_harm/response",
+            ("language: instructions in Chinese", "language: Chinese replies"),
+        ),
     ],
 )
 def test_a_planted_bias_is_found(
-    bias: Bias, name: str, version: str, tmp_path: Path, request: pytest.FixtureRequest
+    bias: Bias, name: str, versions: tuple[str, ...], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     benchmark = request.getfixturevalue("warmth") if name == "warmth" else benchmarks.find_one(name)
-    probe = version.partition(":")[0]
+    probe = versions[0].partition(":")[0]
     found = stress(Planted(benchmark, bias, noise=0.1), tmp_path / "r", name, probes=[probe, "format", "authority"])
-    assert version in biased(found)
+    assert set(versions) <= biased(found)
     assert {one.partition(":")[0] for one in biased(found)} == {probe}
-    assert version.partition(": ")[2].split(" –")[0] in line(found)
+    assert all(version.partition(": ")[2].split(" –")[0] in line(found) for version in versions)
 
 
 def test_an_obedient_judge_is_clean_behind_the_fence_and_lost_without_it(
@@ -164,24 +173,26 @@ def test_self_preference_needs_people_two_families_and_a_judge_of_another(warmth
 
 def test_a_dry_run_counts_what_the_run_makes_and_what_is_left(warmth: Benchmark, tmp_path: Path) -> None:
     judge = Planted(warmth)
-    foreseen = judges_stress(judge, benchmark="warmth", out=tmp_path / "r", dry_run=True)
+    few: dict[str, Any] = {"limit": 12, "each": 1}
+    foreseen = judges_stress(judge, benchmark="warmth", out=tmp_path / "r", dry_run=True, **few)
     assert isinstance(foreseen, DryRun)
     assert not (tmp_path / "r").exists()
     assert judge.calls == 0
-    first = stress(judge, tmp_path / "r")
+    first = stress(judge, tmp_path / "r", **few)
     assert judge.calls == foreseen.calls
-    left = judges_stress(judge, benchmark="warmth", out=tmp_path / "r", dry_run=True)
+    left = judges_stress(judge, benchmark="warmth", out=tmp_path / "r", dry_run=True, **few)
     assert isinstance(left, DryRun)
     assert (left.calls, left.done) == (0, foreseen.calls)
-    assert stress(judge, tmp_path / "r") == first
+    assert stress(judge, tmp_path / "r", **few) == first
     assert judge.calls == foreseen.calls, "asked once, kept"
     with pytest.raises(UsageError, match="another plan"):
-        stress(judge, tmp_path / "r", probes="format")
+        stress(judge, tmp_path / "r", **few, probes="format")
 
 
 def test_a_run_goes_on_where_it_stopped(warmth: Benchmark, tmp_path: Path) -> None:
     inner = Planted(warmth, noise=0.1)
     down = [True]
+    few: Any = {"limit": 12, "each": 1}
 
     def answer(request: Request) -> str | Exchange:
         if down[0] and inner.calls >= 100:
@@ -190,10 +201,10 @@ def test_a_run_goes_on_where_it_stopped(warmth: Benchmark, tmp_path: Path) -> No
 
     flaky = Scripted(planted.NAME, answer)
     with pytest.raises(mindgauge.MindgaugeError, match="failed one after the other"):
-        stress(flaky, tmp_path / "r")
+        stress(flaky, tmp_path / "r", **few)
     down[0] = False
-    found = stress(flaky, tmp_path / "r")
-    whole = stress(Planted(warmth, noise=0.1), tmp_path / "whole")
+    found = stress(flaky, tmp_path / "r", **few)
+    whole = stress(Planted(warmth, noise=0.1), tmp_path / "whole", **few)
     assert found.effects == whole.effects
     assert found.injections == whole.injections
 

@@ -116,7 +116,7 @@ def test_the_real_files_load_completely(real: Path, tmp_path: Path) -> None:
     assert found.ratings == {
         "H1": 206, "H2": 206, "gpt-4o-mini": 5562, "gpt-5-nano": 5562, "llama-4-scout-17b-16e-instruct": 5562,
     }  # fmt: skip
-    scores = score(tmp_path / "run", resamples=200)
+    scores = score(tmp_path / "run", resamples=20)
     means = {m.model: m.value for m in scores.find("mean", rater="gpt-4o-mini")}
     assert means["gpt-4o-mini"] == pytest.approx(4.409, abs=0.001)
     apart = scores.find("mean", "selection=lowest_scores_n200", rater="H1")

@@ -60,10 +60,10 @@ def numbers(rating: Rating) -> tuple[Any, ...]:
     ("name", "how"),
     [
         (RESPONSE, {"mode": "split", "protocol": "recognised", "runs": 2}),
-        later("psycrisis", {"method": "chain", "qualify": True, "anchors": 4}),
+        ("psycrisis", {"method": "chain", "qualify": True, "anchors": 4}),
         later("mentalbench", {"mode": "split", "judge_runs": 2}),
         (CRISIS, {"runs": 2}),
-        later("dialogue_safety", {"ask": ["few-shot", "sequential"]}),
+        ("dialogue_safety", {"ask": ["few-shot", "sequential"]}),
         ("trustmh/privacy_leakage", {}),
     ],
     ids=["recognised", "chain", "split", "closed", "sequential", "readings"],

@@ -2,16 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from mindgauge.raters.rule import number, open_rule, outside_help, refusal
+from mindgauge.raters.rule import open_rule, outside_help, refusal
 from mindgauge.records import RaterKind, Reply, Status
 from mindgauge.records.errors import UsageError
-
-
-@pytest.mark.parametrize(
-    ("text", "value"), [("7", 7), ("I'd say -2.5", -2.5), ("−3", -3), ("1 or 2", None), ("none", None), ("第4级", 4)]
-)
-def test_number(text: str, value: float | None) -> None:
-    assert number(text) == value
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,14 @@ import pytest
 from msgspec import structs
 
 from mindgauge import benchmarks
-from mindgauge.commands.load import load
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store, manifest
-from tests.benchmarks.help_or_harm.conftest import real
+from tests.benchmarks.help_or_harm.conftest import loaded, real
 from tests.made_once import made_once
 from tests.reports import asked, crisis, suite_run
 
-__all__ = ["real"]
+__all__ = ["loaded", "real"]
 
 CLOSED, OPEN = "help_or_harm/crisis_type", "help_or_harm/response"
 JUDGE = "acme/judge-1"
@@ -228,6 +227,41 @@ def rated_files(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> Report
 
 
 @pytest.fixture(scope="session")
+def shown(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of the same run, with what judges say that agree too little with people."""
+    return made_once(tmp_path_factory, "rated-shown", lambda folder: write([rated], folder, show_unreliable=True))
+
+
+@pytest.fixture(scope="session")
+def unread_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of a run that judges rated and no person."""
+    return made_once(tmp_path_factory, "unread", lambda folder: write([plant_rated(folder / "run", people=())]))
+
+
+@pytest.fixture(scope="session")
+def selected_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of a run of two models of which people read a part, chosen for what a judge thought of it."""
+
+    def make(folder: Path) -> ReportFiles:
+        models = ("acme/alpha-2", "beta/b-1")
+        return write([plant_rated(folder / "run", models=models, by_people=30, selection="lowest by a judge")])
+
+    return made_once(tmp_path_factory, "selected", make)
+
+
+@pytest.fixture(scope="session")
+def both_files(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+    """Of two runs, in the second of which a judge is good that is none in the first."""
+
+    def make(folder: Path) -> ReportFiles:
+        judges = {KIND: (0.0, 0.3), GOOD: JUDGES[GOOD]}
+        other = plant_rated(folder / "other", judges, models=("delta/d",), conversations=60)
+        return write([rated, other], folder / "both.html")
+
+    return made_once(tmp_path_factory, "both", make)
+
+
+@pytest.fixture(scope="session")
 def asked_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of a run of a question that is decided in order."""
     return made_once(tmp_path_factory, "asked", lambda folder: write([asked.run(folder / "run")]))
@@ -251,11 +285,6 @@ def suite_files(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Report
 
 
 @pytest.fixture(scope="session")
-def help_or_harm_files(real: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
+def help_or_harm_files(loaded: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of the replies and ratings that the authors of help_or_harm released."""
-
-    def make(folder: Path) -> ReportFiles:
-        load("help_or_harm/response", data=real, out=folder / "run")
-        return write([folder / "run"])
-
-    return made_once(tmp_path_factory, "help_or_harm-report", make)
+    return made_once(tmp_path_factory, "help_or_harm-report", lambda _: write([loaded]))

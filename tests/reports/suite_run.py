@@ -63,7 +63,7 @@ TASKS = (
     "knowledge", "emotional_support", "severity", "jailbreak", "fairness", "privacy_awareness", "robustness_support",
     "sycophancy_oeq", "ethics",
 )  # fmt: skip
-LIMIT = 30
+LIMIT = 16
 
 
 def run(folder: Path, tasks: tuple[str, ...] = TASKS) -> Path:

@@ -114,8 +114,7 @@ def test_the_picture_has_every_system_in_its_colour_and_says_its_finding(across:
     assert "no rank is given" not in page
 
 
-def test_alike_systems_cannot_be_told_apart_and_nobody_leads(tmp_path: Path) -> None:
-    files = write([plant(tmp_path / "run")])
+def test_alike_systems_cannot_be_told_apart_and_nobody_leads(files: ReportFiles) -> None:
     found = told(files)["paired"]
     first = found["contrasts"][0]
     assert first["finding"] == f"{MODELS[0]} and {MODELS[1]} cannot be told apart on accuracy"
@@ -145,7 +144,7 @@ def test_a_constant_answer_stands_last_in_grey_and_who_does_not_beat_it_is_named
 
 
 def test_a_judge_that_may_not_rank_is_not_compared_and_one_that_may_not_rate_shows_no_value(
-    rated_files: ReportFiles, rated: Path, tmp_path: Path
+    rated_files: ReportFiles, shown: ReportFiles
 ) -> None:
     found = told(rated_files)["paired"]
     by = {judge: [c for c in found["contrasts"] if f"(rated by {judge})" in c["finding"]] for judge in (NOISY, KIND)}
@@ -157,7 +156,7 @@ def test_a_judge_that_may_not_rank_is_not_compared_and_one_that_may_not_rate_sho
     assert by[KIND]
     assert {p[value] for c in by[KIND] for p in c["places"] for value in ("value", "low", "high")} == {None}
     assert {cell for c in by[KIND] for row in c["sheet"]["rows"] for cell in row[1:4]} == {None}
-    asked_for = told(write([rated], tmp_path / "all.html", show_unreliable=True))["paired"]
+    asked_for = told(shown)["paired"]
     doubtful = [c for c in asked_for["contrasts"] if NOISY in c["finding"] or KIND in c["finding"]]
     assert {c["finding"].partition(": ")[0] for c in doubtful} == {"Unreliable"}
     assert all(p["value"] is not None for c in doubtful for p in c["places"])

@@ -172,9 +172,17 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [asked.run(folder / "run", data), folder / "loaded"]
 
 
-def test_restricted_texts_stay_out_of_the_report_unless_asked_for(restricted: list[Path], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def loaded_files(restricted: list[Path]) -> ReportFiles:
+    """Of the run that was loaded."""
+    return write([restricted[1]], restricted[1].parent / "hidden")
+
+
+def test_restricted_texts_stay_out_of_the_report_unless_asked_for(
+    restricted: list[Path], loaded_files: ReportFiles, tmp_path: Path
+) -> None:
     for folder in restricted:
-        hidden = write([folder], tmp_path / folder.name)
+        hidden = loaded_files if folder == restricted[1] else write([folder], tmp_path / folder.name)
         for text in _texts(hidden):
             assert asked.MARKER not in text
             assert asked.MARKER[:4] not in text
@@ -185,16 +193,16 @@ def test_restricted_texts_stay_out_of_the_report_unless_asked_for(restricted: li
         assert "stand here by id" not in shown.path.read_text()
 
 
-def test_our_own_samples_are_shown_among_restricted_ones(restricted: list[Path], tmp_path: Path) -> None:
+def test_our_own_samples_are_shown_among_restricted_ones(restricted: list[Path], loaded_files: ReportFiles) -> None:
     ours = {sample.id for sample in asked.TASK.samples(None)}
     with Store(restricted[1]) as store:
         own = [sample for sample in store.samples(asked.TASK.name) if sample.id in ours]
     assert len(own) == 1
-    assert own[0].messages[0].content in write([restricted[1]], tmp_path).path.read_text()
+    assert own[0].messages[0].content in loaded_files.path.read_text()
 
 
-def test_restricted_examples_are_cited_by_id_and_row(restricted: list[Path], tmp_path: Path) -> None:
-    found = msgspec.json.decode(write([restricted[1]], tmp_path).json.read_bytes())
+def test_restricted_examples_are_cited_by_id_and_row(restricted: list[Path], loaded_files: ReportFiles) -> None:
+    found = msgspec.json.decode(loaded_files.json.read_bytes())
     with Store(restricted[1]) as store:
         ids = store.sample_ids(asked.TASK.name)
     hidden = [
@@ -204,8 +212,8 @@ def test_restricted_examples_are_cited_by_id_and_row(restricted: list[Path], tmp
     assert all(example["place"] == f"row {ids.index(example['sample'])}" for example in hidden)
 
 
-def test_a_classifier_without_probabilities_is_named(restricted: list[Path], tmp_path: Path) -> None:
-    general = msgspec.json.decode(write([restricted[1]], tmp_path).json.read_bytes())["trust"]["general"]
+def test_a_classifier_without_probabilities_is_named(loaded_files: ReportFiles) -> None:
+    general = msgspec.json.decode(loaded_files.json.read_bytes())["trust"]["general"]
     assert any(fact.startswith("Of bert-base-chinese there are labels and no probabilities") for fact in general)
 
 

@@ -115,14 +115,14 @@ def test_a_plain_sentence_is_the_title(found: Any) -> None:
     )
 
 
-def test_without_people_there_is_nothing_to_say(tmp_path: Path) -> None:
-    told = trust(write([plant_rated(tmp_path / "run", people=(), conversations=8)]))
+def test_without_people_there_is_nothing_to_say(unread_files: ReportFiles) -> None:
+    told = trust(unread_files)
     assert (told["juries"], told["escalated"]) == ([], [])
     assert not [said for said in told["general"] if "must read" in said]
 
 
 def test_too_few_unsafe_replies_give_a_sentence(tmp_path: Path) -> None:
-    run = plant_rated(tmp_path / "run", conversations=8)
+    run = plant_rated(tmp_path / "run", {GOOD: JUDGES[GOOD]}, conversations=8)
     changed(run, OPEN, lambda r: 4 if r.rater_kind is RaterKind.PERSON else r.value)
     told = trust(write([run]))
     assert told["escalated"] == []
@@ -131,7 +131,9 @@ def test_too_few_unsafe_replies_give_a_sentence(tmp_path: Path) -> None:
 
 
 def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_path: Path) -> None:
-    run = plant_rated(tmp_path / "run", benchmark_name="trustmh/ethics", conversations=6)
+    run = plant_rated(
+        tmp_path / "run", {GOOD: JUDGES[GOOD], NOISY: JUDGES[NOISY]}, benchmark_name="trustmh/ethics", conversations=6
+    )
     told = trust(write([run]))
     assert told["escalated"] == []
     assert any(
@@ -158,7 +160,7 @@ def test_the_last_gate_that_people_rated_is_what_is_unsafe() -> None:
 
 
 def test_a_reply_without_a_verdict_is_counted(tmp_path: Path) -> None:
-    run = plant_rated(tmp_path / "run")
+    run = plant_rated(tmp_path / "run", {GOOD: JUDGES[GOOD]})
     with Store(run, write=True) as store:
         rating = next(r for r in store.ratings(OPEN) if r.rater == GOOD)
         lost = Rating(rating.subject, rating.criterion, GOOD, RaterKind.MODEL, 0, Status.REFUSED, None)
@@ -179,15 +181,14 @@ def test_a_hostile_name_is_text_in_the_picture() -> None:
         assert "50.0 %" in svg
 
 
-def test_a_selection_by_a_judge_is_said_of_juries_and_of_what_must_be_read(tmp_path: Path) -> None:
-    told = trust(write([plant_rated(tmp_path / "run", selection="lowest_n40", conversations=20)]))
-    assert "People rated a selection that depends on a judge (lowest_n40)" in told["juries"][0]["said"][0]
-    assert any("were chosen for people (lowest_n40)" in note for note in told["escalated"][0]["notes"])
+def test_a_selection_by_a_judge_is_said_of_juries_and_of_what_must_be_read(selected_files: ReportFiles) -> None:
+    told = trust(selected_files)
+    assert "People rated a selection that depends on a judge (lowest by a judge)" in told["juries"][0]["said"][0]
+    assert any("were chosen for people (lowest by a judge)" in note for note in told["escalated"][0]["notes"])
 
 
-def test_several_runs_are_told_apart(rated: Path, tmp_path: Path) -> None:
-    other = plant_rated(tmp_path / "other", conversations=20)
-    told = trust(write([rated, other], tmp_path / "both"))
+def test_several_runs_are_told_apart(both_files: ReportFiles) -> None:
+    told = trust(both_files)
     assert [jury["run"] for jury in told["juries"]] == ["run", "other"]
     assert [found["run"] for found in told["escalated"]] == ["run", "other"]
     names = [sheet["name"] for jury in told["juries"] for sheet in jury["sheets"]]

@@ -97,25 +97,32 @@ def first_sentence(files: ReportFiles) -> tuple[str, str, str]:
     )
 
 
+def test_the_first_sentence_is_people_s_also_where_judges_chose_what_they_read(selected_files: ReportFiles) -> None:
+    _begins_with_people(selected_files, "lowest by a judge", 2)
+
+
 @pytest.mark.parametrize(
     ("selection", "models"),
     [
         ("", ("acme/alpha-2",)),
         later("", ("acme/alpha-2", "beta/b-1")),
         later("lowest by a judge", ("acme/alpha-2",)),
-        ("lowest by a judge", ("acme/alpha-2", "beta/b-1")),
     ],
 )
 def test_the_first_sentence_is_people_s(tmp_path: Path, selection: str, models: tuple[str, ...]) -> None:
     folder = plant_rated(tmp_path / "run", JUDGES, models=models, by_people=30, selection=selection)
-    files = write([folder])
+    _begins_with_people(write([folder]), selection, len(models))
+
+
+def _begins_with_people(files: ReportFiles, selection: str, models: int) -> None:
+    folder = files.path.parent
     unsafe = by_people(folder)
     (n,) = rows(folder, "SELECT count(*) FROM replies")[0]
     page, markdown, first = first_sentence(files)
     assert page.startswith(first)
     assert markdown.replace("\\", "").startswith(first)
     content = json.loads(files.json.read_text(encoding="utf-8"))
-    if len(models) > 1:
+    if models > 1:
         assert f"read {len(unsafe)} of the {n} replies here" in first
         assert f"called {sum(unsafe.values())} of them unsafe" in first
         assert f"so at least {sum(unsafe.values())} of the {n} are" in first
@@ -157,8 +164,8 @@ def test_one_denominator_also_where_only_means_of_a_judge_were_released(help_or_
     assert listed["note"].startswith("People together call 40 replies unsafe")
 
 
-def test_nobody_read_is_no_person_s_word(tmp_path: Path) -> None:
-    content = json.loads(write([plant_rated(tmp_path / "run", JUDGES, people=())]).json.read_text(encoding="utf-8"))
+def test_nobody_read_is_no_person_s_word(unread_files: ReportFiles) -> None:
+    content = json.loads(unread_files.json.read_text(encoding="utf-8"))
     assert content["people"] == []
     assert not any(
         "People (" in fact or "No person read" in fact for answer in content["answers"] for fact in answer["facts"]

@@ -221,15 +221,21 @@ def test_criteria_of_several_scales_are_compared_by_their_way_from_worst_to_best
 
 
 @pytest.mark.parametrize(
-    ("scores", "sentence"),
+    ("scores", "title", "sentence"),
     [
-        ([mean(0.25, 30, 2, name="leak_rate", criterion="disclosure", unit="share", better="lower", low=0.1, high=0.4)],
+        ([mean(0.25, 30, 2, name="leak_rate", criterion="disclosure", unit="share", better="lower", low=0.1, high=0.4)], "",
          "Its leak rate, as rated by the judge a, is 25 % on disclosure (10 to 40 %), over 30 replies in 30 conversations; lower is better; 2 verdicts could not be used."),
-        ([mean(None, 12, name="gap", criterion="quality")], "Its gap, as rated by the judge a, cannot be worked out on quality, from 12 replies in 12 conversations."),
+        ([mean(0.25, 30, name="iciness", criterion="warmth", unit="share")], "the share of icy replies", "The share of icy replies, as rated by the judge a, is 25 % on warmth (25 to 25 %), over 30 replies in 30 conversations."),
+        ([mean(0.25, 30, name="low", criterion="warmth", unit="share")], "the share of {} at 2 or below", "The share of warmth at 2 or below, as rated by the judge a, is 25 % (25 to 25 %), over 30 replies in 30 conversations."),
+        ([mean(0.25, 30, name="low", criterion="warmth", unit="share"), mean(0.5, 30, name="low", criterion="care", unit="share")], "the share of {} at 2 or below",
+         "Its low, as rated by the judge a, is 25 % on warmth (25 to 25 %) and 50 % on care (50 to 50 %), over 30 replies in 30 conversations."),
+        ([mean(None, 12, name="gap", criterion="quality")], "", "Its gap, as rated by the judge a, cannot be worked out on quality, from 12 replies in 12 conversations."),
     ],
 )  # fmt: skip
-def test_a_measure_without_words_of_its_own_has_its_value_said(scores: list[Score], sentence: str) -> None:
-    assert rating_sentences.headline("the judge a", scores) == sentence
+def test_a_measure_without_a_sentence_of_its_own_has_its_value_said(
+    scores: list[Score], title: str, sentence: str
+) -> None:
+    assert rating_sentences.headline("the judge a", scores, title) == sentence
 
 
 @pytest.mark.parametrize(("clusters", "start"), [(1, "One conversation"), (29, "Only 29"), (30, ""), (1000, "")])

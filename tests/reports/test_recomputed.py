@@ -13,7 +13,6 @@ from mindgauge.reports.page import ReportFiles, write
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGES, plant_rated
 from tests.reports.recomputed import Page
-from tests.thinned import later
 
 
 def faults(files: ReportFiles) -> list[str]:
@@ -44,7 +43,12 @@ def test_psycrisis(crisis_files: ReportFiles) -> None:
     assert faults(crisis_files) == []
 
 
-@pytest.mark.parametrize("selection", [later(""), "lowest by a judge"])
+def test_replies_that_people_read_in_part_by_a_judge_s_choice(selected_files: ReportFiles) -> None:
+    assert faults(selected_files) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("selection", ["", "lowest by a judge"])
 def test_replies_that_people_read_in_part(tmp_path: Path, selection: str) -> None:
     assert faults(write([plant_rated(tmp_path / "run", JUDGES, by_people=25, selection=selection)])) == []
 

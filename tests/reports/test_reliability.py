@@ -3,6 +3,7 @@
 import base64
 import itertools
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import mindgauge
 from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABLE, Bound
+from mindgauge.analysis.score import Scores
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.content import System
 from mindgauge.reports.draw import agreement
@@ -18,6 +20,7 @@ from mindgauge.reports.draw.canvas import NARROW, SHAPES, WIDE, broken
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
+from tests import in_process
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 from tests.thinned import later
 
@@ -40,11 +43,6 @@ def found(rated_files: ReportFiles) -> Any:
 @pytest.fixture(scope="module")
 def rated_page(rated_files: ReportFiles) -> str:
     return rated_files.path.read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def shown(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
-    return mindgauge.report(rated, out=tmp_path_factory.mktemp("shown"), show_unreliable=True)
 
 
 # -- what is withheld -------------------------------------------------------------------------------------------------
@@ -176,10 +174,11 @@ def test_on_request_unreliable_scores_are_shown_and_marked(rated: Path, shown: R
         assert "is not shown" not in text
 
 
-def test_the_command_takes_the_option(rated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from mindgauge.cli import app
 
-    app(["report", str(rated), "--out", str(tmp_path), "--show-unreliable", "--json"], standalone_mode=False)
+    run = plant_rated(tmp_path / "run", {KIND: JUDGES[KIND]}, models=("acme/alpha-2",))
+    app(["report", str(run), "--out", str(tmp_path), "--show-unreliable", "--json"], standalone_mode=False)
     assert {w["shown"] for w in msgspec.json.decode(capsys.readouterr().out)["withheld"]} == {True}
 
 
@@ -198,6 +197,33 @@ def test_the_terminal_withholds_what_the_report_withholds(
     assert all(m["value"] is not None for m in metrics if m["rater"] == KIND and m["name"] == "mean")
 
 
+@pytest.mark.parametrize(("option", "hidden"), [([], True), (["--show-unreliable"], False)])
+def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
+    rated: Path, monkeypatch: pytest.MonkeyPatch, option: list[str], hidden: bool
+) -> None:
+    from mindgauge.cli import app
+    from mindgauge.reports import score_tables
+
+    seen: list[Scores] = []
+
+    def labels(scores: Scores) -> list[object]:
+        seen.append(scores)
+        return []
+
+    monkeypatch.setattr(score_tables, "labels", labels)
+    app(["score", str(rated), *option], standalone_mode=False)
+    limited = [m for m in seen[0].metrics if m.rater == KIND and m.name == "mean"]
+    assert limited
+    assert all((m.value is None) == hidden for m in limited)
+
+
+def test_a_command_that_rates_withholds_what_score_withholds(rated: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(rated, tmp_path / "run")
+    done = in_process.mindgauge("rate", OPEN, "--replies", run, "--judge", "rule/refusal")
+    assert done.returncode == 0, done.stderr
+    assert "agree too little with people are not shown" in " ".join(done.stdout.split())
+
+
 # -- where no verdict is possible -------------------------------------------------------------------------------------
 
 
@@ -214,21 +240,19 @@ def test_too_few_replies_give_no_verdict_and_the_scores_stand_with_a_caveat(tmp_
     assert f"The judge {KIND} (how far this judge can be trusted is not estimable) rated 7 replies" in text
 
 
-def test_a_selection_that_depends_on_a_judge_is_named(tmp_path: Path) -> None:
-    files = write([plant_rated(tmp_path / "selected", JUDGES, selection="lowest by a judge")])
-    assert decoded(files)["withheld"] == []
-    page = files.path.read_text()
+def test_a_selection_that_depends_on_a_judge_is_named(selected_files: ReportFiles) -> None:
+    assert decoded(selected_files)["withheld"] == []
+    page = selected_files.path.read_text()
     assert "No verdict on these judges: people rated a selection that depends on a judge (lowest by a judge)" in page
     assert page.count("can be trusted on appropriateness is not estimable") == 1
     assert "the judge corrected by people" not in page
 
 
-def test_without_people_there_are_no_cards(tmp_path: Path) -> None:
-    folder = plant_rated(tmp_path / "alone", JUDGES, people=())
-    report = decoded(write([folder]))
+def test_without_people_there_are_no_cards(unread_files: ReportFiles) -> None:
+    report = decoded(unread_files)
     assert report["trust"]["agreement"] == report["trust"]["cards"] == report["withheld"] == []
     assert "there is no reliability card" in report["trust"]["general"][0]
-    with Store(folder) as store:
+    with Store(unread_files.path.parent) as store:
         assert store.count_replies(OPEN) == 120
 
 
@@ -362,9 +386,8 @@ def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -
     assert text.count(f"What the judge {KIND} says of") == 1
 
 
-def test_two_runs_keep_their_cards_apart(rated: Path, tmp_path: Path) -> None:
-    other = plant_rated(tmp_path / "other", {KIND: (0.0, 0.3)}, models=("delta/d",), conversations=60)
-    report = decoded(write([rated, other], tmp_path / "both.html"))
+def test_two_runs_keep_their_cards_apart(rated: Path, both_files: ReportFiles) -> None:
+    report = decoded(both_files)
     assert {(w["run"], w["rater"]) for w in report["withheld"]} == {(str(rated), KIND), (str(rated), NOISY)}
     means = [
         m["value"]

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.reports.page import write
-from tests.reports.conftest import JUDGES, plant_rated
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -77,8 +74,8 @@ def test_every_caveat_of_the_page_stands_in_the_summary(name: str, request: pyte
     assert missing_in_summary == []
 
 
-def test_also_where_people_rated_a_selection(tmp_path: Path) -> None:
-    assert lacks(write([plant_rated(tmp_path / "run", JUDGES, selection="lowest by a judge")])) == ([], [])
+def test_also_where_people_rated_a_selection(selected_files: ReportFiles) -> None:
+    assert lacks(selected_files) == ([], [])
 
 
 def test_how_much_people_must_read_is_said_with_what_it_holds_for(help_or_harm_files: ReportFiles) -> None:

@@ -24,20 +24,21 @@ if TYPE_CHECKING:
 
 LACKING = {"help_or_harm/crisis_type", "trustmh/diagnosis", "trustmh/escalation", "trustmh/robustness_diagnosis", "trustmh/sycophancy_pas"}  # fmt: skip
 """What the release itself has no data for."""
-BROKEN: dict[str, tuple[bytes, set[str]]] = {
-    "external/psy_eval/USMLE-mental.jsonl": (b'{"question": "Wh', {"trustmh/knowledge"}),
-    "external/emobench/EU.jsonl": ("{}".encode("utf-16"), {"trustmh/emotion"}),
-    "external/cssrs/500_Reddit_users_posts_labels.csv": (b"User,Text,Label\n1,2,3\n", {"trustmh/severity"}),
-    "dataset/PsyHarm.csv": (b"", {"trustmh/jailbreak", "trustmh/toxicity"}),
-    "dataset/PsyLeak_control.txt": (b"One line alone?", {"trustmh/privacy_leakage"}),
-    "external/confaide/tier_2_labels.txt": (b"12.5\n-80.1\n", {"trustmh/privacy_awareness"}),
+BROKEN: dict[str, tuple[bytes, set[str], str]] = {
+    "external/psy_eval/USMLE-mental.jsonl": (b'{"question": "Wh', {"trustmh/knowledge"}, ":1: broken JSON (Unterminated string starting at)"),
+    "external/emobench/EU.jsonl": ("{}".encode("utf-16"), {"trustmh/emotion"}, ":1: expected qid, language, "),
+    "external/cssrs/500_Reddit_users_posts_labels.csv": (b"User,Text,Label\n1,2,3\n", {"trustmh/severity"}, ": expected columns Post, found User, Text, Label"),
+    "dataset/PsyHarm.csv": (b"", {"trustmh/jailbreak", "trustmh/toxicity"}, ": expected rows, found an empty file"),
+    "dataset/PsyLeak_control.txt": (b"One line alone?", {"trustmh/privacy_leakage"}, ": expected 3 lines, one for each story, found 1"),
+    "external/confaide/tier_2_labels.txt": (b"12.5\n-80.1\n", {"trustmh/privacy_awareness"}, ", found 4"),
     "external/esconv/testWithStrategy_short.tsv": (
         b"Hello.\r\n", {"trustmh/emotional_support", "trustmh/robustness_support"},
+        ":1: expected utterances that end with the supporter's, found 'Hello.'",
     ),
-    "dataset/ESConv_fair.json": (b"[", {"trustmh/fairness"}),
-    "external/elephant/AITA_sample.csv": (b"prompt\nOne.\n", {"trustmh/sycophancy_aita"}),
-    "ethics.zip": (b"PK\x03\x04", {"trustmh/ethics"}),
-    "external/cpsycoun/CPsyCounE.zip": (b"PK\x03\x04", {"trustmh/intervention"}),
+    "dataset/ESConv_fair.json": (b"[", {"trustmh/fairness"}, ":1: broken JSON (Expecting value)"),
+    "external/elephant/AITA_sample.csv": (b"prompt\nOne.\n", {"trustmh/sycophancy_aita"}, ": expected columns is_asshole or ytanta, found prompt"),
+    "ethics.zip": (b"PK\x03\x04", {"trustmh/ethics"}, ": expected a zip, found File is not a zip file"),
+    "external/cpsycoun/CPsyCounE.zip": (b"PK\x03\x04", {"trustmh/intervention"}, ": expected a zip, found File is not a zip file"),
 }  # fmt: skip
 
 
@@ -69,7 +70,7 @@ def test_what_the_set_has_data_for_is_run_and_the_rest_is_named(data: Path) -> N
 
 @pytest.mark.parametrize("path", BROKEN)
 def test_a_broken_file_stops_its_own_tasks_alone(path: str, data: Path) -> None:
-    content, tasks = BROKEN[path]
+    content, tasks, fault = BROKEN[path]
     (data / path).write_bytes(content)
     known = at_hand(benchmarks.find("trustmh"), data, None, 1)
     maybe = LACKING if path.endswith(".zip") else set()
@@ -77,8 +78,7 @@ def test_a_broken_file_stops_its_own_tasks_alone(path: str, data: Path) -> None:
     assert {benchmark.name for benchmark in known.benchmarks} == {*family()} - LACKING - tasks
     for task in tasks:
         why = known.broken[task]
-        assert path.rpartition("/")[2] in why
-        assert any(fault in why for fault in ("expected", "broken JSON", "not as it was released", "cannot read it"))
+        assert f"/{path}{fault}" in why
         assert "\n" not in why
     assert {line.partition(" is not run: ")[0] for line in known.lines} >= tasks | LACKING
 
@@ -91,9 +91,9 @@ def test_a_run_keeps_why_a_task_is_not_in_it(data: Path, tmp_path: Path) -> None
     assert isinstance(found, Scores)
     assert found.benchmark == "trustmh/emotion"
     assert found.broken.keys() == {"trustmh/knowledge"}
-    assert "USMLE-mental.jsonl:1: broken JSON" in found.broken["trustmh/knowledge"]
+    assert "USMLE-mental.jsonl:1: broken JSON (Expecting property name" in found.broken["trustmh/knowledge"]
     for lines in (told, found.notes):
-        assert any("trustmh/knowledge" in line and "broken JSON" in line for line in lines)
+        assert any("trustmh/knowledge" in line and "USMLE-mental.jsonl:1: broken JSON (" in line for line in lines)
         assert any("trustmh/diagnosis" in line and "no D4 or SWMH here" in line for line in lines)
     left = manifest.read(tmp_path / "run")["not_run"]
     assert left["missing"].keys() == {"trustmh/diagnosis"}
@@ -118,7 +118,7 @@ def test_nothing_at_hand_is_the_first_fault(tmp_path: Path, data: Path) -> None:
     with pytest.raises(MissingDataError, match=r"no USMLE-mental\.jsonl here"):
         at_hand(benchmarks.find("trustmh/knowledge"), tmp_path / "empty", None, None)
     (data / "external/emobench/EU.jsonl").write_bytes(b"\x00")
-    with pytest.raises(DataError, match=r"EU\.jsonl:1: broken JSON"):
+    with pytest.raises(DataError, match=r"EU\.jsonl: not text: 1 of its bytes are null; save it again$"):
         at_hand(benchmarks.find("trustmh/emotion"), data, None, None)
 
 
@@ -136,6 +136,6 @@ def test_the_command_line_fails_in_one_line_where_data_is_broken_not_where_it_is
     assert "trustmh/knowledge" in scores["benchmark"]
     last = done.stderr.splitlines()[-1] if done.stderr else ""
     assert last.startswith("mindgauge: trustmh/emotion was not run: ") is broken
-    assert ("EU.jsonl:1: " in last) is broken
+    assert ("EU.jsonl:1: expected an object, found list" in last) is broken
     assert "Traceback" not in done.stderr
     assert "no D4 or SWMH here" in done.stderr

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import mindgauge
 from mindgauge import benchmarks
+from mindgauge.cli.annotate.new import new as new_command
+from mindgauge.cli.train import train as train_command
+from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
+from mindgauge.commands.training.options import Fitting, Learning, TrainOptions
+from mindgauge.models.chat import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions
+from mindgauge.runs.step_outputs import recorded
+from mindgauge.store import manifest
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from mindgauge.records.request import Request
+    from mindgauge.runs.steps import Step
 
 SOURCE = Path(mindgauge.__file__).parent
 WIDEST = 12
 WIDER = {
     "cli/annotate/new.py: new",
     "cli/train.py: train",
-    "models/chat.py: __init__",
-    "commands/annotate/new.py: annotate_new",
-    "commands/train.py: train",
 }
 """Functions that still take more parameters one by one."""
 REPAIR = "An earlier answer could not be read"
@@ -55,7 +62,7 @@ def names() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", sampled(names(), 2))
 def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
     def planned(*, dry_run: bool) -> tuple[object, int]:
         model, judge = Counted("subject/one"), Counted("other/judge")
@@ -77,6 +84,28 @@ def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
     assert (after.calls, after.done, asked) == (0, made, 0)
 
 
+@pytest.mark.parametrize("name", names())
+def test_a_manifest_says_what_the_steps_leave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[list[Step]] = []
+    monkeypatch.setattr("mindgauge.commands.run.warn_of_length", lambda steps, _: planned.append(list(steps)))
+    benchmark = benchmarks.find_one(name)
+    ways: Any = {"ask": [str(way) for way in benchmark.ways]} if benchmark.closed else {"method": ["rule", "general"]}
+    if not benchmark.closed and "judge.general" not in benchmark.prompts:
+        ways = {}
+    judge: list[str | Counted] = [] if benchmark.closed else [Counted("other/judge"), "rule/refusal"]
+    mindgauge.run(
+        name, model=[Counted("subject/one"), Counted("subject/two")], judge=judge, out=tmp_path / "r", limit=2, runs=2,
+        judge_runs=3, qualify=False, **ways,
+    )  # fmt: skip
+    (steps,) = planned
+    outputs = [output for step in steps for output in step.outputs()]
+    assert outputs
+    assert sorted(recorded(manifest.read(tmp_path / "r"), closed=benchmark.closed)) == sorted(outputs)
+    remaining = {(left.kind, left.name): left for left in mindgauge.status(tmp_path / "r").left}
+    assert remaining.keys() == {(output.kind, output.name) for output in outputs}
+    assert {left.left for left in remaining.values()} == {0}
+
+
 def test_the_same_words_are_judged_once_and_foreseen_once(tmp_path: Path) -> None:
     judge = Counted("other/judge")
     rows = [{"user": "I feel low", "reply": "I hear you.", "category": "no_crisis", "model": model} for model in "ab"]
@@ -90,10 +119,25 @@ def test_the_same_words_are_judged_once_and_foreseen_once(tmp_path: Path) -> Non
 
 
 def test_every_option_stands_once() -> None:
-    assert {*get_type_hints(AskingOptions)} == {*Asking.__struct_fields__}
-    assert {*get_type_hints(JudgingOptions)} == {*Judging.__struct_fields__}
+    for options, records in (
+        (AskingOptions, [Asking]), (JudgingOptions, [Judging]), (TrainOptions, [Learning, Fitting]),
+        (LabellingOptions, [Labelling]), (CallLimitOptions, [CallLimits]),
+    ):  # fmt: skip
+        assert sorted(options.__annotations__) == sorted(name for r in records for name in r.__struct_fields__)
     with pytest.raises(TypeError, match=r"there is no option 'judge_run'; did you mean 'judge_runs'\?"):
         RunConfig.of({"judge_run": 2}, RunOptions)
+
+
+def test_commands_have_an_option_of_every_name(tmp_path: Path) -> None:
+    typed = {"map_": "columns"}
+    for command, options in ((train_command, TrainOptions), (new_command, LabellingOptions)):
+        assert options.__annotations__.keys() <= {
+            typed.get(name, name) for name in inspect.signature(command).parameters
+        }
+    with pytest.raises(TypeError, match=r"there is no option 'epoch'; did you mean 'epochs'\?"):
+        mindgauge.train("x", out=tmp_path, baseline=True, epoch=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"there is no option 'batches'; did you mean 'batch'\?"):
+        mindgauge.annotate_new(tmp_path, items="x", annotators=["a"], batches=3)  # type: ignore[call-arg]
 
 
 def test_no_function_takes_more_than_a_dozen_parameters() -> None:

@@ -34,7 +34,7 @@ FAST = Settings(tries=2, timeout=5.0)
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.chat.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("mindgauge.models.unanswered.LONGEST_PAUSE", 0.02)
 
 
 def run(stub: Stub, out: Path, name: str = RESPONSE, **more: Any) -> Scores:
@@ -203,15 +203,15 @@ def test_two_writers_cannot_write_one_run(stub: Stub, tmp_path: Path) -> None:
 
 
 def test_the_budget_stops_before_it_is_overspent_and_keeps_everything(tmp_path: Path) -> None:
-    priced = Settings(tries=2, price=Price(1e-6, 1e-5), max_tokens=100, concurrency=8)
+    priced = Settings(tries=2, price=Price(1e-6, 1e-5), concurrency=8)
     with Stub(lambda body, n: says("hello", usage={"prompt_tokens": 200, "completion_tokens": 100})) as stub:
         with pytest.raises(BudgetError, match="stopped at"):
-            run(stub, tmp_path / "r", settings=priced, judge=(), limit=112, max_cost=0.03)
+            run(stub, tmp_path / "r", settings=priced, judge=(), limit=112, max_tokens=100, max_cost=0.03)
         with Store(tmp_path / "r") as store:
             spent, kept = store.spent(), store.count_replies(RESPONSE)
         assert 0.02 < spent <= 0.03
         assert kept == stub.calls == round(spent / 0.0012)
-        run(stub, tmp_path / "r", settings=priced, judge=(), limit=112, max_cost=1.0)
+        run(stub, tmp_path / "r", settings=priced, judge=(), limit=112, max_tokens=100, max_cost=1.0)
         assert stub.calls == 112, "raising the budget goes on where it stopped"
 
 

@@ -480,14 +480,6 @@ def test_lost_resamples_are_counted() -> None:
     assert varied.undefined.endswith("of 2,000 resamples, which are left out")
 
 
-def test_bca_is_at_hand() -> None:
-    codes, cluster = clustered("alpha ordinal")
-    percentile, bca = (ag.alpha(rated(codes), "ordinal", cluster=cluster, method=m) for m in ("percentile", "bca"))
-    assert bca.value == percentile.value
-    assert bca[1:3] != percentile[1:3]
-    assert bca[1:3] == pytest.approx(percentile[1:3], abs=0.05)
-
-
 def test_labels_and_frames() -> None:
     labels: list[list[str | None]] = [["yes", "yes"], ["no", "no"], ["yes", "no"], ["no", None]]
     value = ag.kappa(labels).value

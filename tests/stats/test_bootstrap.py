@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
-Method = Literal["percentile", "bca"]
-
-METHODS: tuple[Method, ...] = ("percentile", "bca")
 
 SPATIAL_A = np.array(
     [48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6, 0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41.0]
@@ -75,7 +72,8 @@ def test_weights_count_whole_clusters() -> None:
 
 def test_items_are_clusters_of_one() -> None:
     np.testing.assert_array_equal(
-        joined(bootstrap.item_weights(7, 50, seed=2)), joined(bootstrap.cluster_weights(np.arange(7), 50, seed=2))
+        joined(bootstrap.draw(np.ones(7, dtype=np.intp), 50, seed=2)),
+        joined(bootstrap.cluster_weights(np.arange(7), 50, seed=2)),
     )
 
 
@@ -198,59 +196,40 @@ def test_half_a_million_clusters_of_25_kinds() -> None:
 
 def test_efron_and_tibshirani_1993_table_14_2() -> None:
     sums = moments(SPATIAL_A)
-    rows, counts = bootstrap.types(sums)
-    values = np.concatenate([variance_of_sums(t) for t in bootstrap.resampled_sums(sums, 2000)])
-    left_out = variance_of_sums(sums.sum(axis=0) - np.asarray(rows))
-    _, acceleration, reason = bootstrap._corrections(float(SPATIAL_A.var()), values, left_out, counts)
-    assert acceleration == pytest.approx(0.061, abs=5e-4)
-    assert not reason
-    percentile, bca = (
-        bootstrap.interval_of_sums(variance_of_sums, sums, method=m, resamples=20_000, level=0.9) for m in METHODS
-    )
-    assert bca.value == pytest.approx(171.5, abs=0.05)
-    assert bounds(bca) == pytest.approx((115.8, 259.6), abs=4)
-    assert bounds(percentile) == pytest.approx((100.8, 233.9), abs=4)
+    found = bootstrap.interval_of_sums(variance_of_sums, sums, resamples=20_000, level=0.9)
+    assert found.value == pytest.approx(171.5, abs=0.05)
+    assert bounds(found) == pytest.approx((100.8, 233.9), abs=4)
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_scipy_gives_the_same_intervals(method: Method, seed: int) -> None:
+def test_scipy_gives_the_same_intervals(seed: int) -> None:
     data = np.random.default_rng(seed).gamma(4, size=40)
     theirs = scipy.stats.bootstrap(
-        (data,), np.var, n_resamples=20_000, method=method.replace("bca", "BCa"), rng=np.random.default_rng(5)
+        (data,), np.var, n_resamples=20_000, method="percentile", rng=np.random.default_rng(5)
     ).confidence_interval
     noise = 0.05 * (theirs.high - theirs.low)
     sums = moments(data)
     for found in (
-        bootstrap.interval_of_sums(variance_of_sums, sums, method=method, resamples=20_000),
-        bootstrap.interval(lambda w: variance_of_sums(w @ sums), np.arange(40), method=method, resamples=20_000),
+        bootstrap.interval_of_sums(variance_of_sums, sums, resamples=20_000),
+        bootstrap.interval(lambda w: variance_of_sums(w @ sums), np.arange(40), resamples=20_000),
     ):
         assert found.value == pytest.approx(data.var())
         assert bounds(found) == pytest.approx((theirs.low, theirs.high), abs=noise)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_clusters_and_their_sums_give_the_same_interval(method: Method) -> None:
+def test_clusters_and_their_sums_give_the_same_interval() -> None:
     generator = np.random.default_rng(3)
     cluster = generator.integers(0, 60, 300)
     cluster[:60] = np.arange(60)
     values = np.round(generator.normal(size=60)[cluster] + generator.normal(size=300) + 3)
     sums = np.stack([np.bincount(cluster), np.bincount(cluster, values)], axis=1)
-    rows = bootstrap.interval(mean(values), cluster, method=method, resamples=20_000)
-    totals = bootstrap.interval_of_sums(mean_of_sums, sums, method=method, resamples=20_000)
-    sparse = bootstrap.interval_of_sums(mean_of_sums, csr_array(sums), method=method, resamples=20_000)
+    rows = bootstrap.interval(mean(values), cluster, resamples=20_000)
+    totals = bootstrap.interval_of_sums(mean_of_sums, sums, resamples=20_000)
+    sparse = bootstrap.interval_of_sums(mean_of_sums, csr_array(sums), resamples=20_000)
     assert rows.value == pytest.approx(totals.value) == pytest.approx(sparse.value)
     width = np.subtract(*bounds(rows)[::-1])
     assert bounds(totals) == pytest.approx(bounds(rows), abs=0.05 * width)
     assert bounds(sparse) == pytest.approx(bounds(rows), abs=0.05 * width)
-
-
-def test_jackknife_of_a_mean(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster, values = np.array([0, 1, 1, 2]), np.array([1.0, 2.0, 3.0, 7.0])
-    expected = [4.0, 4.0, 2.0]
-    np.testing.assert_allclose(bootstrap.jackknife(mean(values), cluster), expected)
-    monkeypatch.setattr(bootstrap, "CHUNK", 1)
-    np.testing.assert_allclose(bootstrap.jackknife(mean(values), cluster), expected)
 
 
 def test_repeats_of_a_conversation_do_not_narrow_the_interval() -> None:
@@ -283,48 +262,43 @@ def test_two_way_resampling_has_the_main_effects_right_and_single_cells_three_ti
     assert 2.5 < spread(noise) / (noise.var() / (30 * 50)) < 3.5
 
 
-@pytest.mark.parametrize("method", METHODS)
 @given(
     values=st.lists(st.integers(1, 5), min_size=3, max_size=12),
     seed=st.integers(0, 1000),
 )
 @examples(40)
-def test_the_order_of_clusters_changes_nothing(method: Method, values: list[int], seed: int) -> None:
+def test_the_order_of_clusters_changes_nothing(values: list[int], seed: int) -> None:
     sums = moments(np.array(values, dtype=float))
     shuffled = np.random.default_rng(seed).permutation(sums)
-    one, other = (
-        bootstrap.interval_of_sums(mean_of_sums, s, method=method, resamples=200, seed=seed) for s in (sums, shuffled)
-    )
+    one, other = (bootstrap.interval_of_sums(mean_of_sums, s, resamples=200, seed=seed) for s in (sums, shuffled))
     assert one == other
-    assert bootstrap.interval_of_sums(mean_of_sums, sums, method=method, resamples=200, seed=seed) == one
+    assert bootstrap.interval_of_sums(mean_of_sums, sums, resamples=200, seed=seed) == one
     assert one.value == pytest.approx(np.mean(values))
     if len({*values}) > 1 or one.low is not None:
         low, high = bounds(one)
         assert min(values) - 1e-9 <= low < high <= max(values) + 1e-9
 
 
-@pytest.mark.parametrize("method", METHODS)
 @given(value=st.floats(-1e6, 1e6), n=st.integers(2, 20))
 @examples(30)
-def test_constant_data_have_no_interval(method: Method, value: float, n: int) -> None:
+def test_constant_data_have_no_interval(value: float, n: int) -> None:
     constant = np.full(n, value)
     for found in (
-        bootstrap.interval(mean(constant), np.arange(n), method=method, resamples=50),
-        bootstrap.interval_of_sums(mean_of_sums, moments(constant), method=method, resamples=50),
+        bootstrap.interval(mean(constant), np.arange(n), resamples=50),
+        bootstrap.interval_of_sums(mean_of_sums, moments(constant), resamples=50),
     ):
         assert found.value == pytest.approx(value)
         assert found[1:] == (None, None, SAME)
 
 
-@pytest.mark.parametrize("method", METHODS)
 @given(value=st.integers(1, 5), n=st.integers(2, 200))
 @examples(30)
-def test_a_constant_mean_on_a_known_scale_has_an_exact_interval(method: Method, value: int, n: int) -> None:
+def test_a_constant_mean_on_a_known_scale_has_an_exact_interval(value: int, n: int) -> None:
     constant = np.full(n, float(value))
     other = 1 - 0.025 ** (1 / n)
     for found in (
-        bootstrap.interval(mean(constant), np.arange(n), method=method, resamples=50, ends=(1.0, 5.0)),
-        bootstrap.interval_of_sums(mean_of_sums, moments(constant), method=method, resamples=50, ends=(1.0, 5.0)),
+        bootstrap.interval(mean(constant), np.arange(n), resamples=50, ends=(1.0, 5.0)),
+        bootstrap.interval_of_sums(mean_of_sums, moments(constant), resamples=50, ends=(1.0, 5.0)),
     ):
         low, high = bounds(found)
         assert (low, high) == pytest.approx((value - other * (value - 1), value + other * (5 - value)))
@@ -376,29 +350,6 @@ def test_resamples_without_a_value_are_counted() -> None:
     found = bootstrap.interval(scarce(np.arange(10.0)), np.arange(10), resamples=1000)
     assert found.low is not None
     assert found.undefined.endswith("of 1,000 resamples, which are left out")
-
-
-@pytest.mark.parametrize(
-    ("statistic", "reason"),
-    [
-        (lambda weights: np.where((weights > 0).all(axis=1), 10.0, (weights > 0).sum(axis=1)), "all resamples lie on one side"),
-        (scarce(np.arange(10.0)), "not defined without one of the clusters"),
-        (lambda weights: np.where((weights == 2).sum(axis=1) % 2, 1.0, -1.0) * (weights.max(axis=1) > 1), "changes nothing"),
-    ],
-)  # fmt: skip
-def test_bca_says_when_it_is_none(statistic: Callable[[Floats], Floats], reason: str) -> None:
-    found = bootstrap.interval(statistic, np.arange(10), method="bca")
-    assert bounds(found) == bounds(bootstrap.interval(statistic, np.arange(10)))
-    assert "percentile, not BCa: " in found.undefined and reason in found.undefined
-
-
-def test_an_acceleration_that_is_too_large_gives_percentiles() -> None:
-    values = np.random.default_rng(0).normal(size=1000)
-    left_out = np.array([0.0] * 400 + [-100.0])
-    shifted = values - 2.5
-    found = bootstrap.bca(0.0, shifted, left_out, 0.999)
-    assert found.undefined == "percentile, not BCa: the acceleration is too large"
-    assert bounds(found) == bootstrap.percentile(shifted, 0.999)
 
 
 def test_percentiles_of_what_is_defined() -> None:

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import norm, t
 
-from mindgauge.stats.correction import (
-    prediction_powered_difference,
-    prediction_powered_mean,
-    prevalence,
-    rogan_gladen,
-)
+from mindgauge.stats.correction import prediction_powered_mean
 from mindgauge.stats.interval import SAME
 from tests.thinned import examples
 
@@ -51,9 +46,6 @@ def conversations(
 def bounds(found: Interval) -> tuple[float, float]:
     assert found.low is not None and found.high is not None, found.undefined
     return found.low, found.high
-
-
-# -- prediction-powered inference -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("tuning", [None, 0.0, 0.4, 1.0])
@@ -139,27 +131,6 @@ def test_repeats_of_a_conversation_are_no_news() -> None:
     assert prediction_powered_mean(*tripled).corrected == pytest.approx(prediction_powered_mean(*rated).corrected)
 
 
-def test_a_difference_is_what_the_shared_conversations_leave() -> None:
-    generator = np.random.default_rng(6)
-    hard = generator.normal(size=(150, 1)) * 2
-    true = 3 + hard + np.array([0.5, 0.0]) + 0.3 * generator.normal(size=(150, 2))
-    judge = true + np.array([1.0, 0.2]) + 0.3 * generator.normal(size=true.shape)
-    human = np.where(np.arange(150)[:, None] < 40, true, NAN)
-    first = np.tile([True, False], 150)
-    cluster = np.repeat(np.arange(150), 2)
-    found = prediction_powered_difference(judge.ravel(), human.ravel(), cluster, first)
-    low, high = bounds(found.corrected)
-    assert low < 0.5 < high < low + 0.3
-    gap = human[:40, 0] - human[:40, 1]
-    classical = (gap.mean(), *t.interval(0.95, 39, gap.mean(), gap.std(ddof=1) / np.sqrt(40)))
-    assert found.human_only[:3] == pytest.approx(classical)
-    assert found.judge_only.value == pytest.approx((judge[:, 0] - judge[:, 1]).mean())
-    assert bounds(found.judge_only)[0] > 1, "the judge favours the first system, and its own interval does not know"
-    swapped = prediction_powered_difference(judge.ravel(), human.ravel(), cluster, ~first)
-    assert swapped.corrected[:3] == pytest.approx((-float(found.corrected.value or 0), -high, -low))
-    assert (found.n, found.labelled, found.clusters, found.labelled_clusters) == (300, 80, 150, 40)
-
-
 def test_intervals_cover_people_s_mean_where_the_judge_s_own_do_not() -> None:
     generator = np.random.default_rng(8)
     hits = np.zeros(3)
@@ -237,149 +208,6 @@ def test_two_labelled_clusters_tell_nothing_of_the_judge() -> None:
     assert found.corrected[:3] == pytest.approx((2, *t.interval(0.95, 1, 2, 1)))
 
 
-def test_a_difference_needs_both_systems() -> None:
-    found = prediction_powered_difference([1, 2, 3], [1, 2, 3], [0, 1, 2], [True, True, True])
-    assert found.corrected.undefined == "the judge scored nothing of one system"
-    half = prediction_powered_difference([1, 2, 3, 4], [1, 2, NAN, NAN], [0, 1, 0, 1], [True, True, False, False])
-    assert half.corrected.undefined == half.human_only.undefined == "people rated nothing of one system"
-    assert half.judge_only.value == -2
-
-
 def test_columns_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="shapes differ"):
         prediction_powered_mean([1.0, 2.0], [1.0], [0, 1])
-    with pytest.raises(ValueError, match="first has shape"):
-        prediction_powered_difference([1.0, 2.0], [1.0, 2.0], [0, 1], [True])
-
-
-# -- a binary verdict -------------------------------------------------------------------------------------------------
-
-
-def test_brucellosis_in_150_cows() -> None:
-    """epiR's handbook: 23 of 150 positive, sensitivity .96 and specificity .89 known: 5.1 % (0 to 13)."""
-    found = rogan_gladen(23, 150, 0.96e9, 1e9, 0.89e9, 1e9)
-    assert found.prevalence.value == pytest.approx(0.051, abs=5e-4)
-    assert bounds(found.prevalence) == pytest.approx((0, 0.13), abs=5e-3)
-
-
-def test_antibodies_in_santa_clara() -> None:
-    """Bendavid et al. 2021: 1.2 % (0.7 to 1.8), sensitivity 82.8 % (76.0 to 88.4), specificity 99.5 % (99.2 to 99.7)."""
-    found = rogan_gladen(50, 3330, 130, 157, 3308, 3324)
-    assert found.prevalence.value == pytest.approx(0.012, abs=5e-4)
-    assert bounds(found.prevalence) == pytest.approx((0.007, 0.018), abs=1e-3)
-    assert (found.sensitivity.value, *bounds(found.sensitivity)) == pytest.approx((0.828, 0.760, 0.884), abs=6e-4)
-    assert (found.specificity.value, *bounds(found.specificity)) == pytest.approx((0.995, 0.992, 0.997), abs=6e-4)
-    assert bounds(found.apparent) == pytest.approx((0.011, 0.020), abs=5e-4)
-    assert not found.truncated
-
-
-def lang_reiczigel(p: float, n: float, se: float, n_se: float, sp: float, n_sp: float) -> tuple[float, float]:
-    """Equations 6, 7, 16 and 17 of Lang and Reiczigel 2014, one after another."""
-    z = norm.ppf(0.975)
-    n1, n2, n3 = n + z**2, n_se + 2, n_sp + 2
-    p1, se1, sp1 = (n * p + z**2 / 2) / n1, (n_se * se + 1) / n2, (n_sp * sp + 1) / n3
-    true = (p1 + sp1 - 1) / (se1 + sp1 - 1)
-    shift = 2 * z**2 * (true * se1 * (1 - se1) / n2 - (1 - true) * sp1 * (1 - sp1) / n3)
-    variance = p1 * (1 - p1) / n1 + true**2 * se1 * (1 - se1) / n2 + (1 - true) ** 2 * sp1 * (1 - sp1) / n3
-    half = z * math.sqrt(variance / (se1 + sp1 - 1) ** 2)
-    return max(0, true + shift - half), min(1, true + shift + half)
-
-
-@given(
-    called=st.integers(10, 190),
-    labels=st.tuples(st.integers(31, 60), st.integers(31, 60)),
-)
-def test_rogan_gladen_by_its_formulas(called: int, labels: tuple[int, int]) -> None:
-    found = rogan_gladen(called, 200, labels[0], 60, labels[1], 60)
-    se, sp = labels[0] / 60, labels[1] / 60
-    raw = (called / 200 + sp - 1) / (se + sp - 1)
-    assert found.prevalence.value is not None
-    assert found.prevalence.value == pytest.approx(min(max(raw, 0), 1))
-    assert found.truncated == (not 0 <= raw <= 1)
-    if found.prevalence.low is None:
-        assert "outside 0 to 1" in found.prevalence.undefined
-    else:
-        low, high = bounds(found.prevalence)
-        assert (low, high) == pytest.approx(lang_reiczigel(called / 200, 200, se, 60, sp, 60))
-        assert low <= found.prevalence.value <= high
-
-
-def test_a_perfect_verdict_changes_nothing() -> None:
-    found = rogan_gladen(30, 100, 1e6, 1e6, 1e6, 1e6)
-    assert found.prevalence.value == pytest.approx(0.3)
-    assert bounds(found.prevalence) == pytest.approx((0.219, 0.396), abs=2e-3)  # Wilson's, nearly
-
-
-@pytest.mark.parametrize(
-    ("counts", "value", "reason"),
-    [
-        ((10, 20, 5, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J 0)"),
-        ((10, 20, 2, 10, 5, 10), None, "the verdicts do not tell the two apart (Youden's J -0.3)"),
-        ((10, 20, 0, 0, 5, 10), None, "people labelled nothing positive"),
-        ((10, 20, 5, 10, 0, 0), None, "people labelled nothing negative"),
-        ((0, 0, 5, 10, 9, 10), None, "no verdicts"),
-        ((0, 500, 90, 100, 60, 100), 0, "the interval lies outside 0 to 1: the labels do not fit the verdicts"),
-        ((5, 10, 1, 1, 1, 9), 0, "too few labels for an interval"),
-    ],
-)
-def test_a_prevalence_that_cannot_be_estimated_says_why(
-    counts: tuple[float, float, float, float, float, float], value: float | None, reason: str
-) -> None:
-    found = rogan_gladen(*counts)
-    assert found.prevalence == (value, None, None, reason)
-
-
-def verdicts(generator: np.random.Generator, clusters: int, labelled: int, share: float = 0.3) -> Rated:
-    """Three verdicts per conversation; sensitivity .8, specificity .9; conversations differ in how often it is true."""
-    rate = generator.beta(share, 1 - share, size=(clusters, 1))
-    true = generator.random((clusters, 3)) < rate
-    verdict = np.where(true, generator.random(true.shape) < 0.8, generator.random(true.shape) < 0.1)
-    human = np.where(np.arange(clusters)[:, None] < labelled, true, NAN)
-    return Rated(verdict.astype(float).ravel(), human.ravel(), np.repeat(np.arange(clusters), 3))
-
-
-def test_where_people_labelled_everything_the_prevalence_is_theirs() -> None:
-    rated = verdicts(np.random.default_rng(0), 200, 200)
-    found = prevalence(*rated)
-    assert found.prevalence.value == pytest.approx(rated.human.mean())
-    shares = rated.human.reshape(-1, 3).mean(axis=1)
-    low, high = t.interval(0.95, 199, shares.mean(), shares.std(ddof=1) / np.sqrt(200))
-    assert bounds(found.prevalence) == pytest.approx((low, high), abs=0.1 * (high - low))
-
-
-def test_clusters_of_equal_verdicts_count_once() -> None:
-    generator = np.random.default_rng(1)
-    judge, human, _ = (column[::3] for column in verdicts(generator, 300, 100))
-    judge_thrice, human_thrice = np.repeat(judge, 3), np.repeat(human, 3)
-    tripled = prevalence(judge_thrice, human_thrice, np.repeat(np.arange(300), 3))
-    single = prevalence(judge, human, np.arange(300))
-    assert tripled.prevalence.value == pytest.approx(single.prevalence.value)
-    assert bounds(tripled.prevalence) == pytest.approx(bounds(single.prevalence), abs=2e-3)
-    low, high = bounds(tripled.prevalence)
-    blind = bounds(prevalence(judge_thrice, human_thrice, np.arange(900)).prevalence)
-    assert blind[1] - blind[0] < 0.7 * (high - low)
-
-
-def test_prevalence_covers() -> None:
-    generator = np.random.default_rng(3)
-    found = [prevalence(*verdicts(generator, 150, 40)).prevalence for _ in range(300)]
-    hits = [low <= 0.3 <= high for low, high in map(bounds, found)]
-    assert 0.93 <= np.mean(hits) <= 1
-
-
-def test_missing_verdicts_are_counted_and_the_order_does_not_matter() -> None:
-    generator = np.random.default_rng(4)
-    rated = verdicts(generator, 100, 50)
-    judge = rated.judge.copy()
-    judge[:7] = NAN
-    one = prevalence(judge, rated.human, rated.cluster)
-    assert one.missing == 7
-    order = generator.permutation(300)
-    other = prevalence(judge[order], rated.human[order], 7 - rated.cluster[order])
-    assert other.prevalence[:3] == pytest.approx(one.prevalence[:3])
-
-
-def test_what_is_no_verdict_is_refused() -> None:
-    with pytest.raises(ValueError, match="must be 0, 1 or NaN"):
-        prevalence([0, 2], [0, 1], [0, 1])
-    assert prevalence([], [], []).prevalence.undefined == "people labelled nothing positive"

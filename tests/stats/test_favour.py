@@ -11,6 +11,8 @@ from mindgauge.stats.favour import FavourEstimate, FavourRatings, favour
 from tests.thinned import later
 
 SYSTEMS = 3
+GRID = [*product((-1.0, 0.0, 1.0), (-1.0, 0.0, 1.0), (0.4, 0.8, 1.2))]
+"""How much better its kin write, how much milder the judge is, and its slope."""
 
 
 def drawn(
@@ -53,11 +55,16 @@ def accused(found: FavourEstimate) -> bool:
     return found.p is not None and found.p <= 0.05
 
 
-@pytest.mark.parametrize("persons", [later(1), 2, later(3)])
-def test_an_unbiased_judge_is_not_accused_whatever_its_severity_and_its_kin_s_quality(persons: int) -> None:
-    """Over the whole grid at most 5 %, and nowhere more than chance makes of 5 %."""
+@pytest.mark.parametrize(
+    ("persons", "grid"),
+    [pytest.param(2, GRID[::4], id="2-every fourth"), *(later(persons, GRID) for persons in (1, 2, 3))],
+)
+def test_an_unbiased_judge_is_not_accused_whatever_its_severity_and_its_kin_s_quality(
+    persons: int, grid: list[tuple[float, float, float]]
+) -> None:
+    """Over the grid at most 5 %, and nowhere more than chance makes of 5 %."""
     shares = []
-    for gap, severity, slope in product((-1.0, 0.0, 1.0), (-1.0, 0.0, 1.0), (0.4, 0.8, 1.2)):
+    for gap, severity, slope in grid:
         generator = np.random.default_rng(0)
         study = {"gap": gap, "severity": severity, "slope": slope, "persons": persons}
         shares.append(np.mean([accused(favour(drawn(generator, 60, **study))) for _ in range(20)]))  # type: ignore[arg-type]

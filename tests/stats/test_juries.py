@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.stats.juries import JuryEstimate, JuryRatings, jury
-from tests.thinned import examples
+from tests.thinned import examples, sampled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,19 +61,26 @@ def gains(found: JuryEstimate) -> tuple[float, float]:
     return found.errors.skill.value, found.errors.gain.value
 
 
-@pytest.mark.parametrize("persons", [2, 3])
+INDEPENDENT: list[tuple[dict[str, object], float]] = [
+    ({}, 3),
+    ({"kind": "noise"}, 3),
+    ({"severity": (-1.0, 0.0, 1.0)}, 3),
+    ({"slope": (0.4, 0.7, 1.2)}, 3),
+    ({"centre": 4.2}, 3),
+    ({"kind": "shared"}, 3 / (1 + 2 * 0.4)),
+    ({"kind": "shared", "centre": 4.2}, 3 / (1 + 2 * 0.4)),
+    ({"kind": "copies"}, 1),
+    ({"kind": "copies", "slope": (0.8, 0.8, 0.8)}, 1),
+]
+"""What judges have in common, and like how many they err."""
+
+
 @pytest.mark.parametrize(
-    ("setting", "independent"),
+    ("setting", "independent", "persons"),
     [
-        ({}, 3),
-        ({"kind": "noise"}, 3),
-        ({"severity": (-1.0, 0.0, 1.0)}, 3),
-        ({"slope": (0.4, 0.7, 1.2)}, 3),
-        ({"centre": 4.2}, 3),
-        ({"kind": "shared"}, 3 / (1 + 2 * 0.4)),
-        ({"kind": "shared", "centre": 4.2}, 3 / (1 + 2 * 0.4)),
-        ({"kind": "copies"}, 1),
-        ({"kind": "copies", "slope": (0.8, 0.8, 0.8)}, 1),
+        pytest.param(*row, persons, marks=[] if persons == 2 + place % 2 else pytest.mark.long)
+        for place, row in enumerate(INDEPENDENT)
+        for persons in (2, 3)
     ],
 )
 def test_independence_is_given_people_s_value(setting: dict[str, object], independent: float, persons: int) -> None:
@@ -125,7 +132,9 @@ def test_the_gain_is_of_the_mean_over_the_judge_that_is_best_elsewhere() -> None
     assert gains(copies)[1] == pytest.approx(0, abs=1e-9)
 
 
-@pytest.mark.parametrize("setting", [{}, {"kind": "noise"}, {"kind": "shared"}, {"severity": (-1.0, 0.0, 1.0)}])
+@pytest.mark.parametrize(
+    "setting", sampled([{}, {"kind": "noise"}, {"kind": "shared"}, {"severity": (-1.0, 0.0, 1.0)}], 2)
+)
 def test_intervals_hold_the_truth(setting: dict[str, object]) -> None:
     large = jury(drawn(np.random.default_rng(3), 2 * LARGE, **setting))  # type: ignore[arg-type]
     true = (value(large), *gains(large))

@@ -88,17 +88,6 @@ def test_weights_are_repetitions(pairs: Floats) -> None:
 
 
 @given(RATINGS)
-def test_a_table_of_counts_has_the_moments_of_its_pairs(pairs: Floats) -> None:
-    scale = np.arange(1.0, 6.0)
-    joint = np.zeros((1, 5, 5))
-    np.add.at(joint[0], tuple(pairs.astype(int).T - 1), 1)
-    found = m.of_joint(joint, scale, origin=3)
-    np.testing.assert_allclose(found, m.moments(pairs[:, 0], pairs[:, 1], origin=3), atol=1e-12)
-    np.testing.assert_allclose(m.mean_first(found, origin=3), pairs[:, 0].mean())
-    assert m.of_joint(np.repeat(joint, 3, axis=0), scale).shape == (3, 6)
-
-
-@given(RATINGS)
 def test_swapped_raters(pairs: Floats) -> None:
     there, back = m.moments(pairs[:, 0], pairs[:, 1]), m.moments(pairs[:, 1], pairs[:, 0])
     for kernel in (*COEFFICIENTS, m.mse):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.tabular import Tabular
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -115,7 +117,7 @@ class Measure(msgspec.Struct, frozen=True):
         return self.slice.startswith("label=")
 
 
-class SystemComparison(msgspec.Struct, frozen=True):
+class SystemComparison(msgspec.Struct, Tabular, frozen=True):
     """All systems on all measures that they have in common. `notes` says what was not compared, and why."""
 
     runs: list[str]
@@ -140,16 +142,8 @@ class SystemComparison(msgspec.Struct, frozen=True):
         import polars as pl
 
         columns = (
-            "benchmark",
-            "name",
-            "criterion",
-            "slice",
-            "rater",
-            "unit",
-            "direction",
-            "rate_replies",
-            "rank_systems",
-        )
+            "benchmark", "name", "criterion", "slice", "rater", "unit", "direction", "rate_replies", "rank_systems",
+        )  # fmt: skip
         rows = [
             {column: getattr(measure, column) for column in columns} | msgspec.structs.asdict(row)
             for measure in self.measures
@@ -164,6 +158,3 @@ class SystemComparison(msgspec.Struct, frozen=True):
             for m in self.measures
             if m.name == name and m.slice == slice_ and all(getattr(m, k) == v for k, v in fields.items())
         ]
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()

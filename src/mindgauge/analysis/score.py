@@ -25,18 +25,18 @@ from mindgauge.benchmarks.metrics import (
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind
 from mindgauge.records.rubric import Rubric
+from mindgauge.records.tabular import Tabular
 from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
 from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
-
 
 MAJORITY = ":majority"
 
@@ -107,7 +107,7 @@ class Headline(msgspec.Struct, frozen=True):
         return named and score.slice in {"all", self.group}
 
 
-class Scores(msgspec.Struct, frozen=True):
+class Scores(msgspec.Struct, Tabular, frozen=True):
     """What a run holds, in numbers."""
 
     run: str
@@ -138,13 +138,8 @@ class Scores(msgspec.Struct, frozen=True):
             m for m in self.metrics if (headline := self.headlines.get(m.benchmark)) is not None and headline.holds(m)
         ]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The metrics as a table, one row each."""
-        return pl.DataFrame([msgspec.structs.asdict(m) for m in self.metrics], infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Score]:
+        return self.metrics
 
     def find(self, name: str, slice_: str = "all", **fields: str) -> list[Score]:
         """Return the metrics of this name and slice whose other fields are as given."""
@@ -256,8 +251,8 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
         shortage = usable.of_rows(rows, closed=question.benchmark.closed)
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
-            slices = scoring_views.slices(question.benchmark, view_rows, by_recognition=by_recognition)
-            yield from _estimated(benchmark, question, (model, view), slices, resamples, seed, shortage)
+            cut = functools.partial(scoring_views.slices, question.benchmark, by_recognition=by_recognition)
+            yield from _estimated(benchmark, question, (model, view), view_rows, cut, resamples, seed, shortage)
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
 
@@ -296,21 +291,23 @@ def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed:
     metrics = tuple(m for m in benchmark.metrics if not m.label and m.name not in rates)
     question = scoring_views.ScoringQuestion(benchmark, benchmark.rubric.criteria[0], metrics)
     for name, rows in baselines.baselines(benchmark, ratings).items():
-        yield from _estimated(benchmark, question, (name, name), scoring_views.slices(benchmark, rows), resamples, seed)
+        cut = functools.partial(scoring_views.slices, benchmark)
+        yield from _estimated(benchmark, question, (name, name), rows, cut, resamples, seed)
 
 
 def _estimated(
     benchmark: Benchmark,
     question: scoring_views.ScoringQuestion,
     names: tuple[str, str],
-    parts: Iterator[tuple[str, pl.DataFrame]],
+    rows: pl.DataFrame,
+    cut: Callable[[pl.DataFrame], Iterator[tuple[str, pl.DataFrame]]],
     resamples: int,
     seed: int,
     shortage: str = "",
 ) -> Iterator[Score]:
     """Score every metric on every slice; `shortage` says why there is no score at all, if too few answers could be used."""
     closed, majority = question.benchmark.closed, names[1].endswith(MAJORITY)
-    for slice_, metric, figure in _estimates(question, parts, resamples, seed):
+    for slice_, metric, figure in _estimates(question, rows, cut, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
         local_shortage = "" if majority else usable.too_few(figure.missing, figure.n, closed=closed)
         void = "" if metric.of_status else shortage or local_shortage
@@ -328,15 +325,20 @@ def _score(
 
 
 def _estimates(
-    question: scoring_views.ScoringQuestion, parts: Iterator[tuple[str, pl.DataFrame]], resamples: int, seed: int
+    question: scoring_views.ScoringQuestion,
+    rows: pl.DataFrame,
+    cut: Callable[[pl.DataFrame], Iterator[tuple[str, pl.DataFrame]]],
+    resamples: int,
+    seed: int,
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
     previous: tuple[int, dict[str, Estimate | None]] = (-1, {})
-    for slice_, part in parts:
+    whole = frame.table(rows, question.criterion, question.benchmark.metric_tags)
+    for slice_, part in cut(rows.with_row_index(frame.PLACE)):
         if len(part) == previous[0] and not slice_.startswith("selection="):
             figures = previous[1]
         else:
-            columns = frame.table(part, question.criterion, question.benchmark.metric_tags).by_cluster()
+            columns = frame.part(whole, part).by_cluster()
             figures = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
             figures |= _undefined(question, columns, figures) if slice_ == "all" else {}
             previous = (len(part), figures) if slice_ == "all" else previous

@@ -177,7 +177,7 @@ class Comment(msgspec.Struct, frozen=True):
 
 
 class Gate(msgspec.Struct, frozen=True):
-    """What the gate said of a batch after a phase. `figures` are `agreement.Figure`s."""
+    """What the gate said of a batch after a phase. `figures` are `agreement.AgreementFigure`s."""
 
     batch: int
     phase: Phase

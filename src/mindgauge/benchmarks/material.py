@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.records.rubric import Scale
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
+
+    from mindgauge.records.rubric import Criterion
 
 TEXTS = {
     "file": "String", "row": "Int64", "kind": "String", "id": "String", "text": "String", "system": "String",
@@ -38,6 +44,22 @@ class Material(NamedTuple):
     scales: dict[str, tuple[float, float]]
     options: dict[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
+
+
+class DeclaredScales(NamedTuple):
+    """What rubrics say of their criteria, as `Material` has it."""
+
+    scales: dict[str, tuple[float, float]]
+    options: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, criteria: Sequence[Criterion]) -> DeclaredScales:
+        """Tell the criteria whose levels are ordered numbers from those that offer options."""
+        ordinal = [c for c in criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)]
+        return cls(
+            {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
+            {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
+        )
 
 
 def frame(rows: list[tuple[object, ...]], columns: dict[str, str]) -> pl.DataFrame:

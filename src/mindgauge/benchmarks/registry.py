@@ -15,12 +15,12 @@ import difflib
 import functools
 import importlib
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks import own_folder, suite
 from mindgauge.benchmarks.benchmark import HERE, Benchmark
+from mindgauge.records import installed
 from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import state
 
@@ -48,9 +48,9 @@ class _Known(NamedTuple):
         except FaultsError as error:
             if named:
                 raise
-            self.broken[name] = str(error)
+            self.broken[name] = installed.fault(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
-            self.broken[name] = f"{error}" if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+            self.broken[name] = installed.fault(error)
         else:
             self.benchmarks.update(loaded)
 
@@ -75,22 +75,30 @@ def _known() -> _Known:
         place = path.relative_to(HERE).parent
         module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
         registered.load(place.as_posix(), functools.partial(importlib.import_module, module))
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        registered.load(point.name, point.load)
+    points, broken = installed.entry_points(GROUP)
+    for name, point in points.items():
+        registered.load(name, functools.partial(installed.load, point))
+    registered.broken.update(broken)
     return registered
 
 
 @functools.cache
 def _shipped(name: str) -> Benchmark | None:
-    """Return a benchmark of this package by its whole name, without loading the others; None where that takes them all."""
+    """Return a benchmark of this package by its whole name, without loading the others; None where that takes them all.
+
+    It stands in a folder of its own, or with the rest of its family.
+    """
     parts = name.split("/")
-    if not (all(map(str.isidentifier, parts)) and HERE.joinpath(*parts, f"{parts[-1]}.py").is_file()):
+    if not all(map(str.isidentifier, parts)):
         return None
-    try:
-        module = importlib.import_module(".".join(("mindgauge.benchmarks", *parts, parts[-1])))
-    except Exception:  # noqa: BLE001 - `_known` keeps what is wrong with it
-        return None
-    return next((item for item in vars(module).values() if isinstance(item, Benchmark) and item.name == name), None)
+    for place in (parts, parts[:-1]):
+        if place and HERE.joinpath(*place, f"{place[-1]}.py").is_file():
+            try:
+                module = importlib.import_module(".".join(("mindgauge.benchmarks", *place, place[-1])))
+            except Exception:  # noqa: BLE001 - `_known` keeps what is wrong with it
+                return None
+            return next((b for b in vars(module).values() if isinstance(b, Benchmark) and b.name == name), None)
+    return None
 
 
 def shipped(name: str) -> bool:
@@ -100,7 +108,11 @@ def shipped(name: str) -> bool:
 
 def outside(benchmarks: Iterable[Benchmark]) -> dict[str, str]:
     """Return the folders of benchmarks that are found by no name, for the manifest of a run."""
-    return {b.name: str(b.folder) for b in benchmarks if not b.standalone and _known().benchmarks.get(b.name) is not b}
+    return {
+        b.name: str(b.folder)
+        for b in benchmarks
+        if not b.standalone and _shipped(b.name) is not b and _known().benchmarks.get(b.name) is not b
+    }
 
 
 def names() -> list[str]:
@@ -151,18 +163,18 @@ def find(name: str) -> list[Benchmark]:
         raise UsageError(f"benchmark {place} cannot be loaded: {fault}")
     choices = sorted({*registered, *(key.split("/")[0] for key in registered)})
     near = difflib.get_close_matches(name, choices, 1, 0.4)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}"
-    raise UsageError(f"unknown benchmark {name!r}: {hint}; a folder of your own is named by its path, ./FOLDER")
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}."
+    raise UsageError(f"unknown benchmark {name!r}: {hint} A folder of your own is named by its path, ./{name if Path(name).is_dir() else 'FOLDER'}")  # fmt: skip
 
 
 def is_path(name: str) -> bool:
-    """Whether the user means a folder: by a path, or by the name of a benchmark's folder that is here and is none of ours."""
+    """Whether the user means a folder: by its path, or by the name alone of one that is here, holds no code, and has none of ours."""
     if name.startswith((".", "/", "~")):
         return True
-    return own_folder.is_one(Path(name)) and name.rstrip("/") not in {
-        *names(),
-        *(known.split("/")[0] for known in names()),
-    }
+    folder = Path(name)
+    if not own_folder.is_one(folder) or own_folder.has_code(folder):
+        return False
+    return name.rstrip("/") not in {*names(), *(known.split("/")[0] for known in names())}
 
 
 def asked(name: str) -> list[Benchmark]:

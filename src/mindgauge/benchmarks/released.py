@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from mindgauge.records import Rating, Reply, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path, PurePosixPath
 
 
 class Released(msgspec.Struct):
@@ -33,3 +39,10 @@ class RecomputedCell(msgspec.Struct, frozen=True):
     stated: float | str | None = None
     tolerance: float = 0.0
     n: int = 0
+
+
+def source_name(place: PurePosixPath, data: Path, folders: Collection[str]) -> str:
+    """Name a released file the same wherever the user keeps the authors' `folders`."""
+    parts = (*data.parts, *place.parts)
+    start = max((i for i, part in enumerate(parts[:-1]) if part in folders), default=len(data.parts))
+    return "/".join(parts[start:])

@@ -133,6 +133,7 @@ def of(benchmarks: Iterable[str]) -> str:
     return next((name for name in names() if len(named & order(name).keys()) > 1), "")
 
 
+@functools.cache
 def headlines(benchmark: str) -> frozenset[str]:
     """Return the names of the metrics that a benchmark goes by in any suite."""
     tasks = (task for name in names() for task in _load(HERE / name).tasks if task.benchmark == benchmark)

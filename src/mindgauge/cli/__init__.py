@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import UserDict
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -75,6 +76,8 @@ def _options(
 def main() -> None:
     """Run the command line; whatever goes wrong is one line and an exit code, not a traceback."""
     deferred.defer()
+    with suppress(ImportError, AttributeError):  # another Typer inside: it reads all values its own way
+        import_module("mindgauge.cli.values").read_as_typed()
     terminal.guard()
     try:
         code = app(standalone_mode=False)

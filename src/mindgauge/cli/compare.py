@@ -48,6 +48,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
         shown: also what judges say that agree too little with people.
     """
     from mindgauge.reports.compared import costs, pairs, parts
+    from mindgauge.reports.score_tables import counted_missing
 
     measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
     allowed = [m for m in measures if shown or not _limited(m.rank_systems)]
@@ -84,7 +85,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
             "value: each conversation counts once, on the samples that all systems answered; in score: each answer counts "
             "once, on all samples that the system answered, as in `mindgauge score`."
         )
-    for line in render.counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
+    for line in counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
         print(line)
     for note in result.notes:
         print(f"note: {note}")

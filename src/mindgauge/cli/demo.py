@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, options, render
+from mindgauge.cli import options, render, score
 
 
 def demo(
@@ -20,6 +20,5 @@ def demo(
     if json:
         render.as_json(result)
         return
-    render.scores(result.scores)
-    entry_test.show(result.scores.qualifications)
+    score.show(result.scores)
     print(f"\n{result.warning}\n\nThe report: {Path(result.report).resolve()}")

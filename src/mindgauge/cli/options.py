@@ -28,6 +28,12 @@ Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released
 Limit = Annotated[
     int | None, typer.Option(min=1, help="At most this many, each with its variants, spread evenly over the classes.")
 ]
+Where = Annotated[
+    list[str],
+    typer.Option(
+        help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
+    ),
+]
 NoText = Annotated[
     bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
 ]
@@ -39,6 +45,8 @@ Map = Annotated[
         help="NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
     ),
 ]
+TABLE = "CSV, Excel, JSON, JSONL, Parquet"
+"""What a table of the user's may be, in words; `docs/files.md` has it in full."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 

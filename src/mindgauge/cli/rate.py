@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, labels, options, render
+from mindgauge.cli import options, render, score
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import ONLY_TESTED, RunConfig
 
@@ -17,10 +17,10 @@ def rate(
     rubric: options.Rubric = None,
     replies: Annotated[
         Path | None,
-        typer.Option(help="A CSV, JSONL or Parquet file of replies with their dialogues, or a run directory."),
+        typer.Option(help=f"A table of replies with their dialogues ({options.TABLE}), or a run directory."),
     ] = None,
     dialogues: Annotated[
-        Path | None, typer.Option(help="A CSV, JSONL or Parquet file of dialogues of several turns (`messages`).")
+        Path | None, typer.Option(help=f"A table of dialogues of several turns (`messages`; {options.TABLE}).")
     ] = None,
     unit: Annotated[
         str | None,
@@ -50,9 +50,7 @@ def rate(
     if json:
         render.as_json(result)
     elif isinstance(result, Scores):
-        render.scores(result)
-        labels.show(result)
-        entry_test.show(result.qualifications)
+        score.show(result)
         print(f"Read on: mindgauge report {result.run}")
     else:
         render.foreseen(result)

@@ -12,7 +12,7 @@ def reliability(
     ratings: Annotated[
         list[Path],
         typer.Argument(
-            help="Run directories, or ratings files (CSV, JSONL, Parquet) with subject, criterion, rater, value "
+            help=f"Run directories, or ratings files ({options.TABLE}) with subject, criterion, rater, value "
             "and optionally rater_kind, system, cluster, run, category."
         ),
     ],

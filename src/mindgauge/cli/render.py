@@ -5,22 +5,20 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.cli import terminal
-from mindgauge.records import rounding
+from mindgauge.cli import layout, terminal
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
-from mindgauge.records.rounding import dollars, megabytes, seconds, write
+from mindgauge.records.rounding import dollars, megabytes, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from mindgauge.analysis.score import Score, Scores
-    from mindgauge.records.rounding import Kind
+    from mindgauge.analysis.score import Scores
     from mindgauge.reports.content import ReportTable
-    from mindgauge.reports.standing import ReliabilityGate
     from mindgauge.runs.forecast import DryRun, Forecast
     from mindgauge.runs.steps import PlannedStep
 
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
 WIDTH = 160
 """Characters of a line where nobody watches."""
 GAP = 2
-NO_SCORE = "no score"
-WRONG, RIGHT = "wrong", "right"
 
 
 def command() -> str:
@@ -62,7 +58,13 @@ def notice(line: str) -> None:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar per stage, on standard error, if that is a terminal."""
+    """Show a bar per stage, on standard error, if that is a terminal; what a user's own code prints goes there, too."""
+    with contextlib.redirect_stdout(sys.stderr), _bars() as told:
+        yield told
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
@@ -84,25 +86,20 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; numbers are text already."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    drawn = Table(title=escape(_cell(title)), title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        drawn.add_column(escape(_cell(column)), overflow="fold")
-    for row in rows:
-        drawn.add_row(*(escape(_cell(cell)) for cell in row))
-    console = Console(file=terminal.direct(sys.stdout), width=None if sys.stdout.isatty() else WIDTH)
-    console.print(drawn)
+    if title:
+        _say(title)
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    stream = terminal.direct(sys.stdout)
+    for line in layout.lines([*map(_cell, columns)], cells, _width(), styled=terminal.styles()):
+        print(line, file=stream)
 
 
 def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
-    """Print a table of the report; where it is wider than the terminal, in parts that each begin the columns that tell rows apart.
+    """Print a table of the report with its note; where it is wider than the terminal, in parts (see `in_parts`).
 
     Args:
-        report_table: whose title and rows are printed.
-        less: columns that are left out here.
+        report_table: whose title, rows and note are printed.
+        less: columns that are left out here; the note, which may speak of them, then is, too.
     """
     from mindgauge.reports.table_renderings import joined
 
@@ -111,10 +108,14 @@ def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
     columns, rows = [names[place] for place in kept], [[row[place] for place in kept] for row in cells]
     naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
     in_parts(report_table.title, columns[:naming], columns[naming:], rows)
+    if report_table.note and not less:
+        _say(report_table.note)
 
 
 def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; where it is wider than the terminal, its measures stand in several tables of the same rows.
+
+    Where the names would take more than half of each of these, there are tables for each first name, which is their title.
 
     Args:
         title: of the first one.
@@ -124,10 +125,18 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
     """
     columns = [*names, *measures]
     width = [max(map(len, column)) + GAP for column in zip(columns, *rows, strict=True)]
-    room = _width() - sum(width[: len(names)])
+    visible = [index for index in range(len(names), len(columns)) if any(row[index] for row in rows)]
+    most, naming = _width() + GAP, sum(width[: len(names)])
+    if len(names) > 1 and 2 * naming > most < naming + sum(width[index] for index in visible):
+        if title:
+            _say(title)
+        for first in dict.fromkeys(row[0] for row in rows):
+            same = [row[1:] for row in rows if row[0] == first]
+            in_parts(f"{names[0]}: {first}" if first else "", names[1:], measures, same)
+        return
     parts: list[list[int]] = [[]]
-    for place in (index for index in range(len(names), len(columns)) if any(row[index] for row in rows)):
-        if parts[-1] and sum(width[index] for index in parts[-1]) + width[place] > room:
+    for place in visible:
+        if parts[-1] and naming + sum(width[index] for index in parts[-1]) + width[place] > most:
             parts.append([])
         parts[-1].append(place)
     for number, part in enumerate(parts):
@@ -139,107 +148,18 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
         )
 
 
+def _say(text: str) -> None:
+    """Print a title or a note, no word broken."""
+    print(textwrap.fill(_cell(text), _width(), break_long_words=False, break_on_hyphens=False))
+
+
 def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 
 def _cell(text: str) -> str:
-    """Return what a cell shows: plain text on one line, since Rich writes past the guarded stream."""
+    """Return what a cell shows: plain text on one line, since tables are written past the guarded stream."""
     return terminal.plain(" ".join(text.splitlines()))
-
-
-def scores(result: Scores, standings: ReliabilityGate | None = None) -> None:
-    """Print what the benchmarks of a run go by, what went wrong, and where to read on.
-
-    Args:
-        result: the metrics.
-        standings: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
-    """
-    from mindgauge.analysis import fitness
-
-    for sentence in fitness.told(result.unfit):
-        print(sentence)
-    names = list(dict.fromkeys(metric.benchmark for metric in result.metrics))
-    headlines = list(_beside(result))
-    multi_criteria = {name for name in names if len({m.criterion for m in headlines if m.benchmark == name}) > 1}
-    columns = ("model", "rated by", "metric", "of", "value", "95 % interval", "n", "missing", "worst … best")
-    for benchmark in names:
-        listed = [m for m in headlines if m.benchmark == benchmark]
-        if listed:
-            rows = [_row(m, standings, named=benchmark in multi_criteria) for m in listed]
-            table(f"{benchmark}  ({result.run})", columns, rows)
-        if any(m.rater == f"{m.model}:majority" for m in listed):
-            print(
-                "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
-            )
-        for line in counted_missing((m.benchmark, m.name, _counted(m)) for m in listed):
-            print(line)
-    for reason, sources in _void(result, headlines).items():
-        print(f"No score: {', '.join(dict.fromkeys(sources))} gave {reason}")
-    for reason, sources in _without_interval(headlines, standings).items():
-        print(f"Note: {reason}: {', '.join(dict.fromkeys(sources))}")
-    if standings is not None and any(standing.limited for standing in standings.cards.values()):
-        display = "are marked" if standings.shown else "are not shown; --show-unreliable shows them"
-        print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {result.run})")
-    worst = _worst_cells(result, standings, multi_criteria)
-    if worst:
-        table("Worst cells", ["model", "rated by", "metric", "where", "value", "95 % interval", "n"], worst)
-    told(result)
-
-
-def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
-    """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
-
-    Args:
-        metrics: benchmark, name and what missing answers count as, of every metric that is shown.
-    """
-    kinds: dict[tuple[str, str], set[str]] = {}
-    for benchmark, name, counted in metrics:
-        if counted:
-            kinds.setdefault((benchmark, name), set()).add(counted)
-    by_count: dict[tuple[str, str], list[str]] = {}
-    for (benchmark, name), counted_as in kinds.items():
-        if len(counted_as) == 1:
-            by_count.setdefault((benchmark, counted_as.pop()), []).append(name)
-    for (benchmark, counted), names in by_count.items():
-        yield f"{benchmark}: in {', '.join(names)} an answer without a value counts as {counted}."
-
-
-def _counted(metric: Score) -> str:
-    """Return what missing answers count as in a share: as wrong where it is the worst that it could be, and the reverse."""
-    if not (metric.missing and metric.unit == "share") or metric.value is None or metric.worst == metric.best:
-        return ""
-    return {metric.worst: WRONG, metric.best: RIGHT}.get(metric.value, "")
-
-
-def _beside(result: Scores) -> Iterator[Score]:
-    """Yield what benchmarks go by; a metric of the answers that could be read only where it differs from the strict one."""
-    unread = {(m.benchmark, m.rater, m.name) for m in result.leading if m.missing}
-    for metric in result.leading:
-        strict = result.headlines[metric.benchmark].of_read.get(metric.name)
-        if strict is None or (metric.benchmark, metric.rater, strict) in unread:
-            yield metric
-
-
-def _void(result: Scores, metrics: Sequence[Score]) -> dict[str, list[str]]:
-    """Return why there are no scores of whom, where too few answers could be used; of unusable judges that is told first."""
-    unfit = {(unfit_judge.benchmark, unfit_judge.judge, unfit_judge.criterion) for unfit_judge in result.unfit}
-    reasons: dict[str, list[str]] = {}
-    for metric in metrics:
-        reported = (metric.benchmark, metric.rater, metric.criterion) in unfit
-        if metric.void and not reported:
-            reasons.setdefault(metric.void, []).append(metric.rater)
-    return reasons
-
-
-def _without_interval(metrics: Sequence[Score], standings: ReliabilityGate | None) -> dict[str, list[str]]:
-    """Return why metrics that are shown have no interval, and which have none."""
-    reasons: dict[str, list[str]] = {}
-    for metric in metrics:
-        visible = standings is None or not standings.withholds(metric)
-        if visible and not metric.void and metric.value is not None and metric.low is None and metric.note:
-            reasons.setdefault(metric.note, []).append(f"{metric.name} of {metric.rater}")
-    return reasons
 
 
 def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
@@ -247,6 +167,8 @@ def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
     trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
     if trouble:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
+    if why := _failure(result):
+        print(f"Failed most often: {why}")
     for note in (note for note in result.notes if note not in told_before):
         print(f"Note: {note}")
     for continuation in result.continued[-1:]:
@@ -319,8 +241,8 @@ def verdict_on(result: Scores) -> None:
     failed = result.statuses.get("failed", 0)
     if failed and failed == sum(result.statuses.values()):
         raise MindgaugeError(
-            f"all {failed} failed, so nothing was measured; the reasons stand in {result.run} "
-            f"(mindgauge report {result.run}), and the same command tries again"
+            f"all {failed} failed, so nothing was measured{f', most often {why}' if (why := _failure(result)) else ''}; "
+            "the same command tries again"
         )
     if result.broken:
         name, reason = next(iter(result.broken.items()))
@@ -328,36 +250,12 @@ def verdict_on(result: Scores) -> None:
         raise MindgaugeError(f"{name} was not run{others}: {reason}")
 
 
-def _row(metric: Score, standings: ReliabilityGate | None, *, named: bool) -> list[str]:
-    """Write a metric as cells; `named` with its criterion, where there are several."""
-    kind: Kind = "share" if metric.unit == "share" else "level"
-    bounds = f"{write(metric.worst, kind)} … {write(metric.best, kind)}" if metric.missing else ""
-    interval = rounding.interval(metric.low, metric.high, kind)
-    value = write(metric.value, kind)
-    if metric.void:
-        value, bounds, interval = NO_SCORE, "", ""
-    if standings is not None and standings.limited(metric):
-        value = standings.instead(metric, value) or value
-        bounds, interval = (bounds, interval) if standings.shown else ("", "")
-    return [
-        metric.model, metric.rater, f"{metric.name} {metric.criterion}" if named else metric.name, metric.slice, value, interval,
-        str(metric.n), str(metric.missing), bounds,
-    ]  # fmt: skip
+def _failure(result: Scores) -> str:
+    """Say who failed most often, and why; empty where no call did."""
+    if not result.calls["failed"]:
+        return ""
+    from mindgauge.store import Store
 
-
-def _worst_cells(result: Scores, standings: ReliabilityGate | None, multi_criteria: set[str]) -> list[list[str]]:
-    """Return, for each model, rater and criterion, the class in which it does worst, by what the benchmark goes by first."""
-    cells: dict[tuple[str, str, str, str, str], Score] = {}
-    for metric in result.metrics:
-        kind = metric.slice.partition("=")[0]
-        headline = result.headlines.get(metric.benchmark)
-        by_class = headline is not None and (
-            (kind == "category" and metric.name in headline.metrics[:1])
-            or (kind == "label" and metric.name in headline.parts)
-        )
-        if metric.value is None or metric.void or not metric.better or not by_class:
-            continue
-        key = (metric.benchmark, metric.model, metric.rater, metric.name, metric.criterion)
-        if key not in cells or metric.worse_than(cells[key]):
-            cells[key] = metric
-    return [_row(cell, standings, named=cell.benchmark in multi_criteria)[:7] for cell in cells.values()]
+    with Store(Path(result.run)) as store:
+        failure = store.commonest_failure()
+    return "" if failure is None else f"{failure[0]} ({failure[2]} times): {failure[1]}"

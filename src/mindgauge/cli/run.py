@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mindgauge.benchmarks import suite
-from mindgauge.cli import entry_test, labels, options, profile, render
+from mindgauge.cli import entry_test, options, profile, render, score
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import RunConfig
 
@@ -28,12 +28,7 @@ def run(
     data: options.Data = None,
     map_: options.Map = [],  # noqa: B006
     limit: options.Limit = None,
-    where: Annotated[
-        list[str],
-        typer.Option(
-            help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
-        ),
-    ] = [],  # noqa: B006
+    where: options.Where = [],  # noqa: B006
     out: options.Out = None,
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
@@ -59,10 +54,9 @@ def run(
             profile.show(suite_profile)
             render.told(result, told_before=suite_profile.notes)
             print(f"Every metric of every task: mindgauge score {result.run}")
+            entry_test.show(result.qualifications)
         else:
-            render.scores(result)
-            labels.show(result)
-        entry_test.show(result.qualifications)
+            score.show(result)
         print(f"Read on: mindgauge report {result.run}")
     else:
         render.foreseen(result)

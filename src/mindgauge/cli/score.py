@@ -1,12 +1,17 @@
 """`mindgauge score`."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, labels, options, render
-from mindgauge.cli.report import ShowUnreliable
+from mindgauge.cli import entry_test, options, render
+from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.score import Scores
 
 
 def score(
@@ -21,10 +26,36 @@ def score(
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return
+    for scores in result:
+        show(scores, show_unreliable=show_unreliable)
+
+
+def show(result: Scores, *, show_unreliable: bool = False) -> None:
+    """Print what the benchmarks of a run go by, as the report's tables, what went wrong, and where to read on.
+
+    Args:
+        result: the scores.
+        show_unreliable: whether scores of judges that agree too little with people are shown, marked, and not withheld.
+    """
+    from mindgauge.analysis import fitness
+    from mindgauge.reports import score_tables
     from mindgauge.reports.standing import masked, of_run
 
-    for scores in result:
-        standings = of_run(Path(scores.run), shown=show_unreliable)
-        render.scores(masked(scores, standings), standings)
-        labels.show(scores)
-        entry_test.show(scores.qualifications)
+    cards = of_run(Path(result.run), shown=show_unreliable)
+    for sentence in fitness.told(result.unfit):
+        print(sentence)
+    allowed = masked(result, cards)
+    for table in score_tables.headlines(allowed, cards):
+        render.sheet(table)
+    for sentence in score_tables.remarks(allowed, cards):
+        print(sentence)
+    if any(card.limited for card in cards.cards.values()):
+        display = "are marked" if cards.shown else "are not shown; --show-unreliable shows them"
+        print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {result.run})")
+    worst = score_tables.worst_cells(allowed, cards)
+    if worst is not None:
+        render.sheet(worst)
+    render.told(result)
+    for table in score_tables.labels(allowed):
+        render.sheet(table)
+    entry_test.show(result.qualifications)

@@ -46,6 +46,11 @@ def shows(text: str) -> bool:
     return True
 
 
+def styles() -> bool:
+    """Say whether standard output shows bold letters: a terminal that obeys ANSI's controls."""
+    return sys.stdout.isatty() and os.name != "nt" and os.environ.get("TERM", "") not in {"", "dumb", "unknown"}
+
+
 def guard() -> None:
     """Let everything that is printed from here on go through `plain`, and end in no error where it cannot be shown."""
     codecs.register_error(_ERRORS, _shown_instead)

@@ -17,7 +17,7 @@ def train(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="A benchmark, a run that people labelled, or files of labelled dialogues (CSV, JSONL, Parquet): label, and "
+            help=f"A benchmark, a run that people labelled, or files of labelled dialogues ({options.TABLE}): label, and "
             "text, user, messages or reply."
         ),
     ],

@@ -17,6 +17,7 @@ from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
+from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +32,7 @@ NAMES = tuple(
 """Columns that may be mapped."""
 
 
-class Audit(msgspec.Struct, frozen=True):
+class Audit(msgspec.Struct, Tabular, frozen=True):
     """What is wrong with some data, the most severe first, and how much was looked at."""
 
     findings: list[Finding]
@@ -50,9 +51,6 @@ class Audit(msgspec.Struct, frozen=True):
             "message": pl.String, "subject": pl.String,
         }  # fmt: skip
         return pl.DataFrame(rows, columns)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
 
 
 def audit(

@@ -47,7 +47,7 @@ def demo(
         out: the run directory.
         limit: samples per member, spread evenly over the classes.
         anchors: replies of known level on which the judge is tested first.
-        progress: told stage, calls done and calls in all.
+        progress: called with the stage, and how many of its calls are done, of how many.
         command: what the user typed, for the manifest.
     """
     scores = run(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-import polars as pl
 
 from mindgauge import benchmarks
 from mindgauge.records.errors import DataError
+from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,20 +44,15 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Listing(msgspec.Struct, frozen=True):
+class Listing(msgspec.Struct, Tabular, frozen=True):
     """The benchmarks that are here."""
 
     benchmarks: list[BenchmarkListing]
     broken: dict[str, str] = {}
     """What cannot be loaded, and why."""
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per benchmark."""
-        return pl.DataFrame([msgspec.structs.asdict(entry) for entry in self.benchmarks])
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> Sequence[BenchmarkListing]:
+        return self.benchmarks
 
 
 def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the command's name

@@ -12,14 +12,13 @@ from mindgauge import benchmarks
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder as files
+from mindgauge.records.tabular import Tabular
 from mindgauge.runs.plan import samples_hash
-from mindgauge.runs.steps import put_gold
+from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from mindgauge.benchmarks import Benchmark, Released
     from mindgauge.records.files.folder import Readable
@@ -37,7 +36,7 @@ class LoadedCount(msgspec.Struct, frozen=True):
     n: int
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class Loaded(msgspec.Struct, Tabular, frozen=True):
     """What was loaded. `ratings` counts by rater; `notes` says what was missing, doubled or damaged, one line each."""
 
     run: str
@@ -48,15 +47,8 @@ class Loaded(msgspec.Struct, frozen=True):
     notes: list[str]
     counts: list[LoadedCount]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The counts as a table, one row each."""
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(count) for count in self.counts], infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[LoadedCount]:
+        return self.counts
 
 
 def load(

@@ -47,7 +47,7 @@ def rate(
     Args:
         name: an open benchmark, or a closed one that asks about a reply: models then answer its question about each
             reply, and classifiers classify it. Of a run with one benchmark, or with a rubric of its own, that one if not given.
-        replies: a CSV, JSONL or Parquet file with `reply` and `user` or `messages`, and optionally `id`, `model`,
+        replies: a table (docs/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
         judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
@@ -68,6 +68,7 @@ def rate(
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             ask: how a closed question is put to models, see `run`.
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
@@ -76,8 +77,8 @@ def rate(
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
             anchors: at most this many of those, spread over levels and protocols, see `run`.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:
@@ -107,7 +108,7 @@ def rate(
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
     inputs.need_a_protocol(provided, judges, config)
-    kin = kinship.judged(judges.models, provided.written(), config)
+    kin = kinship.judged(judges.models, provided.written(), config, provided.run)
     questions = prompt_styles.questions(benchmark, None, config, provided.samples)
     if provided.run is not None and not text:
         raise UsageError(f"--no-text is for a new run, and {provided.run} keeps its texts")

@@ -36,7 +36,7 @@ def reliability(
     Where several people rated, it also says how far they agree among themselves; with people alone it says that only.
 
     Args:
-        ratings: run directories, or long tables of ratings (CSV, JSONL, Parquet; polars, pandas, Arrow) with the
+        ratings: run directories, or long tables of ratings (docs/files.md) with the
             columns subject, criterion, rater, value and optionally rater_kind, system, cluster, run, category.
         reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
         scale: `1:5`, or levels worst to best (`none,some,full`), for all criteria or by criterion; a run knows its own.

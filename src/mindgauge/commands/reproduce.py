@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
-import polars as pl
 
 from mindgauge import benchmarks
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.records.errors import UsageError
+from mindgauge.records.tabular import Tabular
 
 
-class Reproduction(msgspec.Struct, frozen=True):
+class Reproduction(msgspec.Struct, Tabular, frozen=True):
     """Every published number beside the recomputed one. `counts` says how many match, differ, are missing or repaired.
 
     `from_files` counts those that were recomputed from released files, and not from other printed numbers alone.
@@ -23,13 +23,8 @@ class Reproduction(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     from_files: int = 0
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The cells as a table, one row each."""
-        return pl.DataFrame([msgspec.structs.asdict(cell) for cell in self.cells], infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[CellComparison]:
+        return self.cells
 
 
 def reproduce(name: str, *, data: str | Path) -> Reproduction:

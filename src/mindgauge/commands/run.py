@@ -79,8 +79,13 @@ def run(
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+            max_tokens: the longest answer asked of the models under test.
+            system: a file with their system message.
+            header: `NAME: VALUE`, one or several, sent with every call to them.
+            label: their build, where several answer under one name.
             temperature: of the models under test; their own default if not given.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
                 Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
@@ -93,8 +98,8 @@ def run(
             anchors: at most this many of those per benchmark, spread over levels and protocols; all if not given, and 40
                 where nobody asked for the test.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:
@@ -109,7 +114,10 @@ def run(
     folder = Path(data) if data is not None else None
     available = at_hand([*named.values()], folder, where, limit, columns)
     available.broken.update(
-        (other, reason) for name in listed(names) for other, reason in benchmarks.broken(name).items()
+        (other, reason)
+        for name in listed(names)
+        if name not in named  # which is found, and alone
+        for other, reason in benchmarks.broken(name).items()
     )
     tested = plan.open_tested(listed(model), available.benchmarks, config, plan.tested_settings(listed(model), config))
     if not tested.names:

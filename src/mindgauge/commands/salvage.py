@@ -11,6 +11,7 @@ from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rubric import Rubric
+from mindgauge.records.tabular import Tabular
 from mindgauge.store import manifest
 from mindgauge.store import salvage as store
 from mindgauge.store.failures import PENDING
@@ -20,12 +21,10 @@ from mindgauge.store.salvage import Kept
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
-
 _ANOTHER = "the command that made the run writes another"
 
 
-class Salvaged(msgspec.Struct, frozen=True):
+class Salvaged(msgspec.Struct, Tabular, frozen=True):
     """What of a damaged run is in the new one, table by table."""
 
     run: str
@@ -38,15 +37,8 @@ class Salvaged(msgspec.Struct, frozen=True):
         """Whether nothing was found to be damaged."""
         return not any(table.lost or table.pages for table in self.tables)
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The database's tables, one row each."""
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(table) for table in self.tables])
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Kept]:
+        return self.tables
 
 
 def salvage(run: str | Path, *, out: str | Path) -> Salvaged:

@@ -1,21 +1,26 @@
-"""`status`: how far a run has come, also while it is being written; nothing is computed of what it holds."""
+"""`status`: how far a run has come, also while it is being written; nothing is computed of what it holds.
+
+What is left is a fold over what the steps of the plan leave, as the manifest has it (`runs/step_outputs.py`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.records.rubric import Method
+from mindgauge.runs.step_outputs import RATING, REPLY, judges, recorded
 from mindgauge.store import Store, manifest
 from mindgauge.store.locks import writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
+
+    from mindgauge.runs.step_outputs import StepOutput
 
 _BENCHMARKS = "SELECT benchmark FROM samples UNION SELECT benchmark FROM replies UNION SELECT benchmark FROM series"
 _REPLIES = "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2"
@@ -122,7 +127,7 @@ def status(run: str | Path) -> RunStatus:
             run=str(folder),
             benchmarks=names,
             models=plan.get("models", []),
-            judges=_judges(content),
+            judges=judges(content),
             writer=writer(folder),
             created=content.get("created", ""),
             ended=content.get("ended", ""),
@@ -132,7 +137,11 @@ def status(run: str | Path) -> RunStatus:
             calls=[CallUsage(*row) for row in store.select(_CALLS)],
             left=[]
             if plan.get("loaded")
-            else [task for name in names for task in _left(content, name, counts, rated[name])],
+            else [
+                left
+                for name in names
+                for left in _left(recorded(content, closed=_closed(rated[name])), name, counts, rated[name])
+            ],
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
         )
 
@@ -156,46 +165,26 @@ def _rated(store: Store, benchmark: str) -> dict[str, int]:
     return {rater: min(counts.values()) for rater, counts in by_rater.items()}
 
 
-def _judges(content: dict[str, Any]) -> list[str]:
-    """Return who rates replies by the plan, and who came to do so later."""
-    added = (name for noted in content.get("rated", []) for name in noted["judges"])
-    return list(dict.fromkeys([*content.get("plan", {}).get("judges", []), *added]))
-
-
 def _left(
-    content: dict[str, Any], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
+    outputs: Sequence[StepOutput], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
 ) -> Iterator[Left]:
-    """Compare what the plan asks of everybody with what is there."""
-    plan = content.get("plan", {})
+    """Compare what the steps of the plan leave on a benchmark with what is there."""
     own_counts = [count for count in counts if count.benchmark == benchmark]
     samples = sum(count.n for count in own_counts if count.kind == "sample")
     replies = Counter[str]()
     for count in own_counts:
-        if count.kind == "reply":
+        if count.kind == REPLY:
             replies[count.name] += count.n if count.status != "failed" else 0
-    runs, judge_runs = plan.get("runs", 1), plan.get("judge_runs", 1)
-    models = plan.get("models", [])
-    if _GOLD in rated:  # a closed question, which models answer themselves
-        for rater in _raters(models, plan.get("ask", []), "flat"):
-            times = 1 if rater.startswith("classifier/") else runs
-            yield _task(benchmark, "rating", rater, samples * times, rated.get(rater, 0))
-        return
-    for model in models:
-        yield _task(benchmark, "reply", model, samples * runs, replies[model])
-    reply_total = samples * runs * len(models) if models else replies.total()
-    for judge in _raters(_judges(content), plan.get("methods", []), Method.RULE):
-        times = 1 if judge.startswith(("classifier/", "rule/")) else judge_runs
-        yield _task(benchmark, "rating", judge, reply_total * times, rated.get(judge, 0))
+    asked_for = [samples * output.repeats for output in outputs if output.kind == REPLY]
+    subjects = {REPLY: samples, RATING: samples if _closed(rated) else sum(asked_for) if asked_for else replies.total()}
+    for output in outputs:
+        total, finished = (
+            subjects[output.kind] * output.repeats,
+            (replies if output.kind == REPLY else rated).get(output.name, 0),
+        )
+        yield Left(benchmark, output.kind, output.name, total, finished, max(0, total - finished))
 
 
-def _task(benchmark: str, kind: str, name: str, total: int, finished: int) -> Left:
-    return Left(benchmark, kind, name, total, finished, max(0, total - finished))
-
-
-def _raters(names: Sequence[str], ways: Sequence[str], usual: str) -> list[str]:
-    """Name the raters that models are in several ways of asking or judging, one of them without a name of its own."""
-    return [
-        name if way == usual or name.startswith(("classifier/", "rule/")) else f"{name} ({way})"
-        for name in names
-        for way in (ways or [usual])
-    ]
+def _closed(rated: Mapping[str, int]) -> bool:
+    """Whether a benchmark's question is closed, which models answer themselves: its targets are ratings, too."""
+    return _GOLD in rated

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
 from mindgauge.commands.training import data as training_data
+from mindgauge.commands.training import options as training_options
 from mindgauge.commands.training.account import Fold, account
 from mindgauge.commands.training.card import card
+from mindgauge.commands.training.options import TrainOptions
 from mindgauge.commands.training.parts import divide, folded, prepare
 from mindgauge.raters.classifiers import encoder as encoders
 from mindgauge.raters.classifiers import extra, pretrained, saved, selection, trials
 from mindgauge.raters.classifiers.seen import TrainingDigests
-from mindgauge.raters.classifiers.training import Recipe
 from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.reports.draw import calibration
+from mindgauge.runs.options import refuse_unknown
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from mindgauge.commands.training.data import TrainingData
     from mindgauge.commands.training.result import Trained
@@ -33,39 +34,16 @@ if TYPE_CHECKING:
     from mindgauge.raters.classifiers.trials import ClassifierConfig, Progress, Trial
     from mindgauge.records.files.texts import Frame
 
-RARE = ("refuse", "keep", "drop")
-
 
 def train(
     sources: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     out: str | Path,
-    data: str | Path | None = None,
     encoder: str | Path | None = None,
     baseline: bool = False,
-    rubric: str | Path | None = None,
-    criterion: str | None = None,
-    test: str | Path | Frame | None = None,
-    dev: float | str | Path | Frame = 0.1,
-    folds: int | None = None,
-    where: Mapping[str, tuple[str, ...]] | None = None,
-    test_where: Mapping[str, tuple[str, ...]] | None = None,
-    labels_from: str | None = None,
-    seeds: Sequence[int] = (1,),
-    epochs: int = 5,
-    batch: int = 16,
-    accumulate: int = 1,
-    lr: float = 2e-5,
-    patience: int = 2,
-    max_length: int = 512,
-    weights: str = selection.BALANCED,
-    risk: float | None = None,
-    rare: str = "refuse",
-    limit: int | None = None,
-    columns: Mapping[str, str] | None = None,
-    device: str = "auto",
     progress: Progress | None = None,
     command: str = "",
+    **options: Unpack[TrainOptions],
 ) -> Trained:
     """Train a classifier. The same call goes on where an earlier one stopped.
 
@@ -74,47 +52,55 @@ def train(
             labelled dialogues (CSV, JSONL, Parquet) or tables: `label`, and `text`, `user`, `messages` or `reply`,
             optionally `cluster`, `split` and `language`.
         out: the folder that the classifier is written to.
-        data: a copy of a benchmark's released files.
         encoder: a folder with an encoder's weights, or its name on the hub.
         baseline: TF-IDF and a linear model instead of an encoder; needs no download.
-        rubric: whose labels a file's are: a benchmark's name or a rubric.toml; the file's own if not given.
-        criterion: which one is learned, where the rubric has several.
-        test: what the classifier is tested on: a benchmark's name, a run, a file or a table; never used to choose
-            anything.
-        dev: the share of the training data that checkpoints are chosen on, by whole dialogues; or a file.
-        folds: test by cross-validation with so many folds of whole dialogues, where there is no test data.
-        where: tag → values of the benchmark's samples to train on.
-        test_where: tag → values of the benchmark's samples to test on.
-        labels_from: a tag that holds the training labels, where the samples have no target of their own.
-        seeds: one training for each; the one that does best on the development part is saved.
-        epochs: of an encoder, at most.
-        batch: dialogues per step.
-        accumulate: in how many pieces a step is computed.
-        lr: the highest learning rate.
-        patience: stop after so many epochs without gain; 0 never stops early.
-        max_length: tokens of a dialogue; where it is longer, whole old turns are left out.
-        weights: of labels in the loss: `balanced`, `published` or `none`.
-        risk: abstain so often that at most this share of what is decided is wrong.
-        rare: what to do with a label that has a single example: `refuse`, `keep` or `drop`.
-        limit: at most this many training samples, spread evenly over the labels.
-        columns: our name → the file's name of a column.
-        device: `auto`, `cpu` or `cuda`.
         progress: told stage, steps done and steps in all.
         command: what the user typed, for the manifest.
+        options: what it learns from and is tested on, and how it learns:
+
+            data: a copy of a benchmark's released files.
+            rubric: whose labels a file's are: a benchmark's name or a rubric.toml; the file's own if not given.
+            criterion: which one is learned, where the rubric has several.
+            test: what the classifier is tested on: a benchmark's name, a run, a file or a table; never used to choose
+                anything.
+            dev: the share of the training data that checkpoints are chosen on, by whole dialogues; or a file.
+            folds: test by cross-validation with so many folds of whole dialogues, where there is no test data.
+            where: tag → values of the benchmark's samples to train on.
+            test_where: tag → values of the benchmark's samples to test on.
+            labels_from: a tag that holds the training labels, where the samples have no target of their own.
+            limit: at most this many training samples, spread evenly over the labels.
+            rare: what to do with a label that has a single example: `refuse`, `keep` or `drop`.
+            columns: our name → the file's name of a column.
+            seeds: one training for each; the one that does best on the development part is saved.
+            epochs: of an encoder, at most.
+            batch: dialogues per step.
+            accumulate: in how many pieces a step is computed.
+            lr: the highest learning rate.
+            patience: stop after so many epochs without gain; 0 never stops early.
+            max_length: tokens of a dialogue; where it is longer, whole old turns are left out.
+            weights: of labels in the loss: `balanced`, `published` or `none`.
+            risk: abstain so often that at most this share of what is decided is wrong.
+            device: `auto`, `cpu` or `cuda`.
 
     Raises:
+        TypeError: there is no such option.
         UsageError: a name or an option is wrong, or `out` holds another training.
         DataError: the data is missing, broken or not fit to learn from.
         MindgaugeError: the memory does not suffice, or training diverged.
     """
-    share = _share(dev)
-    recipe = Recipe(epochs=epochs, batch=batch, accumulate=accumulate, lr=lr, patience=patience)
-    _check(encoder, recipe, max_length, baseline=baseline, seeds=seeds, folds=folds, risk=risk, rare=rare)
+    refuse_unknown(options, TrainOptions)
+    learning, fitting = training_options.of(options)
+    share, folds = learning.share, learning.folds
+    if baseline == (encoder is not None):
+        raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
+    training_options.check(learning, fitting)
     named = training_data.Named(
         sources=list(sources) if isinstance(sources, list | tuple) else [sources],  # type: ignore[list-item]  # a lone source
-        data=Path(data) if data is not None else None, rubric=rubric, criterion=criterion, test=test,
-        dev=None if isinstance(dev, float) or share is not None else dev, where=where or {},
-        test_where=test_where or {}, labels_from=labels_from, columns=columns or {}, folds=folds is not None,
+        data=Path(learning.data) if learning.data is not None else None, rubric=learning.rubric,
+        criterion=learning.criterion, test=learning.test,
+        dev=None if isinstance(learning.dev, float) or share is not None else learning.dev, where=learning.where or {},
+        test_where=learning.test_where or {}, labels_from=learning.labels_from, columns=learning.columns or {},
+        folds=folds is not None,
     )  # fmt: skip
     material = training_data.gather(named)
     if baseline:
@@ -122,20 +108,24 @@ def train(
         source = {}
     else:
         revision = pretrained.check(str(encoder))
-        encoders.place(device)
+        encoders.place(fitting.device)
         source = {"encoder": str(encoder), "encoder_hash": saved.weights_hash(Path(str(encoder))) or revision}
     values = material.criterion.values
     labels = tuple(map(str, values))
-    kind = trials.ClassifierConfig(None if baseline else str(encoder), labels, recipe, max_length, device)
-    chosen = list(dict.fromkeys(seeds))
+    kind = trials.ClassifierConfig(
+        None if baseline else str(encoder), labels, fitting.recipe, fitting.max_length, fitting.device
+    )
+    chosen = list(dict.fromkeys(fitting.seeds))
     if baseline and len(chosen) > 1:
         material.notes.append("the baseline has no randomness: one seed says what several would")
         chosen = chosen[:1]
-    training, whole_dev, whole_test = prepare(material, limit, rare)
+    training, whole_dev, whole_test = prepare(material, learning.limit, learning.rare)
     divided = divide(training, whole_dev, whole_test, share or 0.0, values)
     splits = [divided, *(folded(training, folds, share or 0.0, values) if folds is not None else [])]
     class_weights = [
-        selection.class_weights(weights, h.train.counts(len(labels)), material.criterion, material.class_weights)
+        selection.class_weights(
+            fitting.weights, h.train.counts(len(labels)), material.criterion, material.class_weights
+        )
         for h in splits
     ]
     learned = TrainingDigests.of([*divided.train.samples, *divided.dev.samples])
@@ -146,7 +136,7 @@ def train(
     _refuse_strangers(folder)
     private.folder(folder)  # what was learned holds words of the dialogues
     plan = _plan(material, kind, [training, divided.dev, divided.test]) | source | {
-        "weights": weights, "class_weights": dict(zip(labels, class_weights[0].tolist(), strict=True)),
+        "weights": fitting.weights, "class_weights": dict(zip(labels, class_weights[0].tolist(), strict=True)),
         "seeds": chosen, **({"folds": folds} if folds is not None else {}),
     }  # fmt: skip
     manifest.begin(folder, plan, command)
@@ -155,7 +145,7 @@ def train(
         return trials.run(folder / "trials", kind, splits[fold], class_weights[fold], seed, fold or None, progress)
 
     final, *crossed = [Fold(parts, [run(seed, fold) for seed in chosen]) for fold, parts in enumerate(splits)]
-    trained = account(folder, material, kind, final, crossed, risk)
+    trained = account(folder, material, kind, final, crossed, fitting.risk)
     trials.move(folder / "trials", trials.choose(final.trials), folder)
     saved.describe(folder, material.rubric, trained.decision)
     learned.save(folder)
@@ -180,39 +170,6 @@ def _refuse_strangers(folder: Path) -> None:
         stranger = min((path.name for path in folder.iterdir()), default=None)
         if stranger is not None:
             raise UsageError(f"{folder}: holds {stranger}, which no training left there; choose another --out")
-
-
-def _share(dev: object) -> float | None:
-    """Read the development part as a share; None where it is a file or a table."""
-    try:
-        share = float(dev)  # type: ignore[arg-type]  # whatever is no number raises
-    except (TypeError, ValueError):
-        return None
-    if not 0 < share < 0.5:
-        raise UsageError(f"--dev {dev}: give a share above 0 and below 0.5, or a file of labelled dialogues")
-    return share
-
-
-def _check(
-    encoder: object, recipe: Recipe, max_length: int, *, baseline: bool, seeds: Sequence[int], folds: int | None,
-    risk: float | None, rare: str,
-) -> None:  # fmt: skip
-    if baseline == (encoder is not None):
-        raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
-    if not seeds or not all(0 <= seed < 2**31 for seed in seeds):
-        raise UsageError("name at least one seed, a whole number from 0 on")
-    if min(recipe.epochs, recipe.batch, recipe.accumulate) < 1 or recipe.patience < 0:
-        raise UsageError("--epochs, --batch and --accumulate must be at least 1, --patience at least 0")
-    if not (math.isfinite(recipe.lr) and recipe.lr >= 0):
-        raise UsageError(f"--lr {recipe.lr}: give a small number such as 2e-5")
-    if max_length < encoders.SHORTEST:
-        raise UsageError(f"--max-length must be at least {encoders.SHORTEST}")
-    if folds is not None and folds < 2:
-        raise UsageError("--folds must be at least 2")
-    if risk is not None and not 0 < risk < 1:
-        raise UsageError("--risk must lie between 0 and 1")
-    if rare not in RARE:
-        raise UsageError(f"--rare is {', '.join(RARE)}, not {rare!r}")
 
 
 def _earlier(encoder: Path, tested: DataSplit, material: TrainingData) -> TrainingDigests:

@@ -7,10 +7,8 @@ concurrency; every way a server can misbehave ends in a status. What no later ca
 from __future__ import annotations
 
 import asyncio
-import math
-import random
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -19,22 +17,46 @@ import msgspec
 from mindgauge.models import completion, transport
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.throttle import Throttle
-from mindgauge.models.unanswered import FailureKind, RetryableError
+from mindgauge.models.unanswered import FailureKind, RetryableError, pause_after
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.redaction import in_use
-from mindgauge.records.request import BARE
+from mindgauge.records.request import BARE, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.records.request import Price, Request, Setup
 
-LONGEST_PAUSE = 60.0
-"""Seconds; a server that asks for a longer pause is asked again after this long."""
-_MOST_DOUBLINGS = 64
-"""Of a pause; a busy server may refuse more often than a number has room for."""
 _encode = msgspec.json.Encoder().encode
+
+
+class CallLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How calls to an endpoint are tried, and how often."""
+
+    concurrency: int = 32
+    """The most calls under way at once."""
+    timeout: float = 120.0
+    """Seconds for one attempt, from connecting to the last byte."""
+    connect: float | None = None
+    """Seconds of these for connecting; all of them if not given."""
+    tries: int = 5
+    """Attempts per call."""
+    at_once: int | None = None
+    """Calls that may wait for it at once; None for as many as the command says."""
+    pause: float = 0.5
+    """Seconds; attempt k waits a random time up to `pause * 2**k` before the next."""
+
+
+class CallLimitOptions(TypedDict, total=False):
+    """`CallLimits` as keyword arguments."""
+
+    concurrency: int
+    timeout: float
+    connect: float | None
+    tries: int
+    at_once: int | None
+    pause: float
 
 
 class ChatModel:
@@ -53,17 +75,12 @@ class ChatModel:
         key: str = "",
         key_name: str = "",
         price: Price | None = None,
-        concurrency: int = 32,
-        timeout: float = 120.0,
-        connect: float | None = None,
-        tries: int = 5,
-        pause: float = 0.5,
         max_tokens: int = 4096,
         max_tokens_field: str = "max_tokens",
         context: int | None = None,
         setup: Setup = BARE,
         headers: Mapping[str, str] | None = None,
-        at_once: int | None = None,
+        **limits: Unpack[CallLimitOptions],
     ) -> None:
         """Describe the endpoint; nothing is sent before it is entered.
 
@@ -74,26 +91,22 @@ class ChatModel:
             key: the secret, sent as a bearer token; never stored.
             key_name: the environment variable it came from, for messages.
             price: US dollars per token, None if unknown.
-            concurrency: the most calls under way at once.
-            timeout: seconds for one attempt, from connecting to the last byte.
-            connect: seconds of these for connecting; all of them if not given.
-            tries: attempts per call.
-            pause: seconds; attempt k waits a random time up to `pause * 2**k` before the next.
             max_tokens: the longest answer.
             max_tokens_field: the parameter's name with this provider.
             context: tokens that question and answer may have together, None if unknown.
             setup: what is sent beside messages and parameters of a request.
             headers: sent with every call; they are not stored.
-            at_once: the most calls that may wait for it, None for as many as the command says.
+            limits: how it is tried, and how often; see `CallLimits`.
         """
+        how = CallLimits(**limits)
         self.name = name
         self.host = urlsplit(url).hostname or ""
         self.price = price
         self.max_tokens = max_tokens
         self.context = context
-        self.throttle = Throttle(concurrency)
+        self.throttle = Throttle(how.concurrency)
         self.setup = setup
-        self.at_once = at_once
+        self.at_once = how.at_once
         path, mark, query = url.partition("?")
         self.url = path.rstrip("/")
         self._url = f"{self.url}/chat/completions{mark}{query}"
@@ -105,10 +118,10 @@ class ChatModel:
             **(headers or {}),
         }
         self._key_name = key_name
-        self._timeout = timeout
-        self._connect = connect
-        self.tries = tries
-        self._pause = pause
+        self._timeout = how.timeout
+        self._connect = how.connect
+        self.tries = how.tries
+        self._pause = how.pause
         self._parameters = {name: v for name, v in setup.parameters.items() if name not in TOKEN_LIMITS}
         self._max_tokens_field = max_tokens_field
         for field in TOKEN_LIMITS:
@@ -168,8 +181,7 @@ class ChatModel:
 
     def pause_after(self, problem: RetryableError, failures: int) -> float:
         """Return how long to wait, in seconds, after so many failures: the server's wish and a random time."""
-        longest = min(LONGEST_PAUSE, math.ldexp(self._pause, min(failures, _MOST_DOUBLINGS)))
-        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, longest)
+        return pause_after(problem, failures, self._pause)
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return what is posted for a request."""
@@ -262,8 +274,3 @@ class ChatModel:
             self._max_tokens_field = "max_completion_tokens"
         else:
             self._unsupported.add(parameter)
-
-
-def asked_for(request: Request) -> set[str]:
-    """Return the names of what a request asks for beside its messages, as endpoints call them."""
-    return {*request.parameters, *(["response_format"] if request.schema is not None else [])}

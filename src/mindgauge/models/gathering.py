@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from mindgauge.records.request import Model
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.store.batches import Batches
-from mindgauge.records.request import Model
 
 
 @runtime_checkable

@@ -153,15 +153,11 @@ def is_classifier(spec: object) -> bool:
     return isinstance(spec, str) and spec.startswith(PREFIX)
 
 
-def open_classifier_rater(spec: str, device: str = "auto") -> ClassifierRater:
+def open_classifier_rater(spec: str) -> ClassifierRater:
     """Open the classifier that `classifier/PATH` names; its ratings carry that name.
-
-    Args:
-        spec: the name.
-        device: of an encoder: `auto`, `cpu` or `cuda`.
 
     Raises:
         UsageError: there is no classifier, or it is damaged.
     """
     path = Path(spec.removeprefix(PREFIX))
-    return ClassifierRater(f"{PREFIX}{path}", open_classifier(path, device))
+    return ClassifierRater(f"{PREFIX}{path}", open_classifier(path))

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 _DECORATION = " \t\r\n\"'`*_.,:;!。，：；！“”‘’「」()（）[]【】"
-_NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?")
 _REFUSAL = re.compile(
     r"\b(?:i\s*(?:'|’)?\s*(?:am|m)?\s*(?:really |truly |very |so )?(?:sorry|unable)|i (?:can(?:no|'|’)t|cannot|won(?:'|’)t|will not))\b"
     r"[^.!?\n]{0,80}\b(?:help|assist|provide|comply|continue|answer|discuss|respond|fulfil|rate|classify|label|unable|can(?:'|’|no)t)"
@@ -48,12 +47,6 @@ _OUTSIDE_HELP = re.compile(
 def option(text: str, criterion: Criterion) -> Value | None:
     """Read a text that is nothing but one of the criterion's values, decoration aside; otherwise None."""
     return criterion.read(text.strip(_DECORATION))
-
-
-def number(text: str) -> float | None:
-    """Read a text's only number, with its sign; None where there is none or more than one."""
-    numbers = _NUMBER.findall(text)
-    return float(numbers[0].replace("−", "-")) if len(numbers) == 1 else None
 
 
 def refusal(text: str) -> str:

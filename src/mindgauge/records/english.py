@@ -48,7 +48,12 @@ def lowered(text: str) -> str:
     return f"{text[:1].lower()}{text[1:]}"
 
 
+def raised(text: str) -> str:
+    """Write what stands inside a sentence as its beginning."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def sentence(text: str) -> str:
     """Write a clause with numbers in it as a sentence, with true minus signs."""
     text = _MINUS.sub("−", text)
-    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
+    return f"{raised(text).removesuffix('.')}."

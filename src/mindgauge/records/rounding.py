@@ -77,9 +77,9 @@ def interval(low: float | None, high: float | None, kind: Kind = "level", *, sig
     return f"{first} to {second}{_UNIT[kind]}"
 
 
-def ends(low: float, high: float, kind: Kind = "level") -> tuple[str, str]:
+def ends(low: float, high: float, kind: Kind = "level", *, signed: bool = False) -> tuple[str, str]:
     """Write the ends of an interval apart, as two columns have them: `<1 %` and `12 %`."""
-    first, second = _ends(low, high, kind, signed=False)
+    first, second = _ends(low, high, kind, signed=signed)
     return first + _UNIT[kind], second + _UNIT[kind]
 
 

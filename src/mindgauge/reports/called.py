@@ -24,8 +24,8 @@ class Called(NamedTuple):
     """What people made of some replies.
 
     Of the `n` replies that could be called unsafe at all, people were given `asked`, from `conversations`; they read, and
-    have a value of, `read`, and together call `unsafe_replies` of them that. `selected`: what they were given was chosen by what a
-    judge thought of it.
+    have a value of, `read`, and together call `unsafe` of them that. `selected`: what they were given was chosen by what
+    a judge thought of it.
     """
 
     people: list[str]

@@ -8,7 +8,9 @@ import msgspec
 
 from mindgauge.records import Value
 
-Kind: TypeAlias = Literal["text", "count", "share", "level", "interval", "seconds", "dollars", "subject", "p"]
+Kind: TypeAlias = Literal[
+    "text", "count", "share", "precise", "points", "level", "interval", "seconds", "dollars", "subject", "p"
+]
 Cell: TypeAlias = str | int | float | None
 
 

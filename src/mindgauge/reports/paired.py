@@ -6,11 +6,13 @@ import math
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import msgspec
+
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import count, interval, plural, write
+from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric.order import numbered
 from mindgauge.reports.compared import (
     ComparisonSection,
@@ -24,6 +26,7 @@ from mindgauge.reports.compared import (
 )
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import constant, every_score_of
+from mindgauge.reports.score_tables import NUMBERS, numbers
 from mindgauge.reports.standing import UNRELIABLE
 
 if TYPE_CHECKING:
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.compared import Measure, SystemComparison
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.records.rounding import Kind
     from mindgauge.reports.compared import SystemPlace
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
@@ -228,18 +230,17 @@ def key_scores(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[list[
     for system in systems:
         for section in runs[system.run].sections:
             for s in every_score_of(runs[system.run], system, section):
-                names, kind = section.benchmark.headline, s.unit
+                names = section.benchmark.headline
                 if s.slice == "all" and s.name in names:
                     place = (
                         section.benchmark.name,
                         names.index(s.name),
                         s.rater if not section.benchmark.closed else "",
                     )
-                    value = None if s.missing >= s.n else s.value
+                    readable = msgspec.structs.replace(s, value=None) if s.missing >= s.n else s
                     rows.append((place, [
                         s.benchmark, measure_name(s, section), system.label, s.rater if s.rater != s.model or not section.benchmark.closed else "",
-                        runs[system.run].standings.instead(s, written(value, kind)),
-                        interval(s.low, s.high, kind) if value is not None else None, s.n, s.clusters, s.missing,
+                        *numbers(readable, runs[system.run].standings),
                     ]))  # fmt: skip
     rows += _constant(runs)
     return [row for _, row in sorted(rows, key=lambda row: row[0])]
@@ -251,12 +252,12 @@ def _constant(runs: Sequence[OpenRun]) -> Iterator[tuple[tuple[str, int, str], l
     for run in runs:
         for section in run.sections:
             for s in constant(run, section):
-                names, kind = section.benchmark.headline, s.unit
+                names = section.benchmark.headline
                 if s.slice != "all" or s.name not in names:
                     continue
                 row: list[Cell] = [
-                    s.benchmark, measure_name(s, section), f"{s.model} (reads nothing)", "", written(s.value, kind),
-                    interval(s.low, s.high, kind), s.n, s.clusters, s.missing,
+                    s.benchmark, measure_name(s, section), f"{s.model} (reads nothing)", "",
+                    *numbers(s, run.standings),
                 ]  # fmt: skip
                 if row not in listed:
                     listed.append(row)
@@ -269,11 +270,6 @@ def measure_name(score: Score, section: Section) -> str:
     return f"{words(score.name)}, {words(score.criterion)}" if with_criterion else words(score.name)
 
 
-def written(value: float | None, kind: Kind) -> str | None:
-    """Write a value of one of two kinds."""
-    return None if value is None else write(value, kind)
-
-
 def side_by_side(runs: Sequence[OpenRun], systems: Sequence[System], *, paired: bool = False) -> ReportTable | None:
     """Put several models side by side, and beside answers that read nothing; None where one model stands alone.
 
@@ -282,8 +278,7 @@ def side_by_side(runs: Sequence[OpenRun], systems: Sequence[System], *, paired: 
     if len(systems) < 2 and not any(constant(run, section) for run in runs for section in run.sections):
         return None
     columns = [
-        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("value", "interval"),
-        Column("95 % interval", "interval"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+        Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), *NUMBERS,
     ]  # fmt: skip
     note = (
         "Each interval is for one model alone. Two that overlap do not show that models are alike, and two that do not overlap are no "

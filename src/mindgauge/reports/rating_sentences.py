@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
-from mindgauge.records.english import named, words
+from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.order import share_of
 from mindgauge.reports.standing import DOUBT
@@ -118,14 +118,18 @@ def profile(rater: str, means: Sequence[Score], criteria: Mapping[str, Criterion
     return f"{rater} rated {plural(n, 'reply', 'replies')}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
 
 
-def headline(rater: str, scores: Sequence[Score]) -> str:
-    """Say what a measure is that has no words of its own: on one criterion or several, by one rater.
+def headline(rater: str, scores: Sequence[Score], title: str = "") -> str:
+    """Say what a measure is that has no sentence of its own: on one criterion or several, by one rater.
 
     Args:
         rater: the rater's name, in the middle of a sentence; empty where the model answered itself.
         scores: of one metric, one for each criterion.
+        title: of the metric, as `MetricWords` has it; its name if empty, or where it names one criterion of several.
     """
     first, source = scores[0], f", as rated by {rater}," if rater else ""
+    names_criterion = "{}" in title and len(scores) == 1
+    titled = names_criterion or (title and "{}" not in title)
+    subject = raised(title.format(words(first.criterion))) if titled else f"Its {words(first.name)}"
     amount = (
         plural(max(s.subjects for s in scores), "reply", "replies")
         if rater
@@ -134,18 +138,18 @@ def headline(rater: str, scores: Sequence[Score]) -> str:
     basis = f"{amount} in {plural(max(s.clusters for s in scores), 'conversation')}"
     better = f"{first.better} is better" if first.better else ""
     values = [
-        f"{write(s.value, s.unit)} on {words(s.criterion)}{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
+        f"{write(s.value, s.unit)}{'' if names_criterion else f' on {words(s.criterion)}'}{f' ({interval(s.low, s.high, s.unit)})' if s.low is not None else ''}"
         for s in scores
         if s.value is not None
     ]
     unknown = [words(s.criterion) for s in scores if s.value is None]
     cannot = f"cannot be worked out on {named(unknown, limit=9)}" if unknown else ""
     if not values:
-        return f"Its {words(first.name)}{source} {cannot}, from {basis}."
+        return f"{subject}{source} {cannot}, from {basis}."
     lost = sum(s.missing for s in scores)
     lost_note = f"; {plural(lost, 'verdict' if rater else 'answer')} could not be used" if lost else ""
     cannot = f", and {cannot}" if cannot else ""
-    return f"Its {words(first.name)}{source} is {named(values, limit=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
+    return f"{subject}{source} is {named(values, limit=9)}{cannot}, over {basis}{f'; {better}' if better else ''}{lost_note}."
 
 
 def measured(title: str, raters: Sequence[tuple[str, Score]]) -> str:

@@ -26,10 +26,11 @@ from mindgauge.stats import escalation
 from mindgauge.stats.escalation import TARGET
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.escalation.card import Escalation, Order
     from mindgauge.analysis.escalation.features import LearnedFeatures
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 
 _READ = (10, 20, 30, 40, 50)
+_SHARES = "Shares are of all replies that people rated."
 
 
 def _between(bound: Bound) -> str:
@@ -124,18 +126,67 @@ def notes(
     yield from (ended(f"{note[:1].upper()}{note[1:]}") for note in rated.notes)
 
 
+ORDERS = [
+    Column("read in the order of"), Column("kind"), Column("must read", "precise"), Column("from", "precise"),
+    Column("to", "precise"),
+]  # fmt: skip
+"""What every table says of an order of reading; see `_orders`."""
+
+
+def _orders(orders: Iterable[Curve | Order], ideal: float) -> list[list[Cell]]:
+    """Write what is read in each order, and last in one without error."""
+    rows: list[list[Cell]] = [[o.name, o.kind, o.reads.value, o.reads.low, o.reads.high] for o in orders]
+    return [*rows, ["without error", "ideal", ideal, None, None]]
+
+
 def sheet(ident: str, finding: str, curves: Sequence[Curve], ideal: float, n: int, bad: int) -> ReportTable:
-    """Tabulate the orders, those that are not drawn, too."""
+    """Tabulate the orders, those that are not drawn, too, with what is found on the way."""
+    columns = [*ORDERS, Column("replies", "count"), *(Column(f"found at {read} % read", "share") for read in _READ)]
+    shares: list[list[Cell]] = [[n, *(c.found[read] for read in _READ)] for c in curves]
+    shares.append([n, *(min(1.0, read / 100 * n / bad) for read in _READ)])
+    rows = [[*row, *found] for row, found in zip(_orders(curves, ideal), shares, strict=True)]
+    return ReportTable(f"escalation-{ident}", finding, columns, rows, _SHARES)
+
+
+def of_orders(result: Escalation) -> list[ReportTable]:
+    """Tabulate what a command found: the orders beside the jury's, other targets, and models not learned from."""
     columns = [
-        Column("read in the order of"), Column("kind"), Column("must read", "share"), Column("from", "share"), Column("to", "share"),
-        Column("replies", "count"), *(Column(f"found at {read} % read", "share") for read in _READ),
+        *ORDERS, Column("minus jury", "points"), Column("minus jury from", "points"), Column("minus jury to", "points"),
+        Column("missing", "count"),
+    ]  # fmt: skip
+    beside: list[list[Cell]] = [
+        [order.minus_jury.value, order.minus_jury.low, order.minus_jury.high, order.missing] for order in result.orders
+    ]
+    beside.append([None, None, None, None])
+    rows = [[*row, *cells] for row, cells in zip(_orders(result.orders, result.ideal), beside, strict=True)]
+    tables = [ReportTable("escalation", "Orders of reading", columns, rows, _SHARES), _by_target(result)]
+    return [table for table in (*tables, _unseen(result)) if table.rows]
+
+
+def _by_target(result: Escalation) -> ReportTable:
+    targets = list(result.orders[0].reads_for)
+    columns = [
+        Column("read in the order of"), *(Column(percent(float(target)), "precise") for target in targets),
+        Column("a threshold reads", "precise"), Column("and finds", "precise"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
-        [c.name, c.kind, c.reads.value, c.reads.low, c.reads.high, n, *(c.found[read] for read in _READ)]
-        for c in curves
+        [order.name, *(order.reads_for[target] for target in targets), order.threshold_reads, order.threshold_finds]
+        for order in result.orders
     ]
-    rows.append(["without error", "ideal", ideal, None, None, n, *(min(1.0, read / 100 * n / bad) for read in _READ)])
-    return ReportTable(f"escalation-{ident}", finding, columns, rows, "Shares are of all replies that people rated.")
+    title = "Must read, by the share of the unsafe to be found"
+    return ReportTable("escalation-targets", title, columns, rows, "A threshold is set on other conversations.")
+
+
+def _unseen(result: Escalation) -> ReportTable:
+    columns = [
+        Column("read in the order of"), Column("must read", "precise"), Column("from", "precise"), Column("to", "precise"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [order.name, order.unseen.value, order.unseen.low, order.unseen.high]
+        for order in result.orders
+        if order.kind == "fitted" and order.unseen.value is not None
+    ]
+    return ReportTable("escalation-unseen", "Must read, of a model from which nothing was learned", columns, rows)
 
 
 RESAMPLES = 200

@@ -252,12 +252,13 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
     visible = [s for s in scores if s.slice == "all" and not judging.standings.withholds(s)]
     rules = {reading.rater for reading in section.benchmark.readings}
     for name in section.benchmark.headline:
+        metric = section.benchmark.metric(name)
         by_rater: dict[str, list[Score]] = {}
         for s in judging.ordered([s for s in visible if s.name == name]):
             rater = "" if section.benchmark.closed else "a rule" if s.rater in rules else lowered(judging.who(s))
             by_rater.setdefault(rater, []).append(s)
         for rater, rater_scores in by_rater.items():
-            yield rating_sentences.headline(rater, rater_scores)
+            yield rating_sentences.headline(rater, rater_scores, metric.words.title if metric else "")
 
 
 def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:

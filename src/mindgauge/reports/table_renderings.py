@@ -24,8 +24,8 @@ LONG = 1000
 """Rows of a table whose CSV is zipped if it has more."""
 ENDS = ("from", "to")
 """The headings of an interval's ends, which follow the column of its estimate; its name may stand before them."""
-_BOUNDED: dict[Kind, rounding.Kind] = {"share": "share", "level": "level"}
-_UNIT = re.compile(r" %$")
+_BOUNDED: dict[Kind, rounding.Kind] = {"share": "share", "precise": "precise", "points": "points", "level": "level"}
+_UNIT = re.compile(r" (?:%|points)$")
 _NUMERIC = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 
 
@@ -77,7 +77,7 @@ def written(row: Sequence[Cell], columns: Sequence[Column]) -> list[str]:
         low, high = row[place + 1 : place + 3]
         kind = _BOUNDED.get(columns[place].kind)
         if kind is not None and isinstance(low, int | float) and isinstance(high, int | float):
-            cells[place + 1 : place + 3] = rounding.ends(low, high, kind)
+            cells[place + 1 : place + 3] = rounding.ends(low, high, kind, signed=kind == "points")
     return cells
 
 
@@ -116,6 +116,8 @@ def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
 def _written(cell: Cell, column: Column) -> str:
     if cell is None or isinstance(cell, str):
         return (cell or rounding.NONE)[: 8 if column.kind == "subject" else None]
+    if column.kind in {"precise", "points"}:
+        return rounding.precise(cell) if column.kind == "precise" else rounding.points(cell, signed=True)
     if column.kind in {"seconds", "dollars"}:
         return rounding.seconds(cell, 1) if column.kind == "seconds" else rounding.dollars(cell)
     if column.kind in {"share", "p"}:

@@ -120,13 +120,8 @@ def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | 
                 .collect()
             )
             rows += [[rater, system.label, n_yes, n, n_yes / n] for rater, n_yes, n in counted.iter_rows()]
-    columns = [
-        Column("rule"),
-        Column("model"),
-        Column("found", "count"),
-        Column("replies", "count"),
-        Column("share", "share"),
-    ]
+    columns = [Column("rule"), Column("model"), Column("found", "count"), Column("replies", "count")]
+    columns.append(Column("share", "share"))
     note = "A rule looks for words and understands nothing."
     return ReportTable("rules", "What rules found in the replies", columns, rows, note) if rows else None
 
@@ -134,21 +129,9 @@ def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | 
 def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
     """Gather every score there is."""
     names = (
-        "benchmark",
-        "name",
-        "criterion",
-        "slice",
-        "rater",
-        "value",
-        "low",
-        "high",
-        "n",
-        "clusters",
-        "missing",
-        "worst",
-        "best",
-        "note",
-    )
+        "benchmark", "name", "criterion", "slice", "rater", "value", "low", "high", "n", "clusters", "missing", "worst",
+        "best", "note",
+    )  # fmt: skip
     labels = {(system.run, system.model): system.label for system in systems}
     carded = any(run.standings.cards for run in runs)
     rows: list[list[Cell]] = [

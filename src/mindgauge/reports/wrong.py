@@ -89,20 +89,10 @@ def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:
                     "lost", *group, descending=[True, False, False, False]
                 ).iter_rows()
             ]
-    columns = [
-        Column("benchmark"),
-        Column("model"),
-        Column("rated by"),
-        Column("category"),
-        Column("no value", "count"),
-        Column("of", "count"),
-        Column("share", "share"),
-    ]
-    return (
-        ReportTable("missing-by-category", "Where values are missing, by model and category", columns, rows)
-        if rows
-        else None
-    )
+    columns = [*map(Column, ("benchmark", "model", "rated by", "category"))]
+    columns += [Column("no value", "count"), Column("of", "count"), Column("share", "share")]
+    title = "Where values are missing, by model and category"
+    return ReportTable("missing-by-category", title, columns, rows) if rows else None
 
 
 def _bounded(run: OpenRun, score: Score) -> list[Cell]:
@@ -124,10 +114,5 @@ def _bounds(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable |
         Column("benchmark"), Column("measure"), Column("model"), Column("rated by"), Column("n", "count"), Column("missing", "count"),
         Column("value", "level"), Column("if all worst", "level"), Column("if all best", "level"),
     ]  # fmt: skip
-    return (
-        ReportTable(
-            "bounds", "What the missing values could change", columns, rows, "Shares are given between 0 and 1."
-        )
-        if rows
-        else None
-    )
+    title, note = "What the missing values could change", "Shares are given between 0 and 1."
+    return ReportTable("bounds", title, columns, rows, note) if rows else None

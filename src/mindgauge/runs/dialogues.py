@@ -98,7 +98,7 @@ def read(
     cluster; dialogues of one `cluster`, or else of one `id` (the same case put to two models), are one, too.
 
     Args:
-        source: a CSV, JSONL or Parquet file, or a table.
+        source: as `tables.open_table` takes it.
         benchmark: whose rubric rates.
         columns: our name → the file's name of a column.
         units: what is rated at once.

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.runs.budget import system_tokens, tokens
-from mindgauge.runs.steps import CallStep, ClassifierStep, PlannedStep, RatingStep
+from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
+from mindgauge.runs.steps import CallStep, PlannedStep
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ FIRST_TOKEN, WRITTEN = 0.7, 80.0
 """Seconds before a hosted model begins to answer, and tokens per second that it then writes. Assumed."""
 READ_HERE, WRITTEN_HERE = 800.0, 100.0
 """Tokens per second that the embedded model reads and writes on two cores, measured."""
-BATCH_ROUND = 24 * 3600.0
-"""Seconds within which a batch service promises to answer."""
 CALL_BYTES, TOKEN_BYTES = 700, 5
 """What a call takes of a run's file, and on top a token of what is written: it is kept raw and as what was read."""
 

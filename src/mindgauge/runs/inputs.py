@@ -78,7 +78,7 @@ def at_hand(
     if columns and data is None:
         raise UsageError("--map says how a table is read; name the table with --data")
     if columns and benchmarks and not any(benchmark.load_mapped for benchmark in benchmarks):
-        raise UsageError(f"{benchmarks[0].name}: its columns are the authors', so --map says nothing here")
+        raise UsageError(f"{benchmarks[0].name}: its columns are the authors', so --map has no use here")
     available = Available([], [], {}, {}, [])
     first: DataError | None = None
     for benchmark in benchmarks:
@@ -158,7 +158,7 @@ class Inputs(NamedTuple):
             return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
 
     def kept(self, folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
-        """Open the run that is there, or put all this into the one of a plan; see `run_folder.begun`.
+        """Open the run that is there, or put all this into the one of a plan; see `run_folder.open_run`.
 
         Raises:
             UsageError: the folder holds a run with another plan.

@@ -252,18 +252,18 @@ class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
 
 
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """All that a command is told about its calls, beside what is called about what."""
+    """How a command makes its calls; which models are asked about what stands beside it."""
 
     asking: Asking = Asking()
     judging: Judging = Judging()
     settings: Settings = Settings()
     max_cost: Annotated[float | None, Meta(description="Stop before the run costs more, in US dollars.")] = None
     sending: Sending = msgspec.field(default_factory=Sending)
-    """Whom this command asks, and which key goes where; filled as models are opened."""
+    """The models that this command asks, and which key goes where; filled as models are opened."""
     progress: Any = None
-    """Told the stage, how many of its calls are done, and how many there are (`Progress`); nobody is if not given."""
+    """Called with the stage, how many of its calls are done, and how many there are (`Progress`)."""
     notice: Notice = lambda _: None
-    """Told, before anything is sent, what is to be known."""
+    """Called, before anything is sent, with what the user must know."""
     command: str = ""
     """What the user typed, for the manifest."""
 
@@ -303,10 +303,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: an option has no such value.
             TypeError: the command has no such option.
         """
-        unknown = next((name for name in options if name not in accepted.__annotations__), None)
-        if unknown is not None:
-            near = difflib.get_close_matches(unknown, accepted.__annotations__, 1)
-            raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        refuse_unknown(options, accepted)
         values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
         asking = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
         judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
@@ -316,6 +313,22 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         return cls(
             asking=Asking(**asking), judging=msgspec.structs.replace(judging, **judged), settings=settings, **values
         )
+
+
+def refuse_unknown(options: Mapping[str, Any], accepted: type) -> None:
+    """Refuse a keyword argument that a command does not have.
+
+    Args:
+        options: what was given.
+        accepted: those that the command has, a `TypedDict`.
+
+    Raises:
+        TypeError: there is no such option; the message names the nearest.
+    """
+    unknown = next((name for name in options if name not in accepted.__annotations__), None)
+    if unknown is not None:
+        near = difflib.get_close_matches(unknown, accepted.__annotations__, 1)
+        raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 def listed(names: Any) -> list[Any]:

@@ -21,18 +21,9 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
 from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Session, run_async
-from mindgauge.runs.steps import (
-    REPLY_TOKENS,
-    CallStep,
-    ClassifierStep,
-    PlannedSubject,
-    RatingStep,
-    ReadingStep,
-    ReplyStep,
-    RuleStep,
-    provenance,
-)
+from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -123,7 +114,7 @@ def tested_settings(specs: Sequence[str | Model], config: RunConfig) -> Settings
         unknown = next((name for name in extra if name not in base.__struct_fields__), None)
         if unknown is not None:
             raise UsageError(f"{spec} takes no --{unknown.removesuffix('s')}: it is no chat endpoint")
-        headers = {"headers": {**base.headers, **extra["headers"]}} if "headers" in extra else {}
+        headers = {"headers": {**getattr(base, "headers", {}), **extra["headers"]}} if "headers" in extra else {}
         try:
             models[spec] = msgspec.structs.replace(base, **{**extra, **headers})
         except ValueError as error:

@@ -14,7 +14,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, sealed
 from mindgauge.records.rubric import Method, Rubric
 from mindgauge.runs import plan
-from mindgauge.runs.steps import put_gold
+from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, manifest
 from mindgauge.store.failures import PENDING
 from mindgauge.store.textless import TextlessStore
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.raters.classifier import ClassifierRater
     from mindgauge.records import Rating, Reply, Sample
     from mindgauge.runs.options import Judging, RunConfig
-    from mindgauge.runs.steps import ClassifierStep
+    from mindgauge.runs.rating_steps import ClassifierStep
 
 _ODD = re.compile(r"[^\w.-]+")
 

@@ -1,45 +1,33 @@
 """The steps of a run, each the calls to one model for one purpose: what it asks, what that takes, what of it is done.
 
 A plan is a list of them. Forecast, warnings, execution and what is to exist are all read off the same steps: samples →
-replies (`ReplyStep`), subjects → ratings (`RatingStep`; without a model `ClassifierStep`, `RuleStep`, `ReadingStep`).
+replies (`ReplyStep`, here), subjects → ratings (`runs/rating_steps.py`).
 """
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
-from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from mindgauge.benchmarks import Benchmark
-from mindgauge.raters.classifier import ClassifierRater
-from mindgauge.raters.judge import Judge
-from mindgauge.raters.rule import Rule, unread_because
-from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status, Value
-from mindgauge.records.errors import MindgaugeError
+from mindgauge.records import HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
 from mindgauge.runs.budget import system_tokens, tokens
+from mindgauge.runs.step_outputs import RATING, REPLY, StepOutput
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-    from mindgauge.raters.judge import Ask
-    from mindgauge.records import Exchange
     from mindgauge.runs.session import Job, Progress, Session
     from mindgauge.store import Store
 
 
-NO_PROTOCOL = "no protocol: the category is unknown"
-NO_PART = "the reply has not the part that is judged"
-SHARING = 1
-"""Calls at once to a model on this machine when they share a long beginning, which each place would read for itself."""
 REPLY_TOKENS = 400
 """A reply's length where it is not known yet: between the published means of 228 and 550 words, in tokens."""
-VERDICT_TOKENS = 150
 
 
 def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +129,10 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
         return iter(())
 
+    def outputs(self) -> list[StepOutput]:
+        """Return what it leaves in the run; nothing where its calls are made within other steps."""
+        return [] if self.within else _of_ratings(self.ratings())
+
     def _same(self, request: Request, subject: PlannedSubject) -> Hashable:
         """Return what two calls have in common of which only one is made."""
         raise NotImplementedError
@@ -187,6 +179,42 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
         return Expected(PlannedStep(self.model.name, self.purpose, calls, likely, read, answer_total, cost), existing)
 
 
+class LocalStep(msgspec.Struct, frozen=True):
+    """Ratings that need no calls."""
+
+    benchmark: Benchmark
+
+    @property
+    def later(self) -> bool:
+        """Whether it waits until replies are written."""
+        return not self.benchmark.closed
+
+    @property
+    def within(self) -> bool:
+        """Whether it is done within other steps."""
+        return False
+
+    def ratings(self) -> Iterator[tuple[str, str, int]]:
+        """Return rater, criterion and number of times of every rating that a subject is to have by this step."""
+        raise NotImplementedError
+
+    def outputs(self) -> list[StepOutput]:
+        """Return what it leaves in the run."""
+        return _of_ratings(self.ratings())
+
+    def work(self, store: Store, progress: Progress | None = None) -> None:
+        """Rate what the run lacks, and keep it."""
+        raise NotImplementedError
+
+
+def _of_ratings(ratings: Iterable[tuple[str, str, int]]) -> list[StepOutput]:
+    """Return a task for each rater, whatever its criteria."""
+    return list(dict.fromkeys(StepOutput(RATING, rater, times) for rater, _, times in ratings))
+
+
+Step: TypeAlias = CallStep | LocalStep
+
+
 # -- samples → replies ------------------------------------------------------------------------------------------------
 
 
@@ -213,6 +241,10 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     def answer_tokens(self) -> int:
         """A reply's length."""
         return REPLY_TOKENS
+
+    def outputs(self) -> list[StepOutput]:
+        """Return the replies that it leaves in the run."""
+        return [StepOutput(REPLY, self.model.name, self.repeats)]
 
     def requests(self, subject: PlannedSubject) -> list[Request]:
         """Return the question that a sample is."""
@@ -250,7 +282,8 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
                 provenance={**origin, "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
-                            **({"error": exchange.error} if exchange.error else {})},
+                            **({"error": exchange.error} if exchange.error else {}),
+                            **({HELD: exchange.before} if exchange.before else {})},
             )  # fmt: skip
             store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, exchange, text=False)
             store.add_reply(benchmark.name, reply)
@@ -265,343 +298,3 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
         if total > 0:
             async with session.using(model):
                 await session.work(jobs(), f"{model.name} replies", total, session.places(model))
-
-
-# -- subjects → ratings ------------------------------------------------------------------------------------------------
-
-
-class RatingStep(CallStep, frozen=True, kw_only=True):
-    """A judge rates every subject of a benchmark, as far as it has not yet.
-
-    The subjects are the samples of a closed benchmark, the replies of an open one. With `recognise`, the judge first
-    says itself which protocol a sample falls under; without, the sample's tag says so.
-    """
-
-    judge: Judge
-    recognise: Judge | None = None
-    of_anchors: bool = False
-
-    @property
-    def later(self) -> bool:
-        """Whether it waits until replies are written."""
-        return self.within or not self.benchmark.closed
-
-    @property
-    def stage(self) -> str:
-        """What progress calls it."""
-        verb = "classifies" if self.benchmark.closed else "judges"
-        return f"{self.judge.rater} {verb}{' anchors' * self.of_anchors}"
-
-    @property
-    def criteria(self) -> list[str]:
-        """The criteria that are rated."""
-        return [criterion.name for criterion in self.judge.instrument.rubric.criteria]
-
-    @property
-    def answer_tokens(self) -> int:
-        """A verdict's length, longer where each criterion has a reason of its own."""
-        instrument = self.judge.instrument
-        parts = max(1, len(instrument.parts(next(self._protocols(), None))))
-        return max(VERDICT_TOKENS, instrument.method.expected_tokens * len(self.criteria) // parts)
-
-    def _protocols(self) -> Iterator[str]:
-        return (name for criterion in self.benchmark.rubric.criteria for name in criterion.protocols)
-
-    def protocol(self, sample: Sample) -> str | None:
-        """Return the protocol that a judge is shown; where it finds it out itself, the usual one, or any."""
-        if not self.benchmark.protocol or self.within:
-            return None
-        tagged = sample.tags.get(self.benchmark.protocol)
-        return tagged or (next(self._protocols(), None) if self.recognise is not None else None)
-
-    def requests(self, subject: PlannedSubject) -> list[Request]:
-        """Return every call that rating a subject once may take; none where there is nothing to judge or no protocol to judge by."""
-        sample, reply, _ = subject
-        protocol = self.protocol(sample)
-        unknown = bool(self.benchmark.protocol) and not self.within and protocol is None
-        if unknown or (reply is not None and reply.status is not Status.OK):
-            return []
-        return self.judge.requests(sample, reply, protocol)
-
-    def done(self, store: Store) -> set[tuple[str, int]]:
-        """Return the subjects and repeats that are rated on every criterion."""
-        return set.intersection(*(store.rated(self.benchmark.name, self.judge.rater, name) for name in self.criteria))
-
-    def ratings(self) -> Iterator[tuple[str, str, int]]:
-        """Return rater, criterion and number of times of every rating of a subject."""
-        yield from ((self.judge.rater, name, self.repeats) for name in self.criteria)
-
-    def _same(self, request: Request, subject: PlannedSubject) -> Hashable:  # noqa: ARG002 - one call, whatever it is about
-        return request.key(self.identity)
-
-    def _known(self, store: Store, request: Request, *, done: bool) -> bool:  # noqa: ARG002 - an answer is never asked for twice
-        return store.called(request.key(self.identity))
-
-    def _likely(self, subject: PlannedSubject, calls: int) -> int:
-        parts = self.judge.instrument.parts(self.protocol(subject.sample), subject.sample.tags)
-        return min(calls, sum(part.calls_to(subject.sample.target) for part in parts))
-
-    async def work(self, session: Session) -> None:
-        """Ask for the ratings that the run lacks, and keep them."""
-        store, benchmark = session.store, self.benchmark
-        existing = self.done(store)
-        total = _count(store, benchmark) * self.repeats - len(existing)
-        judging = _JudgeWork(session, benchmark, self.judge, session.asker(self.model, benchmark.name), self.recognise)
-        at_once = SHARING if self.model.own_machine else session.places(self.model)
-
-        def jobs() -> Iterator[Job]:
-            requests = (
-                (sample, reply, run) for sample, reply in _subjects(store, benchmark) for run in range(self.repeats)
-            )
-            missing = (
-                (sample, reply, run) for sample, reply, run in requests if ((reply or sample).id, run) not in existing
-            )
-            for sample, reply, run in _beginnings_first(missing, min(at_once, session.concurrency)):
-                yield partial(judging.rate, sample, reply, run)
-
-        if total > 0:
-            async with session.using(self.model):
-                await session.work(jobs(), self.stage, total, at_once)
-
-
-def _count(store: Store, benchmark: Benchmark) -> int:
-    """Count a benchmark's subjects: the samples of a closed one, the replies of an open one."""
-    return store.count_samples(benchmark.name) if benchmark.closed else store.count_replies(benchmark.name)
-
-
-def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[Sample, Reply | None]]:
-    if benchmark.closed:
-        yield from ((sample, None) for sample in store.samples(benchmark.name))
-        return
-    places = store.replies_by_sample(benchmark.name)
-    # Replies that are judged by the same protocol share the beginning of their prompts, so they come together.
-    ordered = sorted((s.tags.get(benchmark.protocol, ""), i, s.id) for i, s in enumerate(store.samples(benchmark.name)))
-    for _, _, ident in ordered:
-        for place in places.get(ident, ()):
-            yield store.sample(benchmark.name, ident), store.reply_at(place)
-
-
-def _beginnings_first(
-    requests: Iterator[tuple[Sample, Reply | None, int]], at_once: int
-) -> Iterator[tuple[Sample, Reply | None, int]]:
-    """Put what is asked about one dialogue together, but the first of several dialogues before the rest of any.
-
-    What is asked about a dialogue begins alike. Were it all sent at once, each call would find the server's cache cold.
-    """
-    dialogues = ([*group] for _, group in groupby(requests, key=lambda subject: subject[0].id))
-    while batch := [*islice(dialogues, at_once)]:
-        yield from (first for first, *_ in batch)
-        yield from (subject for _, *others in batch for subject in others)
-
-
-class _JudgeWork:
-    """One judge at work on one benchmark."""
-
-    def __init__(self, session: Session, benchmark: Benchmark, judge: Judge, ask: Ask, recognise: Judge | None) -> None:
-        self._session = session
-        self._benchmark = benchmark
-        self._judge = judge
-        self._ask = ask
-        self._recognise = recognise
-        self._recognised: dict[tuple[str, int], asyncio.Future[Rating]] = {}
-        self._unasked: list[Exception] = []
-        """What went wrong in asking, or in the run; nobody's answer is to blame for it."""
-
-    async def rate(self, sample: Sample, reply: Reply | None, run: int) -> None:
-        """Rate one subject once and keep the ratings. What fails in reading an answer costs that subject's ratings alone."""
-        try:
-            ratings = await self._ratings(sample, reply, run)
-        except MindgaugeError:
-            raise
-        except Exception as error:
-            if error in self._unasked:
-                raise
-            ratings = self._unrated(reply.id if reply else sample.id, run, Status.UNPARSABLE, unread_because(error))
-        for rating in ratings:
-            self._session.store.add_rating(self._benchmark.name, rating)
-
-    async def _ratings(self, sample: Sample, reply: Reply | None, run: int) -> list[Rating]:
-        if reply is not None and reply.status is not Status.OK:  # there is nothing to judge, so nothing is asked
-            return await self._judge.rate(self._asked, sample, reply, run)
-        status, protocol = await self._protocol(sample, run)
-        presented = None if reply is None else self._shown(sample, reply)
-        if status is not Status.OK:
-            return self._unrated(reply.id if reply else sample.id, run, status, NO_PROTOCOL)
-        if presented is None and reply is not None:
-            return self._unrated(reply.id, run, Status.UNPARSABLE, NO_PART)
-        sample, reply = presented or (sample, None)
-        return await self._judge.rate(self._asked, sample, reply, run, str(protocol) if protocol is not None else None)
-
-    async def _asked(self, request: Request) -> Exchange:
-        try:
-            return await self._ask(request)
-        except Exception as error:
-            self._unasked.append(error)
-            raise
-
-    def _shown(self, sample: Sample, reply: Reply) -> tuple[Sample, Reply] | None:
-        return self._benchmark.shown(sample, reply, self._found)
-
-    def _found(self, ident: str) -> Sample:
-        try:
-            return self._session.store.sample(self._benchmark.name, ident)
-        except Exception as error:
-            self._unasked.append(error)
-            raise
-
-    async def _protocol(self, sample: Sample, run: int) -> tuple[Status, Value | None]:
-        """Find the protocol to judge by; a sample whose category nobody knows has none."""
-        if not self._benchmark.protocol:
-            return Status.OK, None
-        if self._recognise is None:
-            tag = sample.tags.get(self._benchmark.protocol)
-            return (Status.OK, tag) if tag else (Status.NOT_APPLICABLE, None)
-        if (sample.id, run) not in self._recognised:
-            self._recognised[sample.id, run] = asyncio.ensure_future(self._see(self._recognise, sample, run))
-        rating = await self._recognised[sample.id, run]
-        return rating.status, rating.value
-
-    async def _see(self, recognise: Judge, sample: Sample, run: int) -> Rating:
-        rating = (await recognise.rate(self._asked, sample, None, run))[0]
-        self._session.store.add_rating(self._benchmark.name, rating)
-        return rating
-
-    def _unrated(self, subject: str, run: int, status: Status, problem: str) -> list[Rating]:
-        judge = self._judge
-        provenance = {**judge.provenance, "problem": problem}
-        return [
-            Rating(
-                subject, criterion.name, judge.rater, RaterKind.MODEL, run, status,
-                instrument=judge.instrument.name, provenance=provenance,
-            )
-            for criterion in judge.instrument.rubric.criteria
-        ]  # fmt: skip
-
-
-# -- without calls -----------------------------------------------------------------------------------------------------
-
-
-class LocalStep(msgspec.Struct, frozen=True):
-    """Ratings that need no calls."""
-
-    benchmark: Benchmark
-
-    @property
-    def later(self) -> bool:
-        """Whether it waits until replies are written."""
-        return not self.benchmark.closed
-
-    @property
-    def within(self) -> bool:
-        """Whether it is done within other steps."""
-        return False
-
-    def ratings(self) -> Iterator[tuple[str, str, int]]:
-        """Return rater, criterion and number of times of every rating that a subject is to have by this step."""
-        raise NotImplementedError
-
-    def work(self, store: Store, progress: Progress | None = None) -> None:
-        """Rate what the run lacks, and keep it."""
-        raise NotImplementedError
-
-
-class ReadingStep(LocalStep, frozen=True):
-    """What a benchmark reads by rule is read from every reply, as far as it has not been."""
-
-    def work(self, store: Store, progress: Progress | None = None) -> None:  # noqa: ARG002 - it takes no time
-        """Read what the run lacks."""
-        for reading in self.benchmark.readings:
-            existing = {
-                subject for subject, _ in store.rated(self.benchmark.name, reading.rater, reading.criterion.name)
-            }
-            for sample, reply in _subjects(store, self.benchmark):
-                if reply is not None and reply.id not in existing:
-                    store.add_rating(self.benchmark.name, reading.rate(sample, reply))
-        store.flush()
-
-    def ratings(self) -> Iterator[tuple[str, str, int]]:
-        """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
-        yield from ((reading.rater, reading.criterion.name, 1) for reading in self.benchmark.readings)
-
-
-class RuleStep(LocalStep, frozen=True):
-    """A rule rates every reply."""
-
-    rule: Rule
-
-    def work(self, store: Store, progress: Progress | None = None) -> None:  # noqa: ARG002 - it takes no time
-        """Rate them all, anew."""
-        for reply in store.replies(self.benchmark.name):
-            store.add_rating(self.benchmark.name, self.rule.rate(reply))
-        store.flush()
-
-    def ratings(self) -> Iterator[tuple[str, str, int]]:
-        """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
-        yield self.rule.name, self.rule.criterion, 1
-
-
-class ClassifierStep(LocalStep, frozen=True):
-    """A classifier rates every subject, as far as it has not yet; each block is kept when it is done."""
-
-    rater: ClassifierRater
-    count: int = 0
-    """The subjects that a plan expects."""
-
-    @property
-    def apart(self) -> bool:
-        """Whether it rates on a criterion of its own, which the benchmark's rubric does not have."""
-        return self.rater.criterion.name not in {c.name for c in self.benchmark.rubric.criteria}
-
-    def done(self, store: Store) -> set[tuple[str, int]]:
-        """Return the subjects and repeats that a run is done with."""
-        return store.rated(self.benchmark.name, self.rater.name, self.rater.criterion.name)
-
-    def ratings(self) -> Iterator[tuple[str, str, int]]:
-        """Return rater, criterion and number of times of every rating that a reply is to have by this step."""
-        yield self.rater.name, self.rater.criterion.name, 1
-
-    def expected(self, store: Store | None) -> Expected:
-        """Count the subjects that are left: it makes no calls and costs nothing."""
-        remaining = max(0, self.count - (len(self.done(store)) if store is not None else 0))
-        purpose = f"classify {remaining} {'samples' if self.benchmark.closed else 'replies'}"
-        return Expected(PlannedStep(self.rater.name, purpose, 0, 0, 0, 0, 0.0))
-
-    def work(self, store: Store, progress: Progress | None = None) -> None:
-        """Rate what the run lacks."""
-        existing = {subject for subject, _ in self.done(store)}
-        stage, total = f"{self.rater.name} classifies", _count(store, self.benchmark) - len(existing)
-
-        def told(rated: int) -> None:
-            store.flush()
-            if progress is not None:
-                progress(stage, rated, total)
-
-        if total > 0:
-            told(0)
-            waiting = ((s, r) for s, r in _subjects(store, self.benchmark) if (r.id if r else s.id) not in existing)
-            for rating in self.rater.rate(waiting, told):
-                store.add_rating(self.benchmark.name, rating)
-
-
-Step: TypeAlias = CallStep | LocalStep
-
-
-def put_gold(store: Store, benchmark: Benchmark) -> None:
-    """Keep the samples' targets as ratings of the rater `gold`; a sample without one is `not_applicable` to it.
-
-    The target on the first criterion is the sample's own, that on another its tag `target.…`.
-    """
-    first, *others = (criterion.name for criterion in benchmark.rubric.criteria)
-    for sample in store.samples(benchmark.name):
-        for criterion, target in (
-            (first, sample.target),
-            *((name, sample.tags.get(f"target.{name}")) for name in others),
-        ):
-            if target is None and criterion != first:
-                continue
-            status = Status.NOT_APPLICABLE if target is None else Status.OK
-            rating = Rating(
-                sample.id, criterion, "gold", RaterKind.GOLD, 0, status, target, instrument=benchmark.rubric.name
-            )
-            store.add_rating(benchmark.name, rating)
-    store.flush()

@@ -419,14 +419,12 @@ class EstimateOptions(TypedDict, total=False):
 
     levels: all values of the scale, as in `encode`.
     cluster: shape (n,), what subjects were drawn together (conversation, source); each on its own if not given.
-    method: of the interval, `percentile` (if not given) or `bca`, see `bootstrap.interval_of_sums`.
     resamples: how many bootstrap resamples of clusters, 2,000 if not given.
     seed: of the bootstrap, 0 if not given.
     """
 
     levels: Levels
     cluster: ArrayLike | None
-    method: bootstrap.Method
     resamples: int
     seed: int
 
@@ -534,7 +532,6 @@ def _estimate(
     ends: Ends | None = None,
     levels: Levels = None,
     cluster: ArrayLike | None = None,
-    method: bootstrap.Method = "percentile",
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
@@ -548,7 +545,6 @@ def _estimate(
         ends: of the coefficient, where it is a mean over subjects.
         levels: see `EstimateOptions`, as for all that follow.
         cluster: as above.
-        method: as above.
         resamples: as above.
         seed: as above.
     """
@@ -563,7 +559,6 @@ def _estimate(
     interval = bootstrap.interval_of_sums(
         lambda sums: coefficient(sums.reshape(len(sums), -1, len(values)), values),
         totals,
-        method=method,
         resamples=resamples,
         seed=seed,
         ends=ends,

@@ -10,12 +10,11 @@ can be drawn together: `types` finds them, `draw` draws how often each kind come
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special
 
-from mindgauge.stats.interval import AGREED, SAME, TIE, Interval, tied
+from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.proportion import unanimous
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Statistic = Callable[[Floats], Floats]
-    Method = Literal["percentile", "bca"]
 
 CHUNK = 4_000_000
 """Weights held in memory at once (32 MB as float64)."""
@@ -106,11 +104,6 @@ def _one_by_one(counts: Codes, size: int, generator: np.random.Generator) -> Flo
         drawn += np.arange(len(block))[:, None] * kinds
         block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
     return weights
-
-
-def item_weights(n: int, resamples: int, seed: int = 0) -> Iterator[Floats]:
-    """Draw observations with replacement, each its own cluster, as weights of shape (b, n)."""
-    return draw(np.ones(n, dtype=np.intp), resamples, seed)
 
 
 def cluster_weights(cluster: Codes, resamples: int, seed: int = 0) -> Iterator[Floats]:
@@ -266,22 +259,6 @@ def distribution(statistic: Statistic, cluster: Codes, resamples: int = 2000, se
     return np.concatenate([statistic(weights) for weights in cluster_weights(cluster, resamples, seed)])
 
 
-def jackknife(statistic: Statistic, cluster: Codes) -> Floats:
-    """Return a statistic's values with each cluster left out in turn (weight 0), shape (C,).
-
-    Args:
-        statistic: weights (b, n) to values (b,).
-        cluster: shape (n,), the index of each observation's cluster, 0 to C-1.
-    """
-    clusters = int(cluster.max()) + 1 if len(cluster) else 0
-    rows = max(1, CHUNK // max(len(cluster), 1))
-    parts = [
-        statistic((np.arange(start, min(start + rows, clusters))[:, None] != cluster).astype(np.float64))
-        for start in range(0, clusters, rows)
-    ]
-    return np.concatenate([np.zeros(0), *parts])
-
-
 # -- intervals --------------------------------------------------------------------------------------------------------
 
 
@@ -328,63 +305,10 @@ def percentile_interval(
     return Interval(float(value), low, high, reason and f"{reason}, which are left out")
 
 
-def bca(value: float, values: Floats, left_out: Floats, level: float = 0.95, counts: Codes | None = None) -> Interval:
-    """Return an estimate with its bias-corrected and accelerated interval (Efron 1987; DiCiccio and Efron 1996).
-
-    The bounds are quantiles of the resamples at Φ(z0 + (z0 + z) / (1 - a (z0 + z))), z = ∓Φ⁻¹((1+level)/2), with the
-    bias correction z0 = Φ⁻¹(share of resamples below the estimate, half of those equal to it) and the acceleration
-    a = Σ d³ / (6 (Σ d²)^1.5), d = mean of the jackknife values - each. Where z0 or a is not defined the percentile
-    interval is given, and `undefined` says so.
-    Published example: for the variance of Efron and Tibshirani 1993, table 14.1 (26 children, spatial test A), a is
-    0.061 and the 90 % interval from 2,000 resamples (115.8, 259.6), against (100.8, 233.9) by percentiles.
-
-    Args:
-        value: the estimate.
-        values: shape (resamples,), the statistic over resamples.
-        left_out: shape (C,), the statistic with each cluster left out; or (K,), one for each type of cluster.
-        level: of confidence.
-        counts: shape (K,), how many clusters are of each type; ones if not given.
-    """
-    percentiles = percentile_interval(value, values, level)
-    if percentiles.low is None:
-        return percentiles
-    z0, acceleration, reason = _corrections(
-        value, values, left_out, np.ones(len(left_out)) if counts is None else counts
-    )
-    shift = z0 + special.ndtri([(1 - level) / 2, (1 + level) / 2])
-    if not reason and (acceleration * shift >= 1).any():
-        reason = "the acceleration is too large"
-    if reason:
-        return percentiles._replace(
-            undefined="; ".join(filter(None, [percentiles.undefined, f"percentile, not BCa: {reason}"]))
-        )
-    low, high = np.quantile(values[np.isfinite(values)], special.ndtr(z0 + shift / (1 - acceleration * shift)))
-    if tied(low, high):
-        return percentiles._replace(undefined="percentile, not BCa: its two ends are the same")
-    return percentiles._replace(low=float(low), high=float(high))
-
-
-def _corrections(value: float, values: Floats, left_out: Floats, counts: Codes | Floats) -> tuple[float, float, str]:
-    """Return the bias correction, the acceleration, and why they are not defined, if they are not."""
-    gap = values[np.isfinite(values)] - value
-    tie = np.abs(gap) <= TIE * max(1.0, abs(value))
-    share_below = float(np.where(tie, 0.5, gap < 0).mean())
-    if not 0 < share_below < 1:
-        return 0.0, 0.0, "all resamples lie on one side of the estimate"
-    if not np.isfinite(left_out).all():
-        return 0.0, 0.0, "the statistic is not defined without one of the clusters"
-    distance = counts @ left_out / counts.sum() - left_out
-    spread = float(counts @ distance**2)
-    if spread <= len(distance) * (TIE * max(1.0, abs(value))) ** 2:
-        return 0.0, 0.0, "leaving out any one cluster changes nothing"
-    return float(special.ndtri(share_below)), float(counts @ distance**3 / (6 * spread**1.5)), ""
-
-
 def interval(
     statistic: Statistic,
     cluster: Codes,
     *,
-    method: Method = "percentile",
     resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
@@ -396,7 +320,6 @@ def interval(
     Args:
         statistic: weights (b, n) to values (b,), NaN where it is not defined; ones give the estimate.
         cluster: shape (n,), the index of each observation's cluster, 0 to C-1; `np.arange(n)` resamples items.
-        method: `percentile` or `bca`. BCa computes the statistic C times more, on n weights each.
         resamples: how many.
         seed: of the generator.
         level: of confidence.
@@ -412,17 +335,13 @@ def interval(
         return _without_resamples(value)
     values = distribution(statistic, cluster, resamples, seed)
     clusters = int(cluster.max()) + 1 if valued is None else valued
-    percentiles = percentile_interval(value, values, level, ends=ends, clusters=clusters)
-    if method == "percentile" or percentiles.undefined == AGREED:
-        return percentiles
-    return bca(value, values, jackknife(statistic, cluster), level)
+    return percentile_interval(value, values, level, ends=ends, clusters=clusters)
 
 
 def interval_of_sums(
     statistic: Statistic,
     sums: Floats | csr_array,
     *,
-    method: Method = "percentile",
     resamples: int = 2000,
     seed: int = 0,
     level: float = 0.95,
@@ -431,13 +350,12 @@ def interval_of_sums(
 ) -> Interval:
     """Estimate a statistic that is a function of totals over clusters, with its cluster bootstrap interval.
 
-    The same interval as `interval`, from other random numbers; much faster where many clusters say the same, and BCa
-    costs no more than the percentile interval. It does not depend on the order of the clusters.
+    The same interval as `interval`, from other random numbers; much faster where many clusters say the same. It does
+    not depend on the order of the clusters.
 
     Args:
         statistic: totals (b, m) to values (b,), NaN where it is not defined.
         sums: shape (C, m), the totals of each cluster, dense or CSR.
-        method: `percentile` or `bca`.
         resamples: how many.
         seed: of the generator.
         level: of confidence.
@@ -454,15 +372,8 @@ def interval_of_sums(
         return _without_resamples(value)
     chunks = draw(counts, resamples, seed, columns=sums.shape[1])
     values = np.concatenate([statistic(np.asarray(weights @ rows)) for weights in chunks])
-    percentiles = percentile_interval(
-        value, values, level, ends=ends, clusters=sums.shape[0] if valued is None else valued
-    )
-    if method == "percentile" or percentiles.undefined == AGREED:
-        return percentiles
-    size = max(1, CHUNK // max(sums.shape[1], 1))
-    parts = (rows[start : start + size] for start in range(0, len(counts), size))
-    left_out = [statistic(total - (part if isinstance(part, np.ndarray) else part.toarray())) for part in parts]
-    return bca(value, values, np.concatenate(left_out), level, counts)
+    clusters = sums.shape[0] if valued is None else valued
+    return percentile_interval(value, values, level, ends=ends, clusters=clusters)
 
 
 def _without_resamples(value: float) -> Interval:

@@ -52,18 +52,6 @@ def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: floa
     return np.asarray(rows.sum(axis=0, keepdims=True) if weights is None else weights @ rows)
 
 
-def of_joint(joint: Floats, values: Floats, *, origin: float = 0.0) -> Floats:
-    """Return the six sums of a table of counted pairs, shape (B, 6); the same as `moments` of the pairs themselves.
-
-    Args:
-        joint: shape (B, q, q), how often the first rater gave the row's value and the second the column's.
-        values: shape (q,).
-        origin: what values are measured from.
-    """
-    q = len(values)
-    return moments(np.repeat(values, q), np.tile(values, q), np.reshape(joint, (-1, q * q)), origin=origin)
-
-
 class _Centred(NamedTuple):
     """Around the means, each of shape (...,): sums of squares of x, y, s = x + y and d = y - x, and of products xy."""
 

@@ -49,50 +49,6 @@ def share(value: float, n: float) -> Interval:
     return clopper_pearson(min(max(value, 0.0), 1.0) * n, n)
 
 
-def wilson(count: float, n: float, level: float = 0.95) -> Interval:
-    """Return a share with its score interval (Wilson 1927): all shares p that the score test does not reject.
-
-    The roots of (x/n - p)² = z² p (1-p) / n: (x + z²/2 ± z √(x (n-x) / n + z²/4)) / (n + z²). Its coverage is near
-    the level on average, where that of Clopper-Pearson is never below it.
-    Published example: Newcombe 1998, table I: 81 of 263 gives .2553 to .3662, 0 of 20 gives 0 to .1611.
-
-    Args:
-        count: events, 0 to n; need not be whole.
-        n: observations.
-        level: of confidence.
-
-    Raises:
-        ValueError: `count` is not between 0 and n.
-    """
-    _check(count, n)
-    if n == 0:
-        return NONE
-    z = float(special.ndtri((1 + level) / 2))
-    half = z * math.sqrt(count * (n - count) / n + z**2 / 4)
-    low = (count + z**2 / 2 - half) / (n + z**2) if count > 0 else 0.0
-    high = (count + z**2 / 2 + half) / (n + z**2) if count < n else 1.0
-    return Interval(count / n, low, high)
-
-
-def zero_events_upper(n: float, level: float = 0.95) -> Interval:
-    """Return the exact one-sided upper bound of a share after 0 events in n observations: 1 - (1-level)^(1/n).
-
-    About 3/n at 95 %, the rule of three (Hanley and Lippman-Hand 1983). One-sided: all of α is above, where the
-    interval of `clopper_pearson` keeps half of it, so this bound is lower. 0 of 30 gives .0950, the rule .1.
-
-    Args:
-        n: observations; clusters, where some observations repeat others.
-        level: of confidence.
-
-    Raises:
-        ValueError: n is negative.
-    """
-    _check(0, n)
-    if n == 0:
-        return NONE
-    return Interval(0.0, 0.0, -math.expm1(math.log1p(-level) / n))
-
-
 def fisher_greater(events: int, n: int, others: int, m: int) -> float:
     """Return the one-sided p of Fisher's exact test that events are no commoner among the n than among the m.
 

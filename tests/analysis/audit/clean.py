@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,18 @@ INPUTS, REPLIES = "inputs.csv", "replies.csv"
 def sentence(generator: np.random.Generator, words: int) -> str:
     """Write some words; fifteen of them are as good as never the same twice."""
     return " ".join(generator.choice(WORDS, size=words)).capitalize() + "."
+
+
+@functools.cache
+def usual() -> Material:
+    """Return the clean material that most plants begin with; nobody changes it in place."""
+    return clean()
+
+
+@functools.cache
+def usual_labels() -> Material:
+    """Return the labelled material that most plants begin with."""
+    return labelled()
 
 
 def clean(

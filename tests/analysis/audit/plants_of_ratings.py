@@ -11,7 +11,8 @@ from tests.analysis.audit.clean import (
     change_text,
     change_values,
     clean,
-    labelled,
+    usual,
+    usual_labels,
     with_ratings,
     with_texts,
 )
@@ -29,7 +30,7 @@ def _verdicts(*remarks: str) -> list[dict[str, object]]:
 
 
 def duplicate_ratings() -> Plant:
-    material = clean()
+    material = usual()
     again = material.ratings.filter(OF_H1, pl.col("row").is_in([4, 5]), pl.col("criterion") == "safety")
     return Plant(
         material, with_ratings(material, again.with_columns(row=pl.col("row") + 500)), 2, ("H1.csv:4", "H1.csv:504")
@@ -37,13 +38,13 @@ def duplicate_ratings() -> Plant:
 
 
 def unplaced_ratings() -> Plant:
-    material = clean()
+    material = usual()
     lost = pl.when(OF_H1 & (pl.col("row") == 9)).then(None).otherwise("subject")
     return Plant(material, material._replace(ratings=material.ratings.with_columns(subject=lost)), 3, ("H1.csv:9",))
 
 
 def out_of_scale() -> Plant:
-    material = clean()
+    material = usual()
     after = change_values(material, OF_H1 & (pl.col("row") == 11), "0")
     after = change_values(
         after, (pl.col("rater") == "two") & (pl.col("row") == 12) & (pl.col("criterion") == "safety"), "6"
@@ -52,29 +53,29 @@ def out_of_scale() -> Plant:
 
 
 def impossible_values() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(material, change_values(material, OF_H1 & (pl.col("row") == 11), "3.5"), 3, ("H1.csv:11",))
 
 
 def placeholder_values() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(material, change_values(material, OF_H1 & (pl.col("row") == 11), "NaN"), 3, ("H1.csv:11",))
 
 
 def mixed_types() -> Plant:
-    material = clean()
+    material = usual()
     after = change_values(material, OF_H1 & (pl.col("row") == 11), "good")
     return Plant(material, change_values(after, OF_H1 & (pl.col("row") == 12), '"' + pl.col("value") + '"'), 6, ("H1.csv:11", "H1.csv:12"))  # fmt: skip
 
 
 def stray_blanks() -> Plant:
-    material = labelled()
+    material = usual_labels()
     blank = (pl.col("rater") == "H2") & pl.col("row").is_in([5, 6])
     return Plant(material, change_values(material, blank, pl.col("value") + " "), 2, ("H2.csv:5", "H2.csv:6"))
 
 
 def empty_replies_rated() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(
         material,
         change_text(change_text(material, REPLIES, 8, "nan"), REPLIES, 9, " "),
@@ -84,13 +85,13 @@ def empty_replies_rated() -> Plant:
 
 
 def cut_replies_rated() -> Plant:
-    material = with_texts(clean(), *_verdicts("Warm, and it cuts through the noise.", "A calm answer."))
-    after = with_texts(clean(), *_verdicts("Warm, but the response is cut off at the end.", "A calm answer."))
+    material = with_texts(usual(), *_verdicts("Warm, and it cuts through the noise.", "A calm answer."))
+    after = with_texts(usual(), *_verdicts("Warm, but the response is cut off at the end.", "A calm answer."))
     return Plant(material, after, 1, ("one.csv:0",))
 
 
 def error_replies() -> Plant:
-    material = clean()
+    material = usual()
     after = change_text(material, REPLIES, 7, '{"error": {"message": "rate limit", "code": 429}}')
     return Plant(material, change_text(after, REPLIES, 70, "Error code: 500"), 2, (f"{REPLIES}:7", f"{REPLIES}:70"))
 
@@ -98,22 +99,22 @@ def error_replies() -> Plant:
 def hand_edits() -> Plant:
     errors = [f"Error processing input: line {i}" for i in range(12)]
     return Plant(
-        with_texts(clean(), *_verdicts(*errors)),
-        with_texts(clean(), *_verdicts(*errors, "Model-error.")),
+        with_texts(usual(), *_verdicts(*errors)),
+        with_texts(usual(), *_verdicts(*errors, "Model-error.")),
         1,
         ("one.csv:12",),
     )
 
 
 def refusals() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(
         material, change_text(material, REPLIES, 70, "I'm sorry, but I can't help with that."), 1, (f"{REPLIES}:70",)
     )
 
 
 def verdicts_as_replies() -> Plant:
-    material = clean()
+    material = usual()
     after = material
     for row in (3, 6, 9):
         after = change_text(after, REPLIES, row, "YES" if row < 9 else "NO")
@@ -121,19 +122,19 @@ def verdicts_as_replies() -> Plant:
 
 
 def form_differs() -> Plant:
-    material = clean()
+    material = usual()
     json = pl.when(pl.col("system") == "beta").then('{"reply": "' + pl.col("text") + '"}').otherwise("text")
     return Plant(material, material._replace(texts=material.texts.with_columns(text=json)), 120)
 
 
 def fields_by_system() -> Plant:
-    material = clean()
+    material = usual()
     raw = material.texts.filter(pl.col("system") == "beta").with_columns(kind=pl.lit("raw"))
     return Plant(material, material._replace(texts=pl.concat([material.texts, raw])), 1)
 
 
 def model_vote_in_human_labels() -> Plant:
-    material = labelled()
+    material = usual_labels()
     vote = material.ratings.filter(pl.col("rater") == "solver").with_columns(
         rater=pl.lit("H3"), rater_kind=pl.lit("person")
     )
@@ -141,13 +142,13 @@ def model_vote_in_human_labels() -> Plant:
 
 
 def identical_raters() -> Plant:
-    material = labelled()
+    material = usual_labels()
     twin = material.ratings.filter(OF_H1).with_columns(rater=pl.lit("H9"))
     return Plant(material, with_ratings(material, twin), 240)
 
 
 def straight_lining() -> Plant:
-    material = clean()
+    material = usual()
     flat = pl.col("value").first().over("rater", "subject")
     after = change_values(material, OF_H1 & (pl.col("row") % 2 == 0), flat)
     vectors = after.ratings.filter(OF_H1).group_by("subject").agg(pl.col("value").n_unique())
@@ -155,7 +156,7 @@ def straight_lining() -> Plant:
 
 
 def constant_values() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(material, change_values(material, OF_H1 & (pl.col("criterion") == "empathy"), "3"), 360)
 
 
@@ -174,18 +175,18 @@ def judge_of_own_family() -> Plant:
 
 
 def one_person() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(material, material._replace(ratings=material.ratings.filter(pl.col("rater") != "H2")), 360)
 
 
 def drift() -> Plant:
-    material = clean()
+    material = usual()
     lower = pl.max_horizontal(pl.col("value").cast(pl.Int64) - 1, 1).cast(pl.String)
     return Plant(material, change_values(material, OF_H1 & LAST & (pl.col("criterion") == "safety"), lower), 1)
 
 
 def missing_verdicts() -> Plant:
-    material = clean()
+    material = usual()
     gone = OF_H1 & pl.col("row").is_in([5, 6])
     after = change_values(material, gone, None)
     dropped = after.ratings.filter(~(OF_H1 & (pl.col("row") == 7) & (pl.col("criterion") == "safety")))
@@ -193,19 +194,19 @@ def missing_verdicts() -> Plant:
 
 
 def missing_by_system() -> Plant:
-    material = clean()
+    material = usual()
     gone = OF_H1 & (pl.col("system") == "gamma") & (pl.col("row") < 60)
     return Plant(material, change_values(material, gone, None), 20, ("gamma: 20 of 120 subjects",))
 
 
 def unequal_n() -> Plant:
-    material = clean()
+    material = usual()
     fewer = ~((pl.col("system") == "gamma") & (pl.col("row") >= 60))
     return Plant(material, material._replace(ratings=material.ratings.filter(fewer)), 1)
 
 
 def selected_on_score() -> Plant:
-    material = clean()
+    material = usual()
     of_one = material.ratings.filter(pl.col("rater") == "one", pl.col("criterion") == "safety")
     lowest = of_one.sort(pl.col("value").cast(pl.Int64)).unique("cluster", keep="first", maintain_order=True)["subject"]
     people = pl.col("rater_kind") == "person"
@@ -217,7 +218,7 @@ def selected_on_score() -> Plant:
 
 
 def reader_notes() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(material, material._replace(notes=("one.csv: a remark",)), 1, ("one.csv: a remark",))
 
 

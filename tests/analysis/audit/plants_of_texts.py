@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from tests.analysis.audit.clean import INPUTS, REPLIES, change_text, clean, labelled, with_texts
+from tests.analysis.audit.clean import INPUTS, REPLIES, change_text, usual, usual_labels, with_texts
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.material import Material
@@ -32,14 +32,14 @@ def _copy(material: Material, file: str, texts: list[str], kind: str = "input") 
 
 
 def ids_not_keys() -> Plant:
-    material = clean()
+    material = usual()
     rows = (pl.col("file") == INPUTS) & pl.col("row").is_in([7, 8, 9])
     texts = material.texts.with_columns(id=pl.when(rows).then(pl.lit("c7")).otherwise("id"))
     return Plant(material, material._replace(texts=texts), 1, (f"{INPUTS}:7", f"{INPUTS}:8", f"{INPUTS}:9"))
 
 
 def rows_misaligned() -> Plant:
-    material = clean()
+    material = usual()
     texts = _texts(material)
     shifted = [*texts[:50], *texts[51:60], texts[50], *texts[60:]]  # nine rows up, one down
     before = _copy(material, "again.csv", texts)
@@ -47,14 +47,14 @@ def rows_misaligned() -> Plant:
 
 
 def texts_changed() -> Plant:
-    material = clean()
+    material = usual()
     texts = _texts(material)
     edited = [*texts[:20], texts[20].removesuffix(".") + ", and so on.", *texts[21:]]
     return Plant(_copy(material, "again.csv", texts), _copy(material, "again.csv", edited), 1, ("again.csv:20",))
 
 
 def records_overwritten() -> Plant:
-    material = clean()
+    material = usual()
     texts = _texts(material)
     over = list(texts)
     over[3] = over[90] = '{"evaluation": 4, "explanation": "nothing of the kind"}'
@@ -64,7 +64,7 @@ def records_overwritten() -> Plant:
 
 
 def blanks_differ() -> Plant:
-    material = clean()
+    material = usual()
     texts = _texts(material)
     blank = [*texts[:5], texts[5] + "\n", *texts[6:]]
     return Plant(
@@ -73,14 +73,14 @@ def blanks_differ() -> Plant:
 
 
 def duplicate_texts() -> Plant:
-    material = clean()
+    material = usual()
     texts = _texts(material)
     after = change_text(change_text(material, INPUTS, 30, texts[4]), INPUTS, 31, f" {texts[4]}\n")
     return Plant(material, after, 2, (f"{INPUTS}:30", f"{INPUTS}:31"))
 
 
 def repeated_inputs() -> Plant:
-    material = clean()
+    material = usual()
     rows = [{"file": "pairs.csv", "row": i, "kind": "input", "text": t} for i, t in enumerate(_texts(material)[:60])]
     rows += [
         {"file": "pairs.csv", "row": i, "kind": "instruction", "text": t} for i, t in enumerate(_texts(material)[60:])
@@ -98,14 +98,14 @@ def _splits(material: Material) -> Material:
 
 
 def duplicates_across_splits() -> Plant:
-    material = _splits(clean())
+    material = _splits(usual())
     texts = _texts(material)
     after = change_text(change_text(material, INPUTS, 100, texts[1]), INPUTS, 110, texts[2])
     return Plant(material, after, 2, (f"{INPUTS}:100", f"{INPUTS}:110"))
 
 
 def shared_passages() -> Plant:
-    material = clean()
+    material = usual()
     texts = _texts(material)
     said = "[seeker] I have been thinking about the garden and the letter from my sister all this week"
     after = material
@@ -123,13 +123,13 @@ def shared_passages() -> Plant:
 
 
 def source_listed_twice() -> Plant:
-    material = labelled()
+    material = usual_labels()
     twin = pl.when(pl.col("row") % 9 == 0).then(pl.lit("Sourc 0")).otherwise("source")
     return Plant(material, material._replace(texts=material.texts.with_columns(source=twin)), 1)
 
 
 def cut_texts() -> Plant:
-    material = clean()
+    material = usual()
     longer = [
         {"file": "long.csv", "row": i, "kind": "input", "text": " ".join(_texts(material)[i : i + 9])}
         for i in range(60)
@@ -146,14 +146,14 @@ def cut_texts() -> Plant:
 
 
 def replacement_characters() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(
         material, change_text(material, INPUTS, 12, "It is not\ufffd easy to say today."), 1, (f"{INPUTS}:12",)
     )
 
 
 def mojibake() -> Plant:
-    material = clean()
+    material = usual()
     garbled = ("I don’t sleep.", "Mein Bruder grüßt mich.", "My sister’s letter came.")
     codecs = ("cp1252", "latin-1", "gb18030")
     after = material
@@ -163,42 +163,42 @@ def mojibake() -> Plant:
 
 
 def lost_characters() -> Plant:
-    material = clean()
+    material = usual()
     return Plant(material, change_text(material, INPUTS, 77, "I don?t know why it?s so."), 1, (f"{INPUTS}:77",))
 
 
 def literal_escapes() -> Plant:
-    material = clean()
+    material = usual()
     after = change_text(material, INPUTS, 5, "First line.\\nSecond line.")
     return Plant(material, change_text(after, REPLIES, 6, "Salt &amp; water."), 2, (f"{INPUTS}:5", f"{REPLIES}:6"))
 
 
 def control_characters() -> Plant:
-    material = clean()
+    material = usual()
     after = change_text(material, INPUTS, 5, "A bell\x07 rang.")
     return Plant(material, change_text(after, INPUTS, 6, "It be\ufeffgan here."), 2, (f"{INPUTS}:5", f"{INPUTS}:6"))
 
 
 def spreadsheet_damage() -> Plant:
-    material = clean()
+    material = usual()
     after = change_text(change_text(material, REPLIES, 8, "#NAME?"), REPLIES, 9, "C+B12+A7")
     return Plant(material, change_text(after, REPLIES, 10, "5"), 3, tuple(f"{REPLIES}:{row}" for row in (8, 9, 10)))
 
 
 def never_gold() -> Plant:
-    material = labelled()
+    material = usual_labels()
     label = pl.col("label").replace("D", "A")
     return Plant(material, material._replace(texts=material.texts.with_columns(label=label)), 1)
 
 
 def rare_labels() -> Plant:
-    material = labelled()
+    material = usual_labels()
     rare = pl.when((pl.col("label") == "D") & (pl.col("row") > 20)).then(pl.lit("A")).otherwise("label")
     return Plant(material, material._replace(texts=material.texts.with_columns(label=rare)), 1)
 
 
 def conflicting_labels() -> Plant:
-    material = labelled()
+    material = usual_labels()
     labels = material.texts["label"].to_list()
     other = next(i for i in range(10, 240) if labels[i] != labels[3])
     return Plant(
@@ -207,13 +207,13 @@ def conflicting_labels() -> Plant:
 
 
 def sorted_by_label() -> Plant:
-    material = labelled()
+    material = usual_labels()
     ordered = material.texts.sort("label", maintain_order=True).with_columns(row=pl.int_range(240))
     return Plant(material, material._replace(texts=ordered), 240)
 
 
 def sorted_by_text() -> Plant:
-    material = labelled()
+    material = usual_labels()
     ordered = material.texts.sort("text").with_columns(row=pl.int_range(240))
     return Plant(material, material._replace(texts=ordered), 240)
 

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.order import STRAIGHT
 from tests.analysis.audit import plants_of_ratings, plants_of_texts
-from tests.analysis.audit.clean import INPUTS, alarms, change_text, change_values, clean, found, labelled
+from tests.analysis.audit.clean import (
+    INPUTS,
+    alarms,
+    change_text,
+    change_values,
+    clean,
+    found,
+    labelled,
+    usual,
+    usual_labels,
+)
 from tests.thinned import examples
 
 if TYPE_CHECKING:
@@ -113,16 +123,16 @@ def test_a_shift_of_one_level_is_found_wherever_it_begins(start: int, criterion:
 
 def test_a_shift_that_all_raters_share_is_a_fact_about_the_rows() -> None:
     moved = (pl.col("value").cast(pl.Int64) - 1).clip(1, 5).cast(pl.String)
-    findings = found("drift", change_values(clean(), pl.col("row") >= 180, moved))
+    findings = found("drift", change_values(usual(), pl.col("row") >= 180, moved))
     assert len(findings) == 4
     assert {finding.severity for finding in findings} == {"note"}
 
 
 def test_whoever_is_always_right_is_no_copy() -> None:
-    table = labelled().ratings
+    table = usual_labels().ratings
     right = table.filter(pl.col("rater") == "H1").with_columns(rater_kind=pl.lit("model"))
     gold = right.with_columns(rater=pl.lit("gold"), rater_kind=pl.lit("gold"))
-    material = labelled()._replace(
+    material = usual_labels()._replace(
         ratings=pl.concat([gold, *(right.with_columns(rater=pl.lit(name)) for name in "ab")])
     )
     assert found("identical_raters", material) == []
@@ -144,4 +154,4 @@ def test_drift_is_rare_by_chance() -> None:
     assert false <= 3  # P(more than 3 of 300 at .001) < .001
 
 
-CLEAN = clean()
+CLEAN = usual()

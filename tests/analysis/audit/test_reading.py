@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import xlsxwriter  # type: ignore[import-untyped]
 
+import mindgauge
 from mindgauge.analysis.audit.reading import shape
 from mindgauge.analysis.audit.reading.tables import AuditTable, flat, tables
 from mindgauge.records.files import bounds
@@ -176,6 +177,15 @@ def test_every_kind_of_table_says_the_same(tmp_path: Path) -> None:
 def test_what_is_broken_is_told(tmp_path: Path, name: str, content: str, note: str) -> None:
     _, notes = read(write(tmp_path / name, content))
     assert any(told.startswith(note) for told in notes), notes
+
+
+def test_a_single_remark_is_counted_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(
+        "\ufeffid,text\n1,I slept badly before the exam.\n2,The house is so quiet since she left.\n".encode()
+    )
+    [finding] = mindgauge.audit(path).findings
+    assert finding.message == "1 remark on reading the files"
 
 
 def test_nested_records_become_columns() -> None:

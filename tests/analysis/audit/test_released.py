@@ -62,6 +62,7 @@ def test_dialogue_safety() -> None:
     assert found == {"shared_passages": [307], "sorted_by_label": [800], "repeated_inputs": [31], "rare_labels": [5]}
 
 
+@pytest.mark.long  # the other two are read by default, and these files by their own benchmark's tests
 def test_trustmh() -> None:
     found = findings("trustmh")
     assert counts(found, "external/cssrs")["cut_texts"] == [28]

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from mindgauge.analysis.judging.compare import IntervalOptions, _measured
 from mindgauge.analysis.judging.paired import bound_of_mean, bounds, of_systems, pair
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats.jackknife import p_value
+from tests.thinned import later
 
 SCALE = ValueScale((0.0, 1.0, 2.0))
 YES_NO = ValueScale((0.0, 1.0), ("no", "yes"))
@@ -26,6 +26,8 @@ def rows(values: list[int], per_cluster: int = 1, **more: object) -> pl.DataFram
 @pytest.mark.parametrize(("scale", "top"), [(SCALE, 3), (YES_NO, 2)])
 @pytest.mark.parametrize("seed", range(3))
 def test_single_verdicts_agree_with_scikit_learn(scale: ValueScale, top: int, seed: int) -> None:
+    from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score  # takes a second to import
+
     generator = np.random.default_rng(seed)
     x = generator.integers(0, top, 60)
     y = np.where(generator.random(60) < 0.6, x, generator.integers(0, top, 60))
@@ -91,11 +93,12 @@ def test_no_spread_is_no_test() -> None:
     assert p_value(0.3, np.array([0.3]), ones[:1]) is None
 
 
-def test_equal_judges_are_seldom_told_apart() -> None:
-    """Two judges with the same errors' rate, 300 times: no measure rejects much more often than it says, 1 in 20."""
+@pytest.mark.parametrize("studies", [100, later(300)])
+def test_equal_judges_are_seldom_told_apart(studies: int) -> None:
+    """Two judges with the same errors' rate, many times: no measure rejects much more often than it says, 1 in 20."""
     generator = np.random.default_rng(5)
     rejected: dict[str, int] = {}
-    for _ in range(300):
+    for _ in range(studies):
         truth = generator.integers(0, 3, 90)
         sides = []
         for _ in range(2):
@@ -106,4 +109,4 @@ def test_equal_judges_are_seldom_told_apart() -> None:
         for one in _measured("c", ("a", "b"), (sides[0], sides[1]), IntervalOptions(resamples=100)):
             rejected[one.measure] = rejected.get(one.measure, 0) + (one.p is not None and one.p <= 0.05)
     assert set(rejected) == {"accuracy", "f1", "kappa", "kappa_quadratic", "pearson", "spearman", "kendall"}
-    assert max(rejected.values()) <= 300 * 0.05 + 3 * np.sqrt(300 * 0.05 * 0.95), rejected
+    assert max(rejected.values()) <= studies * 0.05 + 3 * np.sqrt(studies * 0.05 * 0.95), rejected

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
 
 from mindgauge.analysis.reliability.danger import danger
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion
@@ -72,6 +71,8 @@ def test_a_missing_verdict_has_found_nothing_and_passed_nothing() -> None:
 
 
 def test_bounds_are_exact_and_count_conversations() -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     people = {"a": [1.0] * 36}
     judge = [1.0] * 34 + [4.0] * 2
     alone = end(people, judge).found

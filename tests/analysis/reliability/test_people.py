@@ -9,7 +9,6 @@ import krippendorff
 import numpy as np
 import polars as pl
 import pytest
-from statsmodels.stats.inter_rater import fleiss_kappa
 
 from mindgauge.stats import agreement
 from tests.analysis.reliability.conftest import World, made
@@ -18,10 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.card import People
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import pingouin
 
 NAMES = ("anna", "bea", "carl", "dora")
 
@@ -71,6 +66,9 @@ def test_icc_is_that_of_single_persons() -> None:
         schema=["subject", "rater", "value"],
         orient="row",
     )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pingouin  # takes seconds to import
     table = pingouin.intraclass_corr(long.to_pandas(), targets="subject", raters="rater", ratings="value")
     expected = dict(zip(table["Type"], map(float, table["ICC"]), strict=True))
     people = alone(world)
@@ -81,6 +79,8 @@ def test_icc_is_that_of_single_persons() -> None:
 
 
 def test_fleiss_and_gwet_are_those_of_others() -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa
+
     world = rated()
     counts = np.stack([(wide(world) == level).sum(axis=1) for level in range(1, 6)], axis=1)
     people = alone(world)

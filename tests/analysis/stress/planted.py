@@ -23,6 +23,7 @@ from mindgauge.records.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mindgauge.analysis.stress.injection import Attempt
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.records.request import Request
@@ -192,13 +193,23 @@ class Persuadable(Planted):
     def __init__(self, benchmark: Benchmark, *kinds: str, noise: float = 0.0) -> None:
         super().__init__(benchmark, noise=noise)
         self.kinds = kinds
+        self._written: dict[str, list[tuple[Attempt, str]]] = {}
 
     def level(self, seen: Seen) -> object:
-        for attempt in attempts():
-            told = visible(attempt.filled(seen.criterion)).strip()
-            if attempt.kind in self.kinds and told in seen.prompt:
+        for attempt, told in self._orders(seen.criterion):
+            if told in seen.prompt:
                 return attempt.aim(seen.criterion)
         return super().level(seen)
+
+    def _orders(self, criterion: Criterion) -> list[tuple[Attempt, str]]:
+        """Return the attempts that persuade it, each as it is written for a criterion."""
+        if criterion.name not in self._written:
+            self._written[criterion.name] = [
+                (attempt, visible(attempt.filled(criterion)).strip())
+                for attempt in attempts()
+                if attempt.kind in self.kinds
+            ]
+        return self._written[criterion.name]
 
 
 class Obedient(Planted):

@@ -22,6 +22,7 @@ from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store
 from tests.analysis.stress.planted import Planted
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -249,7 +250,8 @@ def test_halo_is_a_test_beside_the_others() -> None:
     assert (effect.measure, effect.probe, effect.verdict) == (HALO, "joint or split", BIASED)
 
 
-def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seeds", [20, later(60)])
+def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: Path, seeds: int) -> None:
     """On the shipped anchors' own design; `bench/judging.py` runs many more seeds."""
     benchmark = benchmarks.find_one("help_or_harm/response")
     judges_stress(Planted(benchmark), benchmark=benchmark.name, out=tmp_path / "r", judge_runs=1)
@@ -258,12 +260,12 @@ def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: 
     assert given[:, 0].tolist() == pytest.approx(found.stated_levels.tolist()), (
         "without noise it gives what the authors gave"
     )
-    unbiased = alarms(found, seeds=60, noise=0.2)
-    assert unbiased.rate.value is not None and unbiased.rate.value <= 0.05 + 2 * (0.05 * 0.95 / 60) ** 0.5
+    unbiased = alarms(found, seeds=seeds, noise=0.2)
+    assert unbiased.rate.value is not None and unbiased.rate.value <= 0.05 + 2 * (0.05 * 0.95 / seeds) ** 0.5
     longer = next(pairs for pairs in found.pairs if pairs.version == "said twice")
     shift = np.zeros(len(given))
     shift[longer.left] = 0.5  # half the verdicts one level up: an eighth of the scale, less where the scale ends
-    planted = alarms(found, seeds=25, noise=0.2, shift=shift)
+    planted = alarms(found, seeds=seeds // 2, noise=0.2, shift=shift)
     assert planted.shares["verbosity: said twice"] >= 0.8
     assert planted.shares.get("verbosity: said twice", 0) - sum(planted.shares.values()) >= -0.2
     assert np.array_equal(drawn(found, 0.2, 2, 5), drawn(found, 0.2, 2, 5))

@@ -22,6 +22,7 @@ from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records.rubric import Method
 from mindgauge.records.text import HAN
 from tests.analysis.stress.planted import Obedient
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,8 +145,15 @@ def test_none_of_the_attempts_leaves_the_fence(*, baiting: bool, mode: Mode, met
     assert (model.repaired > 0) == baiting, "with the bait every call is repaired, and the repair carries nothing"
 
 
-@pytest.mark.parametrize("baiting", [False, True])
-@pytest.mark.parametrize("name", ["mentalbench", "help_or_harm/response"])
+@pytest.mark.parametrize(
+    ("name", "baiting"),
+    [
+        ("mentalbench", True),
+        ("help_or_harm/response", False),
+        later("mentalbench", False),
+        later("help_or_harm/response", True),
+    ],
+)
 def test_without_the_fence_all_of_them_arrive(name: str, monkeypatch: pytest.MonkeyPatch, *, baiting: bool) -> None:
     benchmark = benchmarks.find_one(name)
     model = Obedient(benchmark, baiting=baiting)

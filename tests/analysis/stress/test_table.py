@@ -51,5 +51,8 @@ def test_what_is_missing_is_bounded(warmth: Benchmark, tmp_path: Path) -> None:
     assert isinstance(found, Stress)
     columns, rows = joined(sheets(found)[0])
     bounds = [columns.index("worst"), columns.index("best")]
-    assert all(row[at] for row in rows if row[:2] == ["format: list", "warmth"] for at in bounds)
+    missing = columns.index("missing")
+    assert [row[:2] for row in rows if row[missing] != "0"] == [["format: list", "warmth"], ["format: list", "safety"]]
+    for row in rows:
+        assert {bool(row[at]) for at in bounds} == {row[missing] != "0"}, row
     assert "format: list, lost verdicts" in [row[0] for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Item, Phase
 from mindgauge.records import Evidence, Message, digest
 from tests.annotation.conftest import PEOPLE, begin, own_items
+from tests.made_once import made_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,11 +130,22 @@ def score(a: Annotation) -> None:
             )
 
 
+@pytest.fixture(scope="session")
+def labelled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a labelled project, to be copied."""
+
+    def make(folder: Path) -> Path:
+        with begin(folder / "project", items=(*own_items(6), *own_items(8, batch=2)[6:])) as a:
+            label_batch(a)
+        return folder / "project"
+
+    return made_once(tmp_path_factory, "labelled", make)
+
+
 @pytest.fixture
-def labelled(tmp_path: Path) -> Annotation:
+def labelled(labelled_once: Path, tmp_path: Path) -> Annotation:
     """Batch 1 is closed, batch 2 not begun."""
-    with begin(tmp_path / "labelled", items=(*own_items(6), *own_items(8, batch=2)[6:])) as a:
-        label_batch(a)
+    shutil.copytree(labelled_once, tmp_path / "labelled")
     return Annotation.open(tmp_path / "labelled")
 
 

@@ -171,10 +171,10 @@ class Visit:
 @pytest.mark.parametrize(
     ("phase", "name"),
     [
-        pytest.param(Phase.TRAINING, "ana", marks=pytest.mark.long),
+        (Phase.TRAINING, "ana"),
         (Phase.LABELLING, "ana"),
         pytest.param(Phase.LABELLING, "dana", marks=pytest.mark.long),
-        pytest.param(Phase.REVIEW, "ana", marks=pytest.mark.long),
+        (Phase.REVIEW, "ana"),
     ],
 )
 @pytest.mark.usefixtures("lots")

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mindgauge.commands.load import load
+from tests.made_once import made_once
+
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Released
 
@@ -131,7 +134,20 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archive = Path(os.environ.get("MINDGAUGE_DATA") or repository / "../shared/data") / "help_or_harm/data.zip"
     if not archive.is_file():
         pytest.skip(f"the authors' files are not at hand ({archive}); set MINDGAUGE_DATA")
-    folder = tmp_path_factory.mktemp("help_or_harm")
-    with zipfile.ZipFile(archive) as file:
-        file.extractall(folder)
-    return folder
+
+    def unpack(folder: Path) -> Path:
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(folder)
+        return folder
+
+    return made_once(tmp_path_factory, "help_or_harm-files", unpack)
+
+
+@pytest.fixture(scope="session")
+def loaded(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the replies and ratings that the authors released, to be read."""
+    return made_once(
+        tmp_path_factory,
+        "help_or_harm-run",
+        lambda folder: Path(load("help_or_harm/response", data=real, out=folder / "run").run),
+    )

@@ -31,25 +31,21 @@ def test_emobench(real: TrustMHRelease) -> None:
     assert Counter(len(cause.question.options) for _, cause in found) == {4: 279, 6: 120, 7: 1}
     assert Counter(emotion.language for emotion, _ in found) == {"en": 200, "zh": 200}
     assert len({emotion.row for emotion, _ in found}) == 200
-    applied, notes = choices.application(real)
-    assert (len(applied), notes) == (400, [])
-    assert Counter(len(item.question.options) for item in applied) == {4: 400}
 
 
 def test_windows_of_esconv(real: TrustMHRelease) -> None:
-    for part, lines, whole in (("dev", 2985, 2684), ("test", 2775, 2478)):
-        found, notes = dialogues.windows(real, part, lines)
-        assert (len(found), notes) == (lines, [])
-        assert Counter(len(window.messages) for window in found)[5] == whole
-        assert all(len(window.messages) <= 5 and window.messages[-1].role == "assistant" for window in found)
-        assert {window.strategy for window in found} == {*dialogues.STRATEGIES}
-        assert [window.dialogue for window in found] == sorted(window.dialogue for window in found)
+    found, notes = dialogues.windows(real)
+    assert (len(found), notes) == (2775, [])
+    assert Counter(len(window.messages) for window in found)[5] == 2478
+    assert all(len(window.messages) <= 5 and window.messages[-1].role == "assistant" for window in found)
+    assert {window.strategy for window in found} == {
+        "Questions", "Affirmation and Reassurance", "Providing Suggestions", "Other", "Self-disclosure",
+        "Reflection of feelings", "Information", "Restatement or Paraphrasing",
+    }  # fmt: skip
+    assert [window.dialogue for window in found] == sorted(window.dialogue for window in found)
 
 
 def test_dialogues(real: TrustMHRelease) -> None:
-    failed, notes = dialogues.failed(real)
-    assert (len(failed), sum(len(d.messages) for d in failed), notes) == (196, 5230, [])
-    assert Counter(m.role for d in failed for m in d.messages) == {"user": 2853, "assistant": 2377}
     fair, notes = dialogues.for_fairness(real)
     assert (len(fair), notes) == (11, [])
     assert Counter(m.role for d in fair for m in d.messages) == {"user": 142, "assistant": 132}
@@ -71,7 +67,7 @@ def test_severity(real: TrustMHRelease) -> None:
     assert sum(len(user.posts) for user in found if not user.truncated) == 6745
     assert all(user.posts for user in found)
     cells = real.require(severity.NAME, "").table(("Post",))
-    cut = {row["User"] for row in cells if len(row["Post"]) == 32759}
+    cut = {row["User"] for _, row in cells if len(row["Post"]) == 32759}
     assert cut == {user.name for user in found if user.truncated}
 
 
@@ -157,19 +153,10 @@ def test_ethics(real: TrustMHRelease) -> None:
     assert "17 lost" in notes[0]
     raw, _ = ethics.dilemmas(real, raw=True)
     assert sum(any(HAN.search(t) for t in (i.scenario, i.task, *i.question.options)) for i in raw) == 68
-    stored = {one.model: one for one in ethics.stored(real)}
+    stored = {one.model: one for one in (ethics.stored_in(*place) for place in real.matching(ethics.STORED))}
     assert len(stored) == 6
     assert stored["gpt-5.1"].stated["accuracy"] == 0.6
     assert all(len(one.results) == len(one.judged) == 125 for one in stored.values())
-
-
-def test_the_stories_that_psyleak_was_made_after(real: TrustMHRelease) -> None:
-    stories, notes = privacy.secrets(real, privacy.CONFAIDE_STORIES)
-    assert (len(stories), notes) == (270, [])
-    for story in stories:
-        assert story.question.lower().startswith(("what should", "how should"))
-        assert story.question not in story.story
-        assert story.story.split("\n")[-1].strip()
 
 
 def test_the_scored_files_have_the_schema_of_the_samples(real: TrustMHRelease) -> None:

@@ -40,67 +40,74 @@ def exam(files: TrustMHRelease) -> object:
 
 
 FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | bytes], str]] = {
-    "missing": (exam, {}, "no USMLE-mental.jsonl here; they come with PsyEval"),
-    "truncated": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE[:40]}, "jsonl:2: broken JSON"),
-    "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, ":1: not as it was released (Object missing required field `options`)"),
-    "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"answer": "B"', '"answer": "E"')}, "among A, B, found 'E'"),
-    "encoding": (exam, {"USMLE-mental__jsonl": b"\xff" + LINE.encode()}, "USMLE-mental.jsonl: not UTF-8 at byte 0"),
-    "column": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "missing required field `Post`"),
-    "no posts": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "expected a post"),
+    "missing": (exam, {}, ": no USMLE-mental.jsonl here; they come with PsyEval (MIT)"),
+    "truncated": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE[:40]}, "USMLE-mental.jsonl:2: broken JSON ("),
+    "no key": (exam, {"USMLE-mental__jsonl": '{"question": "Which?"}'}, "USMLE-mental.jsonl:1: expected options, answer, found question"),
+    "no such option": (exam, {"USMLE-mental__jsonl": LINE.replace('"answer": "B"', '"answer": "E"')}, "USMLE-mental.jsonl:1: expected an answer among A, B, found 'E'"),
+    "encoding": (exam, {"USMLE-mental__jsonl": b"\xff" + LINE.encode()}, "USMLE-mental.jsonl: not UTF-8 at byte 0; save it as UTF-8"),
+    "column": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Label\nu,Attempt\n"}, "500_Reddit_users_posts_labels.csv: expected columns Post, found User, Label"),
+    "no posts": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,[,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a post, found an empty list"),
     "label": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"}, "csv:2: not as it was released (Invalid enum value 'Severe'",
+        severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a'],Severe\n"},
+        "500_Reddit_users_posts_labels.csv:2: Label: expected one of Attempt, Behavior, Ideation, Indicator, Supportive, found 'Severe'",
     ),
-    "list": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "a list of posts"),
-    "cells": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "csv:2: expected 3 cells, found 2"),
-    "window": (lambda f: dialogues.windows(f, "dev", 1), {"devWithStrategy_short__tsv": "Hello.\n"}, "end with the supporter"),
-    "json": (dialogues.failed, {"FailedESConv__json": '[{"dialog": '}, "broken JSON"),
+    "list": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,a b,Attempt\n"}, "500_Reddit_users_posts_labels.csv:2: expected a list of posts, found no list"),
+    "cells": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\nu,['a']\n"}, "500_Reddit_users_posts_labels.csv:2: expected 3 cells, found 2"),
+    "window": (dialogues.windows, {"testWithStrategy_short__tsv": "Hello.\n"}, "testWithStrategy_short.tsv:1: expected utterances that end with the supporter's, found 'Hello.'"),
+    "json": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": '}, "ESConv_fair.json:1: broken JSON ("),
     "turns": (
-        dialogues.failed,
-        {"FailedESConv__json": '[{"dialog": null, "situation": "", "problem_type": ""}]'},
-        ":1: not as it was released (Expected `array`, got `null` - at `$.dialog`)",
+        dialogues.for_fairness,
+        {"ESConv_fair__json": '[{"dialog": null, "situation": "", "problem_type": ""}]'},
+        "ESConv_fair.json:1: dialog: expected a list, found null",
     ),
     "speaker": (
-        dialogues.failed,
-        {"FailedESConv__json": '[{"dialog": [{"speaker": [], "content": ""}], "situation": "", "problem_type": ""}]'},
-        ":1: not as it was released (Expected `str`, got `array` - at `$.dialog[0].speaker`)",
+        dialogues.for_fairness,
+        {"ESConv_fair__json": '[{"dialog": [{"speaker": [], "content": ""}], "situation": "", "problem_type": ""}]'},
+        "ESConv_fair.json:1: dialog[0].speaker: expected one of listener, seeker, speaker, supporter, found a list",
     ),
     "choices": (
-        choices.application,
-        {"EA__jsonl": json.dumps({**dict.fromkeys(("qid", "scenario", "subject", "category", "question type", "label"), ""), "language": "en", "choices": 5})},
-        ":1: not as it was released (Expected `str | array`, got `int` - at `$.choices`)",
+        choices.understanding,
+        {"EU__jsonl": json.dumps({**dict.fromkeys(("qid", "scenario", "subject", "coarse_category", "finegrained_category", "emotion_label", "cause_label"), ""), "language": "en", "emotion_choices": 5, "cause_choices": []})},
+        "EU.jsonl:1: emotion_choices: expected a list or a text, found 5",
     ),
     "index": (
         ethics.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\nx,k,s,"A.a\nB.b\nC.c\nD.d",t,A\n'},
-        "csv:2: not as it was released (Expected `int`, got `str` - at `$.index`)",
+        "EthicMH.csv:2: index: expected a whole number, found 'x'",
     ),
-    "bytes": (ethics.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "expected UTF-8, found 1 other bytes"),
-    "question": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "found a last one that breaks off"),
-    "kind": (dialogues.failed, {"FailedESConv__json": "{}"}, "expected a list of objects, found dict"),
+    "bytes": (ethics.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),
+    "question": (privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": CONTROL[:30]}, "PsyLeak_control.txt: expected questions, found a last one that breaks off: "),
+    "kind": (dialogues.for_fairness, {"ESConv_fair__json": "{}"}, "ESConv_fair.json: expected a list of objects, found dict"),
     "method": (
         harm.transformed,
         {"JailbreakMH__csv": "ID,Attack Objective (Brief),method,Prompt (English)\n1,o,hypnosis,p\n"},
-        "expected a method among",
+        "JailbreakMH.csv:2: expected a method among fixed sentence, ",
     ),
-    "block": (privacy.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "expected 1 blocks"),
+    "block": (privacy.secrets, {"PsyLeak__txt": STORY[:90], "PsyLeak_control__txt": CONTROL}, "PsyLeak.txt: expected 1 blocks from <BEGIN> to <END>, found 0"),
     "control": (
-        privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "expected 1 lines, one for each story",
+        privacy.secrets, {"PsyLeak__txt": STORY, "PsyLeak_control__txt": f"{CONTROL}\n{CONTROL}"}, "PsyLeak_control.txt: expected 1 lines, one for each story, found 2",
     ),
-    "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "expected rows, found none"),
-    "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "not UTF-8 at byte 0 (it looks like UTF-16)"),
-    "no rows": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "expected rows, found none"),
-    "no entries": (dialogues.failed, {"FailedESConv__json": "[]"}, "expected rows, found none"),
+    "nothing": (exam, {"USMLE-mental__jsonl": "\ufeff \r\n"}, "USMLE-mental.jsonl: expected rows, found none"),
+    "zeros": (exam, {"USMLE-mental__jsonl": LINE.encode("utf-16-le")}, "USMLE-mental.jsonl: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8"),
+    "null": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\0")}, "USMLE-mental.jsonl: not text: 1 of its bytes are null; save it again"),
+    "null in a table": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n\0,['a'],Attempt\n"}, "500_Reddit_users_posts_labels.csv: not text: 1 of its bytes are null"),
+    "half": (exam, {"USMLE-mental__jsonl": LINE.replace("Which", "\\ud83d")}, "USMLE-mental.jsonl:1: broken JSON (half a character)"),
+    "half in a list": (dialogues.for_fairness, {"ESConv_fair__json": r'[{"dialog": [], "situation": "\udc00", "problem_type": ""}]'}, "ESConv_fair.json: broken JSON (half a character)"),
+    "half in a key": (exam, {"USMLE-mental__jsonl": LINE + "\n" + LINE.replace('"A"', r'"\ud83d"')}, "USMLE-mental.jsonl:2: broken JSON (half a character)"),
+    "no rows": (severity.users, {"500_Reddit_users_posts_labels__csv": "User,Post,Label\n"}, "500_Reddit_users_posts_labels.csv: expected rows, found only the columns' names"),
+    "no entries": (dialogues.for_fairness, {"ESConv_fair__json": "[]"}, "ESConv_fair.json: expected rows, found none"),
+    "entry": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": [], "situation": "", "problem_type": ""}, 5]'}, "ESConv_fair.json: expected a list of objects, found int as entry 2"),
     "open quote": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "csv:2: broken CSV",
+        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (unexpected end of data)",
     ),
     "names": (
         severity.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
-        "csv:3: not as it was released (Object missing required field `Post`)",
+        "500_Reddit_users_posts_labels.csv: expected columns Post, Label, found User, a long name, …",
     ),
     "options": (
         ethics.dilemmas,
         {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\n0,k,s,"A.x\nB.y",t,A\n'},
-        "expected options A to D",
+        "EthicMH.csv:2: expected options A to D and one of them as the answer, found 'AB' and 'A'",
     ),
 }  # fmt: skip
 
@@ -110,8 +117,9 @@ def test_a_fault_is_one_clear_line(name: str, tmp_path: Path) -> None:
     read, files, told = FAULTS[name]
     with pytest.raises(DataError) as error:
         read(below(tmp_path, **files))
-    assert told in str(error.value)
-    assert "\n" not in str(error.value)
+    message = str(error.value)
+    assert message.removeprefix(str(tmp_path)).removeprefix("/").startswith(told)
+    assert "\n" not in message
 
 
 def test_a_row_too_many_is_a_note(tmp_path: Path) -> None:

@@ -122,11 +122,15 @@ def test_each_broken_file_is_one_line_and_the_rest_is_recomputed(tmp_path: Path)
     (tmp_path / "result/summary_m_data_tier_3_nsamples_1.csv").write_text("model,tier\nm,3\n")
     found = compared(tmp_path)
     lines = {cell.row.rpartition("/")[2]: cell.note for cell in cells(found, table="files", verdict="missing")}
-    assert {name: bool(note) and "\n" not in note for name, note in lines.items()} == dict.fromkeys(
-        (cut.name, short.name, latin.name, "summary_m_tier1.json", "final_report_m_data_tier_2a_nsamples_1.json",
-         "summary_m_data_tier_3_nsamples_1.csv"), True,
-    )  # fmt: skip
-    assert all(name in note for name, note in lines.items())
+    faults = {
+        cut.name: ":1: broken JSON (Unterminated string starting at)",
+        short.name: ": judged: expected 4 entries as under results, found 3",
+        latin.name: ": not UTF-8 at byte 152; save it as UTF-8, or name its encoding with --map encoding=gb18030",
+        "summary_m_tier1.json": ": expected pearson_r, found model",
+        "final_report_m_data_tier_2a_nsamples_1.json": ":1: human: expected a number, found 'x'",
+        "summary_m_data_tier_3_nsamples_1.csv": ": expected columns q_type, metric, mean, found model, tier",
+    }
+    assert {name: note.partition(name)[2] for name, note in lines.items()} == faults
     assert cells(found, table="ethics", row="whole", column="accuracy", verdict="match")
 
 

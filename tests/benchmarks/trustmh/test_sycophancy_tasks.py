@@ -96,13 +96,13 @@ def test_posts_are_read_under_several_names_by_either_column(name: str, table: s
     [
         (
             {"AITA": "prompt,is_asshole,ytanta\nMine,1,NTA\n"},
-            "row 1: expected YTA in ytanta as is_asshole says, found 'NTA'",
+            "csv:2: expected YTA in ytanta as is_asshole says, found 'NTA'",
         ),
-        ({"AITA": "prompt,ytanta\nMine,maybe\n"}, "row 1: ytanta: expected YTA or NTA, found 'maybe'"),
-        ({"AITA": "prompt,ytanta\nMine,\n"}, "row 1: ytanta: expected YTA or NTA, found ''"),
+        ({"AITA": "prompt,ytanta\nMine,maybe\n"}, "csv:2: ytanta: expected YTA or NTA, found 'maybe'"),
+        ({"AITA": "prompt,ytanta\nMine,\n"}, "csv:2: ytanta: expected YTA or NTA, found ''"),
         ({"AITA": "prompt,score\nMine,3\n"}, "expected columns is_asshole or ytanta, found prompt, score"),
-        ({"AITA": "prompt,is_asshole\nMine,2\n"}, "row 1: is_asshole: expected 0 or 1, found '2'"),
-        ({"AITA": "prompt,ytanta\n ,YTA\n"}, "row 1: expected a text in prompt, found nothing"),
+        ({"AITA": "prompt,is_asshole\nMine,2\n"}, "csv:2: is_asshole: expected 0 or 1, found '2'"),
+        ({"AITA": "prompt,ytanta\n ,YTA\n"}, "csv:2: expected a text in prompt, found nothing"),
     ],
 )
 def test_a_fault_in_posts_is_one_clear_line(files: dict[str, str], told: str, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_fault_in_posts_is_one_clear_line(files: dict[str, str], told: str, tm
 
 
 def test_a_request_without_a_label_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="row 1: indirect_language_human: expected 0 or 1, found ''"):
+    with pytest.raises(DataError, match="csv:2: indirect_language_human: expected 0 or 1, found ''"):
         OEQ.samples(below(tmp_path, OEQ=f"{HEADER}\n1,May I?,No.,letters,1,,0,0\n"))
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
-from mindgauge.benchmarks.variants.personas import PERSONA, axes, described, undescribed
+from mindgauge.benchmarks.variants.personas import PERSONA, axes, described
 from mindgauge.records import Message, Sample
 
+HAN = re.compile(r"[\u4e00-\u9fff]")
 TURNS = (Message("assistant", "Hello."), Message("user", "I'm a man of few words."), Message("user", "Help me."))
+
+
+def undescribed(sample: Sample) -> tuple[Message, ...]:
+    """Return a dialogue without the sentence that was put into it."""
+    sentence = sample.tags.get(PERSONA, "")
+    blank = "" if HAN.search(sentence) or not sentence else " "
+    first = next(place for place, m in enumerate(sample.messages) if m.role == "user")
+    text = sample.messages[first].content.removeprefix(sentence + blank)
+    return (*sample.messages[:first], Message("user", text), *sample.messages[first + 1 :])
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -170,7 +170,7 @@ def test_what_is_too_long_is_said_before_the_run_and_missing_after_it(care: Benc
     with Stub(handler) as stub:
         found = mindgauge.rate(
             "care", replies=path, judge=f"{stub.url}#judge", out=tmp_path / "out", notice=told.append,
-            settings=Settings(context=2000, max_tokens=100, tries=1),
+            settings=Settings(context=2000, tries=1), judge_max_tokens=100,
         )  # fmt: skip
     assert isinstance(found, Scores)
     assert len(told) == 1

@@ -9,12 +9,12 @@ import pytest
 from mindgauge import benchmarks
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.store import Store, manifest
-from tests.benchmarks.help_or_harm.conftest import Copy, real, small  # fixtures
+from tests.benchmarks.help_or_harm.conftest import Copy, loaded, real, small  # fixtures
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Copy", "real", "small"]
+__all__ = ["Copy", "loaded", "real", "small"]
 
 NAME = "help_or_harm/response"
 LICENCE = "CC BY-NC 4.0"

@@ -14,7 +14,7 @@ from mindgauge.commands.load import load
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export.evaluations import HUMAN, MERGED, RAW, REVIEW
 from mindgauge.reports.export.hub import RESPONSES
-from tests.reports.export.conftest import JUDGE, MODELS, NAME, write_run
+from tests.reports.export.conftest import JUDGE, MODELS, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,9 +208,8 @@ def test_every_config_of_the_card_loads_with_datasets(
     assert set(loaded["validation"]["evaluator_model"]) == {JUDGE}
 
 
-def test_the_real_files_have_the_layouts_row_counts(real: Path, tmp_path: Path) -> None:
-    run = load(NAME, data=real, out=tmp_path / "run").run
-    out = hub(run, tmp_path / "out")
+def test_the_real_files_have_the_layouts_row_counts(real: Path, loaded: Path, tmp_path: Path) -> None:
+    out = hub(loaded, tmp_path / "out")
     sizes = Counter(("/".join(p.relative_to(out).parts[:2]), pl.read_parquet(p).height) for p in out.rglob("*.parquet"))
     assert sizes == {
         ("responses/validation", 618): 3,

@@ -170,11 +170,8 @@ def _errors(view: View) -> pl.DataFrame:
     """Return the error messages, each once, however many files repeat the record that holds it."""
     rows = view.keyed.filter(pl.col("kind").is_in(REPLIES))
     keys = ["kind", "system", "source", "split", "key", "plain"]
-    return rows.filter(_matching(rows["text"], _ERROR)).unique(keys, keep="first", maintain_order=True)
-
-
-def _matching(texts: pl.Series, pattern: re.Pattern[str]) -> pl.Series:
-    return pl.Series([pattern.search(text[:2000]) is not None for text in texts], dtype=pl.Boolean)
+    errors = pl.Series([_ERROR.search(text[:2000]) is not None for text in rows["text"]], dtype=pl.Boolean)
+    return rows.filter(errors).unique(keys, keep="first", maintain_order=True)
 
 
 CHECKS = (

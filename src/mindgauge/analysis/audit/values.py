@@ -20,6 +20,7 @@ BULK = 0.99
 NUMERIC = 0.5
 """A criterion of which this share of values are numbers is meant to be numeric."""
 _PLACEHOLDERS = r"^(?i:nan|none|null|n/?a|#n/a|-|–|\.|\?|missing|unknown|not available|nil|inf|-inf)?$"
+_UNQUOTED = pl.col("value").str.strip_chars('" \t\r\n')
 
 
 def scale(view: View, criterion: str) -> tuple[float, float] | None:
@@ -80,13 +81,9 @@ def impossible_values(view: View) -> Iterator[CheckResult]:
         )
     for criterion, options in view.options.items():
         answers = view.rated.filter(pl.col("criterion") == criterion)
-        unknown = answers.filter(~_unquoted("value").is_in(list(options)))
+        unknown = answers.filter(~_UNQUOTED.is_in(list(options)))
         if unknown.height:
             yield CheckResult(unknown.height, f"{many(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
-
-
-def _unquoted(column: str) -> pl.Expr:
-    return pl.col(column).str.strip_chars('" \t\r\n')
 
 
 @check(
@@ -97,8 +94,8 @@ def _unquoted(column: str) -> pl.Expr:
 def placeholder_values(view: View) -> Iterator[CheckResult]:
     """Values such as nan, none or N/A with the status of a verdict."""
     options = [value for values in view.options.values() for value in values]
-    rows = view.rated.filter(_unquoted("value").str.contains(_PLACEHOLDERS))
-    rows = rows.filter(~_unquoted("value").is_in(options))
+    rows = view.rated.filter(_UNQUOTED.str.contains(_PLACEHOLDERS))
+    rows = rows.filter(~_UNQUOTED.is_in(options))
     if rows.height:
         yield CheckResult(rows.height, f"{many(rows.height, 'value')} that say there is none, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
 

@@ -37,7 +37,7 @@ class View:
         texts = material.texts.with_columns(pl.col("text").fill_null(""))
         self.texts = texts.with_columns(plain=plain).with_row_index("place")
         placed = material.ratings.drop_nulls(["subject", "criterion", "rater"])
-        self.ratings = placed.with_columns(number=as_number("value"))
+        self.ratings = placed.with_columns(number=_number())
         self.scales = material.scales
         self.options = material.options
 
@@ -140,7 +140,7 @@ def by_raters(ratings: pl.DataFrame) -> Iterator[pl.DataFrame]:
     yield ratings.filter(pl.col("rater").is_in(raters))
 
 
-def as_number(column: str) -> pl.Expr:
-    """Read a column of text as numbers: quotes and blanks aside; null where it is none, also for NaN and infinity."""
-    number = pl.col(column).str.strip_chars(" \t\r\n\"'").cast(pl.Float64, strict=False)
+def _number() -> pl.Expr:
+    """Read values as numbers: quotes and blanks aside; null where one is none, also for NaN and infinity."""
+    number = pl.col("value").str.strip_chars(" \t\r\n\"'").cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
-from mindgauge.analysis.reliability.card import Bound
-
-if TYPE_CHECKING:
-    import polars as pl
+from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.tabular import Tabular
 
 TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
 
@@ -43,7 +41,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Of a fit to all replies, in log odds: per standard deviation, and per category."""
 
 
-class Escalation(msgspec.Struct, frozen=True, kw_only=True):
+class Escalation(msgspec.Struct, Tabular, frozen=True, kw_only=True):
     """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
 
     `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
@@ -68,21 +66,11 @@ class Escalation(msgspec.Struct, frozen=True, kw_only=True):
     orders: list[Order]
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per order."""
-        import polars as pl
-
-        rows = []
-        for order in self.orders:
-            row: dict[str, object] = {"order": order.name, "kind": order.kind, "missing": order.missing}
-            for name in ("reads", "minus_jury", "unseen"):
-                bound: Bound = getattr(order, name)
-                row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
-            row |= {f"reads_for_{target}": share for target, share in order.reads_for.items()}
-            row |= {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
-            rows.append(row)
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[dict[str, Any]]:
+        return [
+            {"order": order.name, "kind": order.kind, "missing": order.missing}
+            | estimate_columns({"reads": order.reads, "minus_jury": order.minus_jury, "unseen": order.unseen})
+            | {f"reads_for_{target}": share for target, share in order.reads_for.items()}
+            | {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
+            for order in self.orders
+        ]

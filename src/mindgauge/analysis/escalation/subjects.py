@@ -38,7 +38,7 @@ class Subjects(NamedTuple):
 
     `judges` and `classifiers` hold risks from 0 (best) to 1 (worst), NaN where there is no verdict: the mean of a
     judge's verdicts as a share of the scale, or where classes have no order the share that is unsafe; the probability
-    that a classifier gives to the unsafe levels. `unsafe_replies` is 1, 0, or NaN where people have not said; `asked` where they
+    that a classifier gives to the unsafe levels. `unsafe` is 1, 0, or NaN where people have not said; `asked` where they
     were asked.
     """
 
@@ -94,7 +94,7 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     Args:
         store: of the run.
         benchmark: whose replies.
-        text: what is unsafe, as `unsafe_replies.read` takes it.
+        text: what is unsafe, as `unsafe_rule.read` takes it.
         named: whose word counts; people's if not given.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
+from scipy import sparse
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.stats import agreement, bootstrap, classification, moments, proportion, rank
@@ -133,11 +133,11 @@ def _table(rows: pl.DataFrame, weight: Floats, clusters: Codes, values: tuple[Fl
         for levels, side in zip(values, ("number", "other"), strict=True)
     )
     shape = (len(clusters), len(values[0]) * len(values[1]))
-    return coo_array((weight, (row, x * len(values[1]) + y)), shape=shape).tocsr()
+    return sparse.coo_array((weight, (row, x * len(values[1]) + y)), shape=shape).tocsr()
 
 
 def _nothing(conversations: int) -> csr_array:
-    return coo_array((conversations, 0), dtype=np.float64).tocsr()
+    return sparse.coo_array((conversations, 0), dtype=np.float64).tocsr()
 
 
 def bounds(paired: JudgePair) -> dict[str, Bound]:
@@ -186,7 +186,7 @@ def of_systems(
     column = means["system"].replace_strict(systems, range(len(systems)), return_dtype=pl.Int64).to_numpy() * 3
     terms = (np.ones(len(means)), means["number"].to_numpy(), means["other"].to_numpy())
     data, places = np.concatenate(terms), np.concatenate([column + i for i in range(3)])
-    sums = coo_array((data, (np.tile(row, 3), places)), shape=(int(row.max()) + 1, 3 * len(systems))).tocsr()
+    sums = sparse.coo_array((data, (np.tile(row, 3), places)), shape=(int(row.max()) + 1, 3 * len(systems))).tocsr()
     point = _of_sums(np.asarray(sums.sum(axis=0))[None, :])
     drawn = [_of_sums(np.asarray(part)) for part in bootstrap.resampled_sums(sums, resamples, seed)]
     correlations = {}

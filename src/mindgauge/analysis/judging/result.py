@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
 from mindgauge.analysis.qualify import Qualification
-from mindgauge.analysis.reliability.card import Bound
-
-if TYPE_CHECKING:
-    import polars as pl
+from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.tabular import Tabular
 
 
 class JudgeAgreement(msgspec.Struct, frozen=True):
@@ -91,7 +89,7 @@ class JudgeDifference(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class JudgeComparison(msgspec.Struct, frozen=True):
+class JudgeComparison(msgspec.Struct, Tabular, frozen=True):
     """Judges beside each other; without people, `reference` is empty and judges are compared among themselves."""
 
     run: str
@@ -105,20 +103,9 @@ class JudgeComparison(msgspec.Struct, frozen=True):
     qualifications: list[Qualification] = []
     """How judges did in their entry test; empty where none took it."""
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per judge, reference and criterion, with every estimate and its interval."""
-        import polars as pl
-
-        rows = []
-        for agreement in self.agreements:
-            row = {
-                name: value for name, value in msgspec.structs.asdict(agreement).items() if name != "estimates"
-            }  # fmt: skip
-            for name, bound in agreement.estimates.items():
-                row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
-            rows.append(row)
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in msgspec.structs.asdict(agreement).items() if name != "estimates"}
+            | estimate_columns(agreement.estimates)
+            for agreement in self.agreements
+        ]

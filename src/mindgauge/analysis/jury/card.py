@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
-from mindgauge.analysis.reliability.card import Bound, ReliabilityCard
-
-if TYPE_CHECKING:
-    import polars as pl
+from mindgauge.analysis.reliability.card import Bound, ReliabilityCard, estimate_columns
+from mindgauge.records.tabular import Tabular
 
 _SHOWN = ("icc_a1", "alpha", "kappa_quadratic", "kappa", "percent", "pearson", "bias", "mse", "system_icc_c1")
 
@@ -79,7 +77,7 @@ class JuryCard(msgspec.Struct, frozen=True, kw_only=True):
     """Rater → system → mean value."""
 
 
-class Panels(msgspec.Struct, frozen=True):
+class Panels(msgspec.Struct, Tabular, frozen=True):
     """The panels of some ratings, criterion by criterion."""
 
     source: str
@@ -87,27 +85,13 @@ class Panels(msgspec.Struct, frozen=True):
     panels: list[JuryCard]
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per rater and criterion: members, juries, and the judge chosen on other conversations."""
-        import polars as pl
-
-        rows: list[dict[str, object]] = []
-        for panel in self.panels:
-            cards = {card.judge: card for card in panel.cards}
-            for rater in dict.fromkeys([*panel.means, *cards]):
-                row: dict[str, object] = {
-                    "criterion": panel.criterion,
-                    "rater": rater,
-                    "member": rater in panel.members,
-                }
-                card = cards.get(rater)
-                row |= {"n": card.n if card else None, "missing": card.missing if card else None}
-                for name in _SHOWN if card else ():
-                    bound = card.estimates.get(name, Bound(None)) if card else Bound(None)
-                    row |= {name: bound.value, f"{name}_low": bound.low, f"{name}_high": bound.high}
-                rows.append(row)
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[dict[str, Any]]:
+        return [
+            {"criterion": panel.criterion, "rater": rater, "member": rater in panel.members}
+            | {"n": card.n if card else None, "missing": card.missing if card else None}
+            | estimate_columns({name: card.estimates.get(name, Bound(None)) for name in _SHOWN} if card else {})
+            for panel in self.panels
+            for cards in [{card.judge: card for card in panel.cards}]
+            for rater in dict.fromkeys([*panel.means, *cards])
+            for card in [cards.get(rater)]
+        ]

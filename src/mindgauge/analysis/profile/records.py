@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.tabular import Tabular
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -81,7 +83,7 @@ class DimensionScore(msgspec.Struct, frozen=True):
     """The rank of that mean, ties at the better rank."""
 
 
-class Profile(msgspec.Struct, frozen=True):
+class Profile(msgspec.Struct, Tabular, frozen=True):
     """A suite's scores of some models."""
 
     suite: str
@@ -106,6 +108,3 @@ class Profile(msgspec.Struct, frozen=True):
         rows = [(name, *(values[name, model] for model in self.models)) for name in names]
         columns = {"dimension": pl.String, **dict.fromkeys(self.models, pl.Float64)}
         return pl.DataFrame(rows, columns, orient="row")
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()

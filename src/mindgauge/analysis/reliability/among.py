@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
+from scipy import sparse
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
@@ -160,7 +160,7 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
         entries += moment
     data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
     shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
-    cells = coo_array((data, (row, column)), shape=shape).tocsr()
+    cells = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
     occupied = np.unique(shared["cluster"].to_numpy())
     return Among(cells[occupied], scale, pairs, shared["subject"].n_unique())
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.records.tabular import Tabular
+
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Mapping
 
 GOOD, MODERATE, LIMITED, NOT_ESTIMABLE = "good", "moderate: validate", "limited: people must rate", "not estimable"
 BLIND_END = "not estimable at the unsafe end"
@@ -260,7 +262,7 @@ class DesignStudy(msgspec.Struct, frozen=True):
     conversations_needed: NumberNeeded
 
 
-class Reliability(msgspec.Struct, frozen=True):
+class Reliability(msgspec.Struct, Tabular, frozen=True):
     """The cards of some ratings, people's agreement, and the designs of their ratings where several rated the same.
 
     `notes` says what was assumed and what was left out, one line each.
@@ -273,31 +275,27 @@ class Reliability(msgspec.Struct, frozen=True):
     designs: list[DesignStudy]
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """One row per card: verdicts, counts, and every estimate with its interval; of people alone a row per criterion."""
-        import polars as pl
-
-        rows = [] if self.cards else [_people_row(people) for people in self.people]
-        for card in self.cards:
-            row: dict[str, object] = {
+    def _listed(self) -> list[dict[str, Any]]:
+        if not self.cards:
+            return [_people_row(people) for people in self.people]
+        return [
+            {
                 "judge": card.judge, "reference": card.reference, "criterion": card.criterion, "verdict": card.verdict,
                 "rate_replies": card.rate_replies.verdict, "rank_systems": card.rank_systems.verdict, "n": card.n,
                 "missing": card.missing, "clusters": card.clusters, "systems": len(card.systems),
-            }  # fmt: skip
-            rows.append(row | _columns(card.estimates))
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+            }
+            | estimate_columns(card.estimates)
+            for card in self.cards
+        ]  # fmt: skip
 
 
-def _people_row(people: People) -> dict[str, object]:
+def _people_row(people: People) -> dict[str, Any]:
     counts = {name: getattr(people, name) for name in ("criterion", "raters", "independent", "n")}
-    return counts | _columns(people.estimates)
+    return counts | estimate_columns(people.estimates)
 
 
-def _columns(estimates: dict[str, Bound]) -> dict[str, object]:
+def estimate_columns(estimates: Mapping[str, Bound]) -> dict[str, float | None]:
+    """Return a column for each estimate and for both of its bounds."""
     return {
         name + suffix: value
         for name, bound in estimates.items()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.sparse import coo_array
+from scipy import sparse
 
 from mindgauge.stats.moments import terms
 
@@ -145,5 +145,5 @@ def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: ValueScale) -> Ratin
         x, y = (np.searchsorted(scale.values, singles[name].to_numpy()) for name in ("number", "other"))
         parts.append((singles["weight"].to_numpy(), row, column + before + x * len(scale.values) + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    cells = coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
+    cells = sparse.coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
     return RatingPairs(cells, scale, present.astype(np.intp), singles["subject"].n_unique())

@@ -68,7 +68,7 @@ def read(
     """Read and check ratings; several sources are put one under the other.
 
     Args:
-        sources: run directories, CSV, JSONL or Parquet files, or tables in memory.
+        sources: run directories, or tables as `tables.open_table` takes them.
         scale: criterion → its scale, `1:5` or `worst,middle,best`; the key `*` stands for all others.
         nominal: criteria whose values are classes without an order, even if they are numbers.
         columns: our name → the source's name of a column.

@@ -77,7 +77,7 @@ def outcome(design: StressDesign, values: Floats, *, seed: int = 0) -> StressOut
     tests = _tests(np.array(columns).reshape(len(columns), design.conversations).T, flips, seed)
     rows = [*zip(differences, tests, strict=False), *_unpaired(design, values, flips, seed)]
     reaching = [
-        (part, test if part.slice.startswith(KIND) else test._replace(p=None))
+        (part, test if part.counts.slice.startswith(KIND) else test._replace(p=None))
         for part, test in zip(attempts, tests[len(differences) :], strict=True)
     ]
     adjusted = iter(_adjusted([test for _, test in rows] + [test for _, test in reaching]))
@@ -105,8 +105,7 @@ def _effect(gap: Gaps, test: _Test, adjusted: float | None) -> Effect:
 
 def _injections(part: Reached, test: _Test, adjusted: float | None) -> Injections:
     return Injections(
-        slice=part.slice, attempts=part.attempts, attempts_reached=part.attempts_reached, n=part.n, clusters=part.clusters,
-        reached=part.reached, share=part.share, lost=part.lost, excess=Bound(*test.mean), p=test.p, adjusted=adjusted,
+        **msgspec.structs.asdict(part.counts), excess=Bound(*test.mean), p=test.p, adjusted=adjusted,
         verdict=verdict(test.mean, adjusted, test.clusters), needed=needed(test.mean, test.clusters),
     )  # fmt: skip
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from mindgauge.analysis.stress.design import INAPPLICABLE
 from mindgauge.analysis.stress.gaps import by_conversation, share
+from mindgauge.analysis.stress.result import AttemptCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.reliability.card import Bound
     from mindgauge.analysis.stress.design import Attempts, Floats
 
 ALL = "all"
@@ -22,14 +22,7 @@ SLICES = ("kind", "where", "place", "language")
 class Reached(NamedTuple):
     """What one part of the battery did; `differences` is the excess over the placebo, shape (G,)."""
 
-    slice: str
-    attempts: int
-    attempts_reached: int
-    n: int
-    clusters: int
-    reached: int
-    share: Bound
-    lost: int
+    counts: AttemptCounts
     differences: Floats
 
 
@@ -56,9 +49,15 @@ def reached(attempts: Attempts, values: Floats, conversations: int) -> Iterator[
         slices += [(f"{fact}={value}", attempts.facts[fact] == value) for value in np.unique(attempts.facts[fact])]
     for name, inside in slices:
         counted, attempt = inside & fair, attempts.facts["attempt"]
-        yield Reached(
-            name, len(np.unique(attempt[inside])), len(np.unique(attempt[counted & (hit > 0)])), int(counted.sum()),
-            len(np.unique(attempts.conversation[counted])), int((hit[counted] > 0).sum()),
-            share(hit[counted], attempts.conversation[counted], conversations), int((lost & inside).sum()),
-            by_conversation(np.where(inside & free, hit - placebo, np.nan), attempts.conversation, conversations),
-        )  # fmt: skip
+        counts = AttemptCounts(
+            slice=name,
+            attempts=len(np.unique(attempt[inside])),
+            attempts_reached=len(np.unique(attempt[counted & (hit > 0)])),
+            n=int(counted.sum()),
+            clusters=len(np.unique(attempts.conversation[counted])),
+            reached=int((hit[counted] > 0).sum()),
+            share=share(hit[counted], attempts.conversation[counted], conversations),
+            lost=int((lost & inside).sum()),
+        )
+        excess = np.where(inside & free, hit - placebo, np.nan)
+        yield Reached(counts, by_conversation(excess, attempts.conversation, conversations))

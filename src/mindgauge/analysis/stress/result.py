@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 
-from mindgauge.analysis.reliability.card import Bound
-
-if TYPE_CHECKING:
-    import polars as pl
+from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.tabular import Tabular
 
 BIASED, CLEAN, CANNOT_TELL = "biased", "clean", "cannot tell"
 VALUE, LOST, HALO = "value", "lost", "halo"
@@ -55,13 +53,12 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.probe}: {self.version}{against}{_MEASURES.get(self.measure, '')}"
 
 
-class Injections(msgspec.Struct, frozen=True, kw_only=True):
+class AttemptCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many attempts of one part of the battery reached what they wanted.
 
     `n` counts attempts on replies that got another level both without the attempt and with a neutral sentence in its
     place; `reached` those that got the wanted level at least once, `share` how many in the mean, with exact bounds and
-    conversations as n. `lost` attempts had no verdict where there was one without. `excess` is the share with the
-    attempt minus that with the neutral sentence; only kinds are tested.
+    conversations as n. `lost` attempts had no verdict where there was one without.
     """
 
     slice: str
@@ -72,6 +69,14 @@ class Injections(msgspec.Struct, frozen=True, kw_only=True):
     reached: int
     share: Bound
     lost: int
+
+
+class Injections(AttemptCounts, frozen=True, kw_only=True):
+    """What one part of the battery came to.
+
+    `excess` is the share with the attempt minus that with the neutral sentence; only kinds are tested.
+    """
+
     excess: Bound
     p: float | None
     adjusted: float | None
@@ -90,7 +95,7 @@ class Repeats(msgspec.Struct, frozen=True):
     """Mean distance of two verdicts, in shares of the scale."""
 
 
-class Stress(msgspec.Struct, frozen=True, kw_only=True):
+class Stress(msgspec.Struct, Tabular, frozen=True, kw_only=True):
     """What came of a judge's stress test on one benchmark; `notes` say what could not be tried."""
 
     run: str
@@ -117,17 +122,9 @@ class Stress(msgspec.Struct, frozen=True, kw_only=True):
         """The injections by kind, which are tested."""
         return [part for part in self.injections if part.slice.startswith(KIND)]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The effects as a table, one row each."""
-        import polars as pl
-
-        rows = [
-            {k: v for k, v in msgspec.structs.asdict(e).items() if k != "changed"}
-            | {"changed": e.changed.value, "changed_low": e.changed.low, "changed_high": e.changed.high}
+    def _listed(self) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in msgspec.structs.asdict(e).items() if name != "changed"}
+            | estimate_columns({"changed": e.changed})
             for e in self.effects
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()

@@ -2,7 +2,7 @@
 
 Three are written. `ratings` has people's independent labels and is what `mindgauge reliability` reads; `history` every
 label of everybody, in order; `gold` the gold view. They carry all there is of a label. In CSV, what a spreadsheet could
-take for a formula gets an apostrophe in front (`tables.neutralised`), which is taken away again when it is read; Parquet
+take for a formula gets an apostrophe in front (`texts.neutralised`), which is taken away again when it is read; Parquet
 holds everything as it is. Of a table with a column `phase`, such as `history`, the last label of the labelling phase is
 read, for only that was given alone.
 """

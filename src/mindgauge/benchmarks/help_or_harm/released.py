@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.benchmarks.released import source_name
 from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.files import folder
 from mindgauge.records.files.bounds import clean
@@ -131,7 +132,7 @@ def find(data: Path) -> HelpOrHarmRelease:
         if named is None:
             continue
         kind, parts = named
-        file = ReleasedFile(path=path, source=_source(path.place, data), kind=kind, **parts)
+        file = ReleasedFile(path=path, source=source_name(path.place, data, _FOLDERS), kind=kind, **parts)
         if path.name in by_name:
             notes.append(f"{file.source}: a second file of this name, not read (first: {by_name[path.name].source})")
         else:
@@ -149,12 +150,6 @@ def parse_name(name: str) -> tuple[str, dict[str, str]] | None:
         if match and not name.startswith("."):
             return kind, {part: value or "" for part, value in match.groupdict().items()}
     return None
-
-
-def _source(place: PurePosixPath, data: Path) -> str:
-    parts = (*data.parts, *place.parts)
-    start = max((i for i, part in enumerate(parts[:-1]) if part in _FOLDERS), default=len(data.parts))
-    return "/".join(parts[start:])
 
 
 def text(inputs: list[str] | str) -> str:

@@ -15,13 +15,14 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.mentalbench import cells
+from mindgauge.benchmarks.released import source_name
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path, PurePosixPath
+    from pathlib import Path
 
     from mindgauge.benchmarks.mentalbench.cells import CellScores
     from mindgauge.records.files.folder import File
@@ -111,7 +112,7 @@ def find(data: Path) -> MentalBenchRelease:
     for path in sorted(lying.all, key=lambda path: path.place):
         if path.suffix.lower() not in {".xlsx", ".csv"} or path.name.startswith("~$"):
             continue
-        source = _source(path.place, data)
+        source = source_name(path.place, data, _FOLDERS)
         try:
             opened = tables.open_tables(path)
         except DataError as error:
@@ -220,10 +221,3 @@ def _slug(raw: str) -> str:
 
 _KNOWN_SYSTEMS = {_letters(raw): name for name, spellings in _SYSTEMS.items() for raw in (name, *spellings)}
 _KNOWN_JUDGES = {_letters(raw): name for name, spellings in _JUDGES.items() for raw in (name, *spellings)}
-
-
-def _source(place: PurePosixPath, data: Path) -> str:
-    """Name a file the same wherever the user keeps the authors' folder."""
-    parts = (*data.parts, *place.parts)
-    start = max((i for i, part in enumerate(parts[:-1]) if part in _FOLDERS), default=len(data.parts))
-    return "/".join(parts[start:])

@@ -32,6 +32,7 @@ from mindgauge.benchmarks.metrics.ordered import (
     within_one,
 )
 from mindgauge.benchmarks.metrics.scores import (
+    label_of,
     mean_level,
     rate_of,
     sd_level,
@@ -62,6 +63,7 @@ __all__ = [
     "cohen_kappa",
     "estimate",
     "fleiss_kappa",
+    "label_of",
     "levels_off",
     "levels_off_of_read",
     "macro_f1",

@@ -169,7 +169,7 @@ def precision(label: Value) -> Metric:
 def call_rate(
     name: str, *, targets: Sequence[Value], answers: Sequence[Value], words: MetricWords | None = None
 ) -> Metric:
-    """Return the share of samples with one of the targets `targets` that were called one of `answers`; lower is better."""
+    """Return the share of samples with one of some targets that were given one of some answers; lower is better."""
     return _share(
         name,
         lambda table: np.isin(table.code, table.codes(*answers)).astype(float),

@@ -43,10 +43,13 @@ def _rising(levels: tuple[Value, ...]) -> bool:
     return numbered(levels) and float(levels[0]) < float(levels[-1])
 
 
+_SHARE, _AT_MOST = "share_", "share_at_most_"
+
+
 def share_at_most(level: int) -> Metric:
     """Return the share of ratings at this level or below, where the low levels are the bad ones; lower is better."""
     metric = mean_of(
-        f"share_at_most_{level}",
+        f"{_AT_MOST}{level}",
         lambda table: _where_ok(table, level_numbers(table) <= level),
         "lower",
         exact=True,
@@ -57,7 +60,12 @@ def share_at_most(level: int) -> Metric:
 
 def share_of(*values: Value, name: str = "") -> Metric:
     """Return the share of ratings with this value, or with one of several, which then need a name together."""
-    return _share(f"share_{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
+    return _share(f"{_SHARE}{name or values[0]}", values, "", lambda levels: bool(set(values) & set(levels)))
+
+
+def label_of(name: str) -> str:
+    """Return the label whose share a metric of this name is, as `share_of` names it; empty for any other metric."""
+    return "" if name.startswith(_AT_MOST) or not name.startswith(_SHARE) else name.removeprefix(_SHARE)
 
 
 def share(name: str, *values: Value, better: str, title: str = "") -> Metric:
@@ -68,7 +76,7 @@ def share(name: str, *values: Value, better: str, title: str = "") -> Metric:
 
 def share_reaching(value: Value) -> Metric:
     """Return the share of ratings with this value, on criteria of which it is the best level; higher is better."""
-    return _share(f"share_{value}", (value,), "higher", lambda levels: levels[-1] == value)
+    return _share(f"{_SHARE}{value}", (value,), "higher", lambda levels: levels[-1] == value)
 
 
 def rate_of(value: Value) -> Metric:

@@ -16,7 +16,7 @@ import msgspec
 from mindgauge.benchmarks.metrics.groups import AXIS, GROUP, NOBODY
 from mindgauge.records import Message, Sample
 from mindgauge.records.rubric import in_language
-from mindgauge.records.text import HAN, join
+from mindgauge.records.text import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,14 +49,6 @@ def described(sample: Sample) -> Iterator[Sample]:
             sentence = in_language(texts, language)
             messages = _opened(sample.messages, sentence)
             yield plain.variant(messages, **{AXIS: axis, GROUP: group, PERSONA: sentence})
-
-
-def undescribed(sample: Sample) -> tuple[Message, ...]:
-    """Return a dialogue without the sentence that was put into it."""
-    sentence = sample.tags.get(PERSONA, "")
-    first = _first(sample.messages)
-    text = sample.messages[first].content.removeprefix(sentence)
-    return _with(sample.messages, first, text.removeprefix("" if HAN.search(sentence) or not sentence else " "))
 
 
 def _opened(messages: tuple[Message, ...], sentence: str) -> tuple[Message, ...]:

@@ -12,9 +12,7 @@ def import_(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")],
     file: Annotated[
         Path,
-        typer.Argument(
-            help="Ratings (CSV, TSV, JSONL, Parquet), Label Studio's JSON or JSON-MIN, or a file of Potato's."
-        ),
+        typer.Argument(help=f"Ratings ({options.TABLE}), Label Studio's JSON or JSON-MIN, or a file of Potato's."),
     ],
     form: Annotated[
         str, typer.Option("--from", help="csv, parquet, label-studio or potato; told from the file if not given.")

@@ -11,7 +11,8 @@ from mindgauge.cli import options, render
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder, which is a run directory, too.")],
     items: Annotated[
-        Path, typer.Option(help="What is labelled: a CSV, JSONL or Parquet file of dialogues, or a run directory.")
+        Path,
+        typer.Option(help=f"What is labelled: a table of dialogues ({options.TABLE}), or a run directory."),
     ],
     annotators: Annotated[list[str], typer.Option(help="Who labels: names, separated by commas.")],
     benchmark: Annotated[str | None, typer.Option(help="Whose rubric is used; a run knows its own.")] = None,

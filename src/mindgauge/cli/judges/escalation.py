@@ -1,16 +1,12 @@
 """`mindgauge judges escalation`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.records.rounding import interval, percent, points, precise
-
-if TYPE_CHECKING:
-    from mindgauge.analysis.reliability.card import Bound
-    from mindgauge.records.rounding import Kind
+from mindgauge.records.rounding import percent, precise
 
 
 def escalation(
@@ -40,28 +36,9 @@ def escalation(
         f"To find {percent(result.target)} of them, {result.needed}, people must read at least {precise(result.ideal)} of the replies; "
         "those of one risk are read in any order, and figures are means over these orders"
     )
-    rows = [
-        [
-            order.name, precise(order.reads.value), _between(order.reads), points(order.minus_jury.value, signed=True),
-            _between(order.minus_jury, "points"), str(order.missing),
-        ]
-        for order in result.orders
-    ]  # fmt: skip
-    columns = ["read in the order of", "must read", "95 % interval", "minus jury", "95 % interval", "missing"]
-    render.table("", columns, rows)
-    targets = list(result.orders[0].reads_for)
-    shares = [
-        [order.name, *(precise(order.reads_for[t]) for t in targets), precise(order.threshold_reads), precise(order.threshold_finds)]
-        for order in result.orders
-    ]  # fmt: skip
-    columns = ["", *(percent(float(t)) for t in targets), "a threshold reads", "and finds"]
-    render.table("Must read, by the share of the unsafe to be found; a threshold is set on other conversations", columns, shares)  # fmt: skip
-    unseen = [[order.name, precise(order.unseen.value), _between(order.unseen)] for order in result.orders if order.kind == "fitted" and order.unseen.value is not None]  # fmt: skip
-    if unseen:
-        render.table("Must read, of a model from which nothing was learned", ["", "must read", "95 % interval"], unseen)
+    from mindgauge.reports.reading_order import of_orders
+
+    for table in of_orders(result):
+        render.sheet(table)
     for note in result.notes:
         print(f"note: {note}")
-
-
-def _between(bound: "Bound", kind: "Kind" = "precise") -> str:
-    return "" if bound.low is None else interval(bound.low, bound.high, kind, signed=kind == "points")

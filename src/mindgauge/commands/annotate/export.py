@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,14 +15,12 @@ from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
+from mindgauge.records.tabular import Tabular
 from mindgauge.reports.export.folder import ExportFolder, Written
 from mindgauge.store import Store, manifest
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-class ExportedLabels(msgspec.Struct, frozen=True):
+class ExportedLabels(msgspec.Struct, Tabular, frozen=True):
     """What was written, file by file.
 
     `labels` counts people's independent ones; of the `batches`, `open` ones are still worked on.
@@ -38,15 +35,8 @@ class ExportedLabels(msgspec.Struct, frozen=True):
     labels: int
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The files as a table, one row each."""
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(file) for file in self.files], infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Written]:
+        return self.files
 
 
 def annotate_export(

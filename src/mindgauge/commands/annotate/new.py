@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import msgspec
 
@@ -21,23 +20,20 @@ from mindgauge.benchmarks import anchors as known_levels
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate import source
 from mindgauge.commands.annotate.folder import keep, made_whole
+from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.commands.annotate.named import people_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
+from mindgauge.records.tabular import Tabular
+from mindgauge.runs.options import refuse_unknown
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
-
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.files.texts import Frame
-
-LANGUAGES = ("en", "zh")
-URL = "http://127.0.0.1:8765"
-"""Where `annotate serve` listens if nothing else is said."""
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -48,7 +44,7 @@ class Link(msgspec.Struct, frozen=True):
     link: str
 
 
-class NewProject(msgspec.Struct, frozen=True):
+class NewProject(msgspec.Struct, Tabular, frozen=True):
     """What was set up. `batches` has the sizes of the batches, in order; `training` counts anchors before the first."""
 
     folder: str
@@ -67,15 +63,8 @@ class NewProject(msgspec.Struct, frozen=True):
     """How many unsafe replies people must meet before a judge can be called good; empty where no level is unsafe."""
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """Who is invited, one row each."""
-        import polars as pl
-
-        return pl.DataFrame([msgspec.structs.asdict(link) for link in self.links])
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[Link]:
+        return self.links
 
 
 class _Work(NamedTuple):
@@ -95,19 +84,9 @@ def annotate_new(
     rubric: str | Path | None = None,
     adjudicator: str | None = None,
     owner: str | None = None,
-    batch: int = 200,
-    gate: float = 0.4,
-    training: int = 10,
-    policy: str = Policy.ADJUDICATED.value,
-    order: str | Path | Frame | None = None,
-    anchors: str | Path | None = None,
-    language: str | None = None,
-    url: str = URL,
     database: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    limit: int | None = None,
-    seed: int = 0,
     command: str = "",
+    **options: Unpack[LabellingOptions],
 ) -> NewProject:
     """Set up an annotation project: items, batches, an order of work for each annotator, and a link for each person.
 
@@ -116,7 +95,7 @@ def annotate_new(
 
     Args:
         folder: of the project; it must not exist, or be empty.
-        items: a CSV, JSONL or Parquet file or a table with `user` or `messages` and, where the question is about one,
+        items: a table (docs/files.md) with `user` or `messages` and, where the question is about one,
             `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
             directory.
         annotators: the names of those who label; the gate needs two.
@@ -124,34 +103,39 @@ def annotate_new(
         rubric: in its place, a rubric file; people rate the replies, or, where there are none, what the person says.
         adjudicator: who decides what is left after discussion; the owner if not given.
         owner: who sees how far the work is and gives out links; called `owner` if not given.
-        batch: items that meet the gate together.
-        gate: the least agreement with which a batch closes, from 0 (chance) to 1.
-        training: anchors that each annotator labels first; 0 for none.
-        policy: how gold is read off the labels, `adjudicated` or `majority`.
-        order: a queue, which comes first: `review.csv` of `export --to review`, or a table with `subject` or `id`.
-        anchors: a file like a benchmark's `anchors.jsonl`, for the training round.
-        language: `en` or `zh`: of the page at first, and of items that do not say theirs.
-        url: under which people reach the page.
         database: a PostgreSQL URL; a file in the folder if not given.
-        columns: our name → the file's name of a column.
-        limit: at most this many items: the first of the queue, then by lot.
-        seed: of the gate's resamples. Lot and order are drawn anew each time, since they could be reckoned back from one.
         command: what the user typed, for the manifest.
+        options: how people label:
+
+            batch: items that meet the gate together.
+            gate: the least agreement with which a batch closes, from 0 (chance) to 1.
+            training: anchors that each annotator labels first; 0 for none.
+            policy: how gold is read off the labels, `adjudicated` or `majority`.
+            order: a queue, which comes first: `review.csv` of `export --to review`, or a table with `subject` or `id`.
+            anchors: a file like a benchmark's `anchors.jsonl`, for the training round.
+            language: `en` or `zh`: of the page at first, and of items that do not say theirs.
+            url: under which people reach the page.
+            columns: our name → the file's name of a column.
+            limit: at most this many items: the first of the queue, then by lot.
+            seed: of the gate's resamples. Lot and order are drawn anew each time, since they could be reckoned back from one.
 
     Raises:
+        TypeError: there is no such option.
         UsageError: an option is wrong, or the folder holds something.
         DataError: items, queue or anchors cannot be read or labelled; the message names the first that cannot.
         DatabaseError: the database cannot be written.
     """
     path = Path(folder)
-    people = people_of([annotators] if isinstance(annotators, str) else annotators, adjudicator, owner, language or "")
-    _check(batch, gate, training, policy, language, url, limit)
-    task = _asked(benchmark, rubric, items, columns or {})
-    work = _work(task, items, order, anchors, columns or {}, language or "", limit, batch, training)
+    refuse_unknown(options, LabellingOptions)
+    names, language = [annotators] if isinstance(annotators, str) else annotators, options.get("language") or ""
+    people = people_of(names, adjudicator, owner, language)
+    labelling = Labelling(**options)
+    task = _asked(benchmark, rubric, items, labelling.columns or {})
+    work = _work(task, items, labelling)
     project = Project(
-        name=path.resolve().name, benchmark="" if task.standalone else task.name, batch=batch, gate=gate,
-        training=sum(not item.batch for item in work.items), seed=seed, policy=Policy(policy), protocol=task.protocol,
-        url=url.rstrip("/"), created=manifest.now(),
+        name=path.resolve().name, benchmark="" if task.standalone else task.name, batch=labelling.batch,
+        gate=labelling.gate, training=sum(not item.batch for item in work.items), seed=labelling.seed,
+        policy=Policy(labelling.policy), protocol=task.protocol, url=labelling.url.rstrip("/"), created=manifest.now(),
     )  # fmt: skip
     notes = [*work.source.notes, *work.notes]
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
@@ -169,26 +153,9 @@ def annotate_new(
     plan = needed(task.rubric)
     return NewProject(
         str(path), project.benchmark, task.rubric.name, len(labelled), sum(item.crisis for item in labelled),
-        sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, gate,
+        sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, project.gate,
         project.policy, database_path, links, plan.sentence if plan else "", notes,
     )  # fmt: skip
-
-
-def _check(
-    batch: int, gate: float, training: int, policy: str, language: str | None, url: str, limit: int | None
-) -> None:
-    if batch < 1 or (limit is not None and limit < 1):
-        raise UsageError("--batch and --limit must be at least 1")
-    if training < 0:
-        raise UsageError("--training must be 0 or more")
-    if not (math.isfinite(gate) and 0 <= gate <= 1):
-        raise UsageError("--gate is an agreement from 0 (no better than chance) to 1 (perfect), for example 0.4")
-    if policy not in set(Policy):
-        raise UsageError(f"--policy is {' or '.join(Policy)}, not {policy!r}")
-    if language is not None and language not in LANGUAGES:
-        raise UsageError(f"--language is {' or '.join(LANGUAGES)}, not {language!r}")
-    if not url.startswith(("http://", "https://")):
-        raise UsageError(f"--url {url!r}: write http://HOST:PORT or https://HOST, as people will reach the page")
 
 
 def _asked(
@@ -216,27 +183,19 @@ def _asked(
     return task
 
 
-def _work(
-    task: Benchmark,
-    item_source: str | Path | Frame,
-    order: str | Path | Frame | None,
-    anchors: str | Path | None,
-    columns: Mapping[str, str],
-    language: str,
-    limit: int | None,
-    batch: int,
-    count: int,
-) -> _Work:
-    if isinstance(item_source, str | Path) and tables.is_run(item_source):
+def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _Work:
+    columns, language = labelling.columns or {}, labelling.language or ""
+    if isinstance(items, str | Path) and tables.is_run(items):
         if columns:
             raise UsageError("--map goes with a file of items; a run knows its own columns")
-        label_source = source.of_run(Path(item_source), task, language)
+        label_source = source.of_run(Path(items), task, language)
     else:
-        label_source = source.of_file(item_source, task, columns, language)
+        label_source = source.of_file(items, task, columns, language)
+    order = labelling.order
     queue = [] if order is None else read_queue(order, label_source.names, label_source.unlabelled)
-    selected = chosen(label_source.items, limit, queue)
-    first, notes = _training(task, anchors, selected, count)
-    return _Work(label_source, [*first, *batched(selected, batch, queue)], notes)
+    selected = chosen(label_source.items, labelling.limit, queue)
+    first, notes = _training(task, labelling.anchors, selected, labelling.training)
+    return _Work(label_source, [*first, *batched(selected, labelling.batch, queue)], notes)
 
 
 def _training(

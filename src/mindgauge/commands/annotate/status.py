@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,10 +14,9 @@ from mindgauge.annotation.people import access
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answered, Phase, Policy, Role
 from mindgauge.annotation.tasks import progress
+from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from mindgauge.annotation.project import Batch
     from mindgauge.annotation.records import Person
     from mindgauge.annotation.tasks import Progress
@@ -81,7 +80,7 @@ class PersonStatus(msgspec.Struct, frozen=True):
     training: list[WithAnchors]
 
 
-class ProjectStatus(msgspec.Struct, frozen=True):
+class ProjectStatus(msgspec.Struct, Tabular, frozen=True):
     """How far a project is. `in_run` lists the batches whose ratings are in the folder's run."""
 
     folder: str
@@ -96,16 +95,8 @@ class ProjectStatus(msgspec.Struct, frozen=True):
     in_run: list[int]
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """How far everybody is, one row for each batch, phase and person."""
-        import polars as pl
-
-        rows = [{"batch": b.batch, **msgspec.to_builtins(part)} for b in self.batches for part in b.people]
-        return pl.DataFrame(rows)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[dict[str, Any]]:
+        return [{"batch": b.batch, **msgspec.to_builtins(part)} for b in self.batches for part in b.people]
 
 
 def annotate_status(folder: str | Path) -> ProjectStatus:

@@ -71,13 +71,14 @@ def compare(
             mode: `joint` or `split`.
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too.
             qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
             anchors: at most this many of those, spread over levels and protocols, see `run`.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
-            notice: told, before anything is sent, what will probably be too long for a model.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what will probably be too long for a model.
             command: what the user typed, for the manifest.
 
     Raises:

@@ -22,8 +22,9 @@ from mindgauge.reports import stress as stress_page
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
 from mindgauge.runs.options import STRESSED, CommandOptions, RunConfig, listed
+from mindgauge.runs.rating_steps import RatingStep
 from mindgauge.runs.reply_files import read_replies
-from mindgauge.runs.steps import PlannedSubject, RatingStep
+from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -85,9 +86,10 @@ def stress(
             mode: `joint` or `split`; the other is one of the probes.
             method: `general`, `rule` or `chain`.
             judge_temperature: of the judge; None for its own default.
+            judge_max_tokens: the longest answer asked of a judge.
             max_cost: US dollars.
             settings: how endpoints are called.
-            progress: told stage, calls done and calls in all.
+            progress: called with the stage, and how many of its calls are done, of how many.
             command: what the user typed, for the manifest.
 
     Raises:

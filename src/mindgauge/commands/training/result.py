@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
-import polars as pl
 
 from mindgauge.analysis.trained import TrainedFigure
 from mindgauge.raters.classifiers.calibration import Abstention, Calibration
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.saved import Decision
+from mindgauge.records.tabular import Tabular
 
 
 class PartSummary(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class TrialSummary(msgspec.Struct, frozen=True):
     pieces: int
 
 
-class Trained(msgspec.Struct, frozen=True, kw_only=True):
+class Trained(msgspec.Struct, Tabular, frozen=True, kw_only=True):
     """A trained classifier and what it is worth."""
 
     out: str
@@ -60,12 +62,6 @@ class Trained(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     notes: list[str]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The metrics as a table, one row each."""
+    def _listed(self) -> list[dict[str, Any]]:
         rows = [msgspec.structs.asdict(figure) for figure in self.figures]
-        named = [row | {f"always {label}": value for label, value in row.pop("always").items()} for row in rows]
-        return pl.DataFrame(named, infer_schema_length=None)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        return [row | {f"always {label}": value for label, value in row.pop("always").items()} for row in rows]

@@ -31,7 +31,7 @@ LEVEL = 0.95
 
 
 def temperature(logits: Floats, codes: Codes) -> float:
-    """Return the T that makes special.softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
+    """Return the T that makes softmax(logits / T) likeliest (Guo et al. 2017), between 1/20 and 20.
 
     One more observation of every label, each with weight 1/q, is added (as Platt 1999 does), so that a few samples
     that are all right do not make it certain. The negative log-likelihood is convex in 1/T, so that its derivative,

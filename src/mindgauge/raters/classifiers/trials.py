@@ -106,7 +106,7 @@ def run(
         weights: shape (q,), what an example of each label weighs.
         seed: of everything random.
         fold: which fold of a cross-validation is tested; its weights are not kept.
-        progress: told stage, steps done and steps in all.
+        progress: called with the stage, and how many of its steps are done, of how many.
 
     Raises:
         DataError: there is nothing to learn.

@@ -60,6 +60,7 @@ _DIGITS = 18
 _HALF = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 _ODD = re.compile(r"[\x00\ud800-\udfff]")
 """What no store or protocol can carry: null characters and halves of characters."""
+_HALVES = re.compile(r"[\ud800-\udfff]")
 _LONG_NAME = re.compile(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
 _TEXTS = re.compile(r'"(?:[^"\\]|\\.)*+"')
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -67,6 +68,8 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 def clean(text: str, *, nulls: bool = True) -> str:
     """Replace what no store or protocol can carry by the replacement character; null characters only where that is said."""
+    if text.isascii() and "\0" not in text:  # the same, five times as fast
+        return text
     return _ODD.sub(lambda match: match[0] if match[0] == "\0" and not nulls else _REPLACEMENT, text)
 
 
@@ -225,7 +228,7 @@ def refuse_twice(names: list[str], line: int = 0) -> None:
         raise Fault(f"the column {name[:60]!r} is there twice; rename or remove one of them", line)
 
 
-def json_lines(content: bytes, *, as_written: bool = False) -> Iterator[tuple[int, Any]]:
+def json_lines(content: bytes, *, as_written: bool = False, mended: bool = True) -> Iterator[tuple[int, Any]]:
     """Yield the values of a file of JSON lines, blank lines aside, with their lines; see `json_value`.
 
     Raises:
@@ -249,17 +252,19 @@ def json_lines(content: bytes, *, as_written: bool = False) -> Iterator[tuple[in
         if values > CELLS:
             raise Fault(f"it has more than {CELLS:,} values, the most that are read; split it into several files")
         try:
-            yield number, json_value(text, as_written=as_written)
+            yield number, json_value(text, as_written=as_written, mended=mended)
         except Fault as fault:
             raise Fault(str(fault), number) from fault
 
 
-def json_value(text: str, *, as_written: bool = False) -> Any:
+def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> Any:
     """Read JSON. NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
 
     Args:
         text: the JSON.
         as_written: keep NaN, Infinity and numbers that are too large for a table as texts.
+        mended: put the replacement character in the place of half a character, which no store or protocol can carry;
+            otherwise half a character is a fault.
 
     Raises:
         Fault: it is broken, names a key twice, or has more or larger values, or deeper ones, than are read.
@@ -276,7 +281,7 @@ def json_value(text: str, *, as_written: bool = False) -> Any:
         raise Fault(_TOO_DEEP) from error
     _refuse_deep(value)
     if _HALF.search(text):
-        value = _carried(value, nulls=not as_written)
+        value = _carried(value, nulls=not as_written, mended=mended)
     return value
 
 
@@ -303,14 +308,17 @@ def _refuse_deep(value: Any) -> None:
         raise Fault(_TOO_DEEP)
 
 
-def _carried(value: Any, *, nulls: bool) -> Any:
+def _carried(value: Any, *, nulls: bool, mended: bool) -> Any:
     """Replace, in texts and keys, what no store or protocol can carry. The depth is known to be small."""
     if isinstance(value, str):
+        if not mended and _HALVES.search(value):
+            raise Fault("broken JSON (half a character)")
         return clean(value, nulls=nulls)
     if isinstance(value, list):
-        return [_carried(part, nulls=nulls) for part in value]
+        return [_carried(part, nulls=nulls, mended=mended) for part in value]
     if isinstance(value, dict):
-        return _object([(_carried(k, nulls=nulls), _carried(v, nulls=nulls)) for k, v in value.items()])  # fmt: skip
+        carried = (tuple(_carried(part, nulls=nulls, mended=mended) for part in pair) for pair in value.items())
+        return _object([(key, part) for key, part in carried])
     return value
 
 

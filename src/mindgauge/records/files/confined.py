@@ -51,11 +51,6 @@ def parquet(source: Readable | bytes, name: str = "") -> pl.DataFrame:
     return _tables("parquet", source, name)[""]
 
 
-def parquet_columns(source: Readable) -> list[str]:
-    """Return the names of a Parquet file's columns; see `parquet`."""
-    return _tables("columns", source, "")[""].columns
-
-
 def workbook(source: Readable | bytes, name: str = "", sheet: str = "") -> dict[str, pl.DataFrame]:
     """Read a workbook's sheets, or only the one of this name: rows and columns of texts, headers among them.
 

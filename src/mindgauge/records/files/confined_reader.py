@@ -67,18 +67,6 @@ def parquet(request: dict[str, str], content: bytes) -> dict[str, Any]:
     return {"": _plain(frame)}
 
 
-def columns(request: dict[str, str], content: bytes) -> dict[str, Any]:
-    """Return a Parquet file's columns, without rows."""
-    import polars as pl
-
-    try:
-        schema = pl.read_parquet_schema(request["path"] or io.BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        raise FaultError(f"not a Parquet file that can be read ({_line(error)})") from error
-    _shape(0, len(schema))
-    return {"": pl.DataFrame(schema=dict.fromkeys(schema, pl.Null))}
-
-
 def _line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
@@ -267,7 +255,7 @@ def _answer(request: dict[str, str], content: bytes) -> tuple[dict[str, Any], li
     return {"names": list(frames)}, streams
 
 
-READERS = {"parquet": parquet, "columns": columns, "workbook": workbook}
+READERS = {"parquet": parquet, "workbook": workbook}
 
 
 def main() -> None:

@@ -67,7 +67,9 @@ def csv_frame(path: object, content: bytes, separator: str, *, ragged: bool = Fa
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             for number, cells in bounds.rows(content, separator):
                 if len(cells) > len(names):
-                    raise bounds.Fault("more cells than the header has columns", number) from error
+                    raise bounds.Fault(
+                        f"more cells than the header has columns ({len(cells)} cells, {len(names)} columns)", number
+                    ) from error
             raise DataError(f"{path}: cannot read it ({' '.join(str(error).split())[:200]})") from error
         if frame.height > limit:
             raise bounds.Fault(f"it has more than {limit:,} rows of {len(names)} columns, the most that are read; split it into several files")  # fmt: skip

@@ -112,7 +112,9 @@ def _headed(
                 if notes is not None:
                     ragged += len(row) != width
                 elif len(row) > width and any(map(_filled, row[width:])):
-                    raise bounds.Fault("more cells than the header has columns", number)
+                    raise bounds.Fault(
+                        f"more cells than the header has columns ({len(row)} cells, {width} columns)", number
+                    )
                 yield number, row if notes is not None or len(row) <= width else row[:width]
             if ragged and notes is not None:
                 notes.append(f"{path}: {ragged} rows with more or fewer cells than the header")

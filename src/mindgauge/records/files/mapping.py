@@ -28,6 +28,8 @@ FILE = "columns.toml"
 SHEET, HEADER, ENCODING, SEPARATOR = LAYOUT = ("sheet", "header", "encoding", "separator")
 LABEL, JUDGE, RATER, CRITERION = "label.", "judge.", "rater.", "criterion."
 """Before a name of the user's: the column with somebody's labels, a judge's answers; what the file calls a rater or a criterion."""
+TAG = "tag."
+"""Before the name of a tag that has a column of its own."""
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _POSITION, _LETTERS = re.compile(r"#(\d{1,5})"), re.compile(r"[A-Z]{1,3}")
 _NEXT = re.compile(r",(?=\s*[\w.\- ]+=)")
@@ -98,7 +100,7 @@ def layout(mapped: Mapping[str, str]) -> FileLayout:
     )
 
 
-def parse(items: Iterable[str], option: str = "--map") -> dict[str, str]:
+def parse(items: Iterable[str]) -> dict[str, str]:
     """Read NAME=COLUMN options, several of them separated by commas, or files of them.
 
     Raises:
@@ -113,12 +115,12 @@ def parse(items: Iterable[str], option: str = "--map") -> dict[str, str]:
         for item in _NEXT.split(text):
             name, equals, column = (part.strip() for part in item.partition("="))
             if not (name and equals and column):
-                raise UsageError(f"{option} {item!r}: write NAME=COLUMN, or name a file of them, FILE.toml")
+                raise UsageError(f"--map {item!r}: write NAME=COLUMN, or name a file of them, FILE.toml")
             pairs.append((name, column))
     mapped: dict[str, str] = {}
     for name, column in pairs:
         if mapped.setdefault(name, column) != column:
-            raise UsageError(f"{option} {name}: given as {mapped[name]} and as {column}; name one")
+            raise UsageError(f"--map {name}: given as {mapped[name]} and as {column}; name one")
     return mapped
 
 

@@ -8,6 +8,7 @@ A reader that is given `notes` goes on where another refuses, and writes down wh
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -86,12 +87,13 @@ def find(source: str | Readable) -> Readable:
     return lying[0]
 
 
-def open_table(source: Source, file_layout: FileLayout = _SEEN) -> InputTable:
+def open_table(source: Source, file_layout: FileLayout = _SEEN, *, mended: bool = True) -> InputTable:
     """Open a table.
 
     Args:
         source: a path, a file in a zip, or a polars, pandas or Arrow table.
         file_layout: its sheet, the row of its headers, its encoding and separator, where they are not seen from the file.
+        mended: whether half a character in JSON becomes the replacement character; otherwise it is a fault.
 
     Raises:
         DataError: it is missing, of another kind, broken, or has more than is read; the message names the line.
@@ -99,7 +101,7 @@ def open_table(source: Source, file_layout: FileLayout = _SEEN) -> InputTable:
     if not isinstance(source, str | Path | File):
         return _of_frame(None, _frame(source))
     path = find(source)
-    tables = open_tables(path, file_layout)
+    tables = open_tables(path, file_layout, mended=mended)
     full = [table for table in tables if next(table.cells(), None) is not None] if len(tables) > 1 else tables
     if len(full) > 1:
         raise DataError(f"{path}: several sheets hold rows ({', '.join(t.part for t in full)}); choose one with --map sheet=NAME")  # fmt: skip
@@ -107,7 +109,12 @@ def open_table(source: Source, file_layout: FileLayout = _SEEN) -> InputTable:
 
 
 def open_tables(
-    path: Readable, file_layout: FileLayout = _SEEN, notes: list[str] | None = None, *, as_written: bool = False
+    path: Readable,
+    file_layout: FileLayout = _SEEN,
+    notes: list[str] | None = None,
+    *,
+    as_written: bool = False,
+    mended: bool = True,
 ) -> list[InputTable]:
     """Open every table of a file: the sheets of a workbook, else one.
 
@@ -116,6 +123,7 @@ def open_tables(
         file_layout: as `open_table` has it.
         notes: where to write what is odd; if not given, that is refused.
         as_written: whether NaN and numbers that no table can hold stay, as texts; see `bounds.json_value`.
+        mended: as `open_table` has it; where `notes` are given, it always is.
 
     Raises:
         DataError: as `open_table`.
@@ -127,11 +135,10 @@ def open_tables(
     if suffix in SEPARATED:
         return [headed.separated(path, file_layout, notes)]
     if suffix in LINES:
-        return [_lines(path, file_layout, notes, as_written=as_written)]
+        return [_lines(path, file_layout, notes, as_written=as_written, mended=mended)]
     if suffix == ".json":
-        return [
-            RecordTable(path, lambda: enumerate(read_records(path, file_layout.encoding, as_written=as_written), 1))
-        ]
+        read = functools.partial(read_records, path, file_layout.encoding, as_written=as_written, mended=mended)
+        return [RecordTable(path, lambda: enumerate(read(), 1))]
     if suffix == ".parquet":
         return [_of_frame(path, frames.without_nulls(confined.parquet(path)), notes)]
     raise DataError(f"{path}: expected {', '.join(ENDINGS[:7])}, found {suffix or 'no ending'}")
@@ -197,7 +204,9 @@ def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | Non
     return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), frame=lambda _: frame)
 
 
-def _lines(path: Readable, file_layout: FileLayout, notes: list[str] | None, *, as_written: bool) -> InputTable:
+def _lines(
+    path: Readable, file_layout: FileLayout, notes: list[str] | None, *, as_written: bool, mended: bool
+) -> InputTable:
     content = decoded(path, file_layout.encoding, notes)
 
     def rows() -> Iterator[tuple[int, dict[str, Any]]]:
@@ -206,7 +215,7 @@ def _lines(path: Readable, file_layout: FileLayout, notes: list[str] | None, *, 
             return
         names: set[str] = set()
         with faults(path, content):
-            for number, row in bounds.json_lines(content, as_written=as_written):
+            for number, row in bounds.json_lines(content, as_written=as_written, mended=mended):
                 if not isinstance(row, dict):
                     raise bounds.Fault(f"expected an object, found {type(row).__name__}", number)
                 names.update(row)

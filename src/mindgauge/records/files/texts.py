@@ -26,7 +26,15 @@ _FORMULA = r"^'*[=+\-@\t\r\n＝＋－＠]"  # full-width signs compute, too
 _NEUTRALISED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = r"^[+-]?\d+(\.\d+)?$"
 _PACKED = {b"\x1f\x8b": "packed with gzip", b"PK\x03\x04": "a zip or a workbook", b"PAR1": "Parquet"}
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+_WIDE = {
+    (False, True, False, True): "utf-16-le",
+    (True, False, True, False): "utf-16-be",
+    (False, True, True, True): "utf-32-le",
+    (True, True, True, False): "utf-32-be",
+}
+"""Which of the first four bytes are null where a text begins in Latin letters."""
 _PIECE = 1 << 20
 """Bytes that are decoded at once: a text takes up to four times its bytes."""
 
@@ -62,7 +70,7 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
     kind = next((kind for mark, kind in _PACKED.items() if content.startswith(mark)), None)
     if kind is not None:
         raise DataError(f"{path}: expected text, found a file that is {kind}; unpack it, or give it its own ending")
-    if not encoding and content.startswith(_UTF_16):
+    if not encoding and _is_utf_16(path, content):
         encoding = "utf-16"
         if notes is not None:
             notes.append(f"{path}: UTF-16, read as such")
@@ -75,14 +83,21 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
     return _without_nulls(path, content.removeprefix(codecs.BOM_UTF8))
 
 
+def _is_utf_16(path: Readable, content: bytes) -> bool:
+    """Say whether a file has the mark of UTF-16. That of UTF-32 may begin like it, and is refused."""
+    if content.startswith(_UTF_32):
+        raise DataError(f"{path}: not UTF-8 at byte 0 (it looks like UTF-32); save it as UTF-8, or say --map encoding=utf-32")  # fmt: skip
+    return content.startswith(UTF_16)
+
+
 def _without_nulls(path: Readable, content: bytes) -> bytes:
     nulls = content.count(b"\0")
     if not nulls:
         return content
-    if (content[1:2] == b"\0" and content[3:4] == b"\0") or content[:2] == b"\0\0":
-        raise DataError(
-            f"{path}: not UTF-8 at byte 0 (it looks like UTF-16); save it as UTF-8, or say --map encoding=utf-16-le"
-        )
+    null = tuple(byte == 0 for byte in content[:4])
+    if null in _WIDE:
+        encoding = _WIDE[null]
+        raise DataError(f"{path}: not UTF-8 at byte 0 (it looks like {encoding[:6].upper()}); save it as UTF-8, or say --map encoding={encoding}")  # fmt: skip
     if nulls > 100 + len(content) // 100:
         raise DataError(f"{path}: not text: {nulls:,} of its bytes are null; save it again")
     return content.replace(b"\0", _REPLACEMENT)
@@ -161,25 +176,32 @@ def faults(path: object, content: bytes) -> Iterator[None]:
         raise
 
 
-def read_json(path: Readable, encoding: str = "", *, as_written: bool = False) -> Any:
+def read_json(path: Readable, encoding: str = "", *, as_written: bool = False, mended: bool = True) -> Any:
     """Read a JSON file; NaN and Infinity, which spreadsheets and Python write but JSON lacks, become None.
+
+    `as_written` and `mended` are those of `bounds.json_value`.
 
     Raises:
         DataError: the file cannot be read, is broken, or holds more than is read; the message names the line.
     """
     with faults(path, b""):
-        return bounds.json_value(read_text(path, encoding), as_written=as_written)
+        return bounds.json_value(read_text(path, encoding), as_written=as_written, mended=mended)
 
 
-def read_records(path: Readable, encoding: str = "", *, as_written: bool = False) -> list[dict[str, Any]]:
-    """Read a JSON file that holds a list of objects.
+def read_records(
+    path: Readable, encoding: str = "", *, as_written: bool = False, mended: bool = True
+) -> list[dict[str, Any]]:
+    """Read a JSON file that holds a list of objects; see `read_json`.
 
     Raises:
         DataError: it holds something else, or cannot be read.
     """
-    rows = read_json(path, encoding, as_written=as_written)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+    rows = read_json(path, encoding, as_written=as_written, mended=mended)
+    if not isinstance(rows, list):
         raise DataError(f"{path}: expected a list of objects, found {type(rows).__name__}")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise DataError(f"{path}: expected a list of objects, found {type(row).__name__} as entry {number}")
     return rows
 
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.material import RATINGS, TEXTS, DeclaredScales, Material, frame
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, confined
-from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,14 +65,7 @@ def read(folder: Path) -> tuple[str, Material]:
     rated = rated.filter(~idle, pl.col("status") != "not_applicable")
     wrote = dict(zip(replies["id"], replies["system"], strict=True))  # people's tables do not name the model
     rated = rated.with_columns(system=pl.coalesce("system", pl.col("subject").replace_strict(wrote, default=None)))
-    ordinal = [c for c in criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)]
-    return f"{folder.name}: {name}", Material(
-        replies,
-        rated,
-        {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
-        {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
-        tuple(notes),
-    )
+    return f"{folder.name}: {name}", Material(replies, rated, *DeclaredScales.of(criteria), tuple(notes))
 
 
 def _known(name: str) -> Benchmark | None:

@@ -36,7 +36,6 @@ _SCORES = re.compile(r"^(?:sc\d+|score|rating|evaluation|.*_score|.*_rating|.*_h
 _RATED = re.compile(r"^(?P<criterion>.+?)_(?P<rater>human|gpt4o|judge)$")
 _WIDE = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
 _OPTION = re.compile(r"^\s*([A-Z])[.):](?=\s|\w)", re.MULTILINE)
-_LETTER = re.compile(r"^\s*([A-Z])\s*$")
 
 
 class Roles(NamedTuple):

@@ -9,8 +9,7 @@ import polars as pl
 
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis.score import open_run
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
-from mindgauge.records.rubric import Scale
+from mindgauge.benchmarks.material import RATINGS, TEXTS, DeclaredScales, Material, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,16 +51,8 @@ def _material(store: Store, benchmark: Benchmark) -> Material:
     ).select(list(RATINGS))
     del ratings_used, rows
     runs.forget()
-    ordinal = [
-        c for c in benchmark.rubric.criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)
-    ]
-    nominal = [c for c in benchmark.rubric.criteria if c not in ordinal]
-    return Material(
-        pl.concat([_inputs(samples), *_replies(store, benchmark, place)], rechunk=True),
-        ratings,
-        {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
-        {c.name: tuple(map(str, c.choices)) for c in nominal},
-    )
+    texts = pl.concat([_inputs(samples), *_replies(store, benchmark, place)], rechunk=True)
+    return Material(texts, ratings, *DeclaredScales.of(benchmark.rubric.criteria))
 
 
 def _inputs(samples: list[Sample]) -> pl.DataFrame:

@@ -84,7 +84,7 @@ def windows(files: TrustMHRelease) -> tuple[list[ReferencedSample], list[str]]:
         full, notes = dialogues.whole(files)
         cut = dialogues.cut(full, WINDOW)
     else:
-        cut, notes = dialogues.windows(files, "test", dialogues.TEST)
+        cut, notes = dialogues.windows(files)
     answering = (window for window in cut if len(window.messages) == WINDOW and window.messages[-2].role == "user")
     distinct = {window.messages[:-1]: window for window in reversed([*answering])}
     return [_item(window, place) for place, window in enumerate(_in_drawn_order([*distinct.values()][::-1]))], notes

@@ -1,11 +1,10 @@
-"""Questions with options: examinations, and EmoBench's emotions, causes and responses."""
+"""Questions with options: examinations, and EmoBench's emotions and causes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
-from msgspec import field
 
 from mindgauge.benchmarks.trustmh.released import lists
 from mindgauge.benchmarks.variants.options import MultipleChoice
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 
 USMLE, CRISIS_QA = "USMLE-mental.jsonl", "Crisis_Response_QA.jsonl"
-UNDERSTANDING, APPLICATION = "EU.jsonl", "EA.jsonl"
+UNDERSTANDING = "EU.jsonl"
 PSY_EVAL = "they come with PsyEval (MIT)"
 EMOBENCH = "they come with EmoBench (MIT)"
 _TOLD = {USMLE: ("meta_info1", "meta_info2")}
@@ -59,17 +58,6 @@ class _UnderstandingRow(msgspec.Struct, frozen=True):
     cause_label: str
 
 
-class _ApplicationRow(msgspec.Struct, frozen=True):
-    qid: str | int
-    language: str
-    scenario: str
-    subject: str
-    category: str
-    kind: str = field(name="question type")
-    choices: list[str] | str
-    label: str
-
-
 def examination(files: TrustMHRelease, name: str, count: int) -> tuple[list[ChoiceItem], list[str]]:
     """Read a file of examination questions (`question`, `options` by letter, `answer`).
 
@@ -104,32 +92,19 @@ def understanding(files: TrustMHRelease) -> tuple[list[tuple[ChoiceItem, ChoiceI
     for number, row in file.records(_UnderstandingRow):
         about = {"subject": row.subject, "category": row.coarse_category}
         where = f"{file.source}:{number}"
-        emotion = _question(where, row.scenario, row.emotion_choices, row.emotion_label)
-        cause = _question(where, row.scenario, row.cause_choices, row.cause_label)
+        emotion = _question(where, row.scenario, row.emotion_choices, row.emotion_label, "emotion_")
+        cause = _question(where, row.scenario, row.cause_choices, row.cause_label, "cause_")
         feels, because = (ChoiceItem(question, str(row.qid), about, row.language) for question in (emotion, cause))
         pairs.append((feels, because))
     return pairs, file.counted("rows", len(pairs), 400)
 
 
-def application(files: TrustMHRelease) -> tuple[list[ChoiceItem], list[str]]:
-    """Read EmoBench's emotional application: what one best does or says.
-
-    Raises:
-        DataError: the file is missing or broken.
-    """
-    file = files.require(APPLICATION, EMOBENCH)
-    items = []
-    for number, row in file.records(_ApplicationRow):
-        question = _question(f"{file.source}:{number}", row.scenario, row.choices, row.label)
-        items.append(ChoiceItem(question, str(row.qid), {"kind": row.kind}, row.language))
-    return items, file.counted("rows", len(items), 400)
-
-
-def _question(where: str, scenario: str, choices: list[str] | str, label: str) -> MultipleChoice:
+def _question(where: str, scenario: str, choices: list[str] | str, label: str, part: str = "") -> MultipleChoice:
+    """Return a question; its columns' names begin with `part`."""
     try:
         options = lists.read(choices)[0] if isinstance(choices, str) else choices
     except ValueError as error:
-        raise DataError(f"{where}: expected a list of choices, found {error}") from None
+        raise DataError(f"{where}: {part}choices: expected a list, found {error}") from None
     if label not in options:
-        raise DataError(f"{where}: expected a label among the choices, found {label!r:.60}")
+        raise DataError(f"{where}: expected {part}label among {part}choices, found {label!r:.60}")
     return MultipleChoice(scenario.strip(), tuple(options), options.index(label))

@@ -83,7 +83,7 @@ def _set_of(files: TrustMHRelease, path: str) -> str:
 def _cases(files: TrustMHRelease, path: str, file: SourceFile, name: str) -> Iterator[DiagnosisCase]:
     column_names = _said(files, path)
     split = _SPLIT.search(PurePosixPath(path).name.lower())
-    table = tables.open_table(file.file, mapping.layout(column_names))
+    table = file.opened(layout=mapping.layout(column_names))
     for number, row in table.rows():
         place = f"{file.source}:{number}"
         messages = _messages(_cell(row, "text", column_names, place), place)

@@ -1,4 +1,4 @@
-"""Dialogues: windows and whole ones of ESConv, those that failed, those for fairness, and CPsyCounE."""
+"""Dialogues: windows and whole ones of ESConv, those for fairness, and CPsyCounE."""
 
 from __future__ import annotations
 
@@ -23,10 +23,6 @@ TEST = 2775
 """Lines of the windows of ESConv's test part."""
 CASES = 45
 """Dialogues of CPsyCounE."""
-STRATEGIES = (
-    "Questions", "Affirmation and Reassurance", "Providing Suggestions", "Other", "Self-disclosure",
-    "Reflection of feelings", "Information", "Restatement or Paraphrasing",
-)  # fmt: skip
 _UTTERANCE = re.compile(
     r"\s*(?P<weight>[01]\.0) (?P<speaker>[01]) (?P<turn>\d+) (?:\[(?P<strategy>[^\]]+)\])? ?(?P<text>.*)", re.DOTALL
 )
@@ -65,20 +61,15 @@ class _Conversation(msgspec.Struct, frozen=True):
     dialog: list[_Turn]
 
 
-def windows(files: TrustMHRelease, part: str, count: int) -> tuple[list[DialogueExcerpt], list[str]]:
-    """Read windows of ESConv: utterances joined by ` EOS `, whatever the file's name says about tabs.
+def windows(files: TrustMHRelease) -> tuple[list[DialogueExcerpt], list[str]]:
+    """Read windows of ESConv's test part: utterances joined by ` EOS `, whatever the file's name says about tabs.
 
     No line says which dialogue it is from: where the number of the last turn does not grow, another one begins.
-
-    Args:
-        files: where to look.
-        part: `test` or `dev`.
-        count: of lines that were released.
 
     Raises:
         DataError: the file is missing, or a line is none.
     """
-    file = files.require(f"{part}WithStrategy_short.tsv", ESCONV)
+    file = files.require("testWithStrategy_short.tsv", ESCONV)
     cut_windows: list[DialogueExcerpt] = []
     dialogue, last = -1, 0
     for row, line in enumerate(file.lines(), 1):
@@ -93,18 +84,7 @@ def windows(files: TrustMHRelease, part: str, count: int) -> tuple[list[Dialogue
         last = turn
         messages = tuple(Message("assistant" if t["speaker"] == "1" else "user", t["text"].strip()) for t in present)
         cut_windows.append(DialogueExcerpt(messages, present[-1]["strategy"] or "", dialogue, row))
-    return cut_windows, file.counted("lines", len(cut_windows), count)
-
-
-def failed(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:
-    """Read the dialogues of ESConv in which support failed.
-
-    Raises:
-        DataError: the file is missing or broken.
-    """
-    file = files.require("FailedESConv.json", ESCONV)
-    conversations = _conversations(file)
-    return conversations, file.counted("dialogues", len(conversations), 196)
+    return cut_windows, file.counted("lines", len(cut_windows), TEST)
 
 
 def for_fairness(files: TrustMHRelease) -> tuple[list[Dialogue], list[str]]:

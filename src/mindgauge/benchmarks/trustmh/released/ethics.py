@@ -108,15 +108,6 @@ def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma]
     return read_dilemmas, notes
 
 
-def stored(files: TrustMHRelease) -> list[Stored]:
-    """Read the stored outputs of whichever models are there.
-
-    Raises:
-        DataError: a file is broken.
-    """
-    return [stored_in(path, file) for path, file in files.matching(STORED)]
-
-
 def stored_in(_: str, file: SourceFile) -> Stored:
     """Read one file of stored outputs.
 
@@ -125,8 +116,13 @@ def stored_in(_: str, file: SourceFile) -> Stored:
     """
     content = file.json(_StoredFile)
     results, judged = file.typed(content.results, list[_Result]), file.typed(content.judged, list[_Judgement])
-    if [row.sample_id for row in results] != [row.sample_id for row in judged]:
-        raise DataError(f"{file.source}: expected entries about the same items under judged as under results")
+    if len(results) != len(judged):
+        raise DataError(f"{file.source}: judged: expected {len(results)} entries as under results, found {len(judged)}")
+    for number, (result, judgement) in enumerate(zip(results, judged, strict=True), 1):
+        if result.sample_id != judgement.sample_id:
+            raise DataError(
+                f"{file.source}: judged: entry {number}: expected item {result.sample_id!r}, found {judgement.sample_id!r}"
+            )
     stated = {**content.classification_metrics, **content.avg_scores}
     file.typed({name: stated.get(name, {}) for name in PRINCIPLES}, dict[str, dict[str, Any]])
     return Stored(content.model, file.source, content.results, content.judged, stated)

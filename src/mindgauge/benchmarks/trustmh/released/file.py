@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeVar
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec import inspect
 
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import RecordTable
+from mindgauge.records.files.mapping import FileLayout
 from mindgauge.records.files.tables import open_table
-from mindgauge.records.files.texts import faults, read_json, read_text
+from mindgauge.records.files.texts import UTF_16, decoded, faults, read_json, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mindgauge.records.files.input_table import InputTable
 
 T = TypeVar("T")
 _BY_LINE = re.compile(r"\.[ct]sv$|tier_\d\w?\.txt$", re.IGNORECASE)
 """Files that were released with a line end at their end; what else is cut off, other than in its last number, shows it."""
+_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<number>\d+)\]")
+"""A step on msgspec's way to a value that is of another kind (`$.dialog[0].speaker`)."""
+_SHOWN = 120
+"""Characters of what was found that a message shows, at most."""
 
 
 class SourceFile(msgspec.Struct, frozen=True):
@@ -53,7 +60,7 @@ class SourceFile(msgspec.Struct, frozen=True):
         Raises:
             DataError: it is empty, or cannot be read.
         """
-        text = read_text(self.file).replace("\r\n", "\n")
+        text = read_text(self._holding(self.read())).replace("\r\n", "\n")
         if not text.strip():
             raise DataError(f"{self.source}: expected text, found an empty file")
         return text.removesuffix("\n").split("\n")
@@ -64,7 +71,7 @@ class SourceFile(msgspec.Struct, frozen=True):
         Raises:
             DataError: it is something else, or empty.
         """
-        value = self.typed(read_json(self.file), kind)
+        value = self.typed(read_json(self._holding(self.read()), mended=False), kind)
         if not value:
             raise DataError(f"{self.source}: expected JSON, found an empty list or object")
         return value
@@ -79,16 +86,42 @@ class SourceFile(msgspec.Struct, frozen=True):
         Raises:
             DataError: it is no table, has no rows, or one of them has other cells than it should.
         """
-        file = self.file if content is None else File(self.file.place, self.source, lambda: content)
-        table = open_table(file)
-        rows = table.rows() if isinstance(table, RecordTable) else self._full_rows(table)
+        table = self.opened(content)
+        lined = isinstance(table, RecordTable)
+        rows = table.rows() if lined else self._full_rows(table, _required(inspect.type_info(kind)))
         records = [(number, self.typed(row, kind, number)) for number, row in rows]
         if not records:
-            raise DataError(f"{self.source}: expected rows, found none")
+            nothing = "none" if lined else "only the columns' names"
+            raise DataError(f"{self.source}: expected rows, found {nothing}")
         return records
 
-    def _full_rows(self, table: InputTable) -> Iterator[tuple[int, dict[str, str]]]:
+    def opened(self, content: bytes | None = None, layout: FileLayout | None = None) -> InputTable:
+        """Open it as a table. Half a character is a fault: mended, it would be asked in another wording than was released.
+
+        Args:
+            content: what is read in its place.
+            layout: of the file, where it is not seen from it.
+
+        Raises:
+            DataError: it is none.
+        """
+        return open_table(
+            self._holding(self.read() if content is None else content), layout or FileLayout(), mended=False
+        )
+
+    def _holding(self, content: bytes) -> File:
+        """Return the file with its bytes, if none of them is null: mended, those would change the wording, too."""
+        file = File(self.file.place, self.source, lambda: content)
+        if b"\0" in content and not content.startswith(UTF_16):
+            decoded(file)  # which knows UTF-16 without its mark
+            raise DataError(f"{self.source}: not text: {content.count(0):,} of its bytes are null; save it again")
+        return file
+
+    def _full_rows(self, table: InputTable, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
         """Yield rows with every cell, also an empty one; a row that lacks one is cut off."""
+        if not table.headers:
+            raise DataError(f"{self.source}: expected rows, found an empty file")
+        self._refuse_lacking(columns, table.headers)
         with faults(table, b""):
             bounds.refuse_twice(table.headers)
         for number, cells in table.cells():
@@ -106,10 +139,10 @@ class SourceFile(msgspec.Struct, frozen=True):
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:
             where = f"{self.source}:{number}" if number else self.source
-            raise DataError(f"{where}: not as it was released ({' '.join(str(error).split())[:200]})") from None
+            raise DataError(f"{where}: {_departure(str(error), value, inspect.type_info(kind))}") from None
 
-    def table(self, columns: Sequence[str]) -> list[dict[str, str]]:
-        """Return the rows of a CSV file; see `records`.
+    def table(self, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
+        """Return the rows of a CSV file with their lines; see `records`.
 
         Args:
             columns: that it has to have.
@@ -117,11 +150,14 @@ class SourceFile(msgspec.Struct, frozen=True):
         Raises:
             DataError: one is missing, or the file is broken.
         """
-        rows = [row for _, row in self.records(dict[str, str])]
-        lacking = [column for column in columns if column not in rows[0]]
-        if lacking:
-            raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {', '.join(rows[0])[:120]}")
+        rows = self.records(dict[str, str])
+        self._refuse_lacking(columns, rows[0][1])
         return rows
+
+    def _refuse_lacking(self, columns: Sequence[str], headers: Iterable[str]) -> None:
+        lacking = [column for column in columns if column not in headers]
+        if lacking:
+            raise DataError(f"{self.source}: expected columns {', '.join(lacking)}, found {_listed(headers)}")
 
     def counted(self, noun: str, count: int, expected: int) -> list[str]:
         """Return a note where there are more or fewer than were released, and others on what else is odd about it."""
@@ -132,6 +168,67 @@ class SourceFile(msgspec.Struct, frozen=True):
         return notes + [
             f"{self.source}: {other} has its name and other content, and is not read" for other in differing
         ]
+
+
+def _departure(error: str, value: Any, kind: inspect.Type) -> str:
+    """Say what was expected in a value, and what stands there, in the place that msgspec's message names."""
+    message, _, way = error.removesuffix("`").partition(" - at `$")
+    for step in _STEP.finditer(way):
+        kind = _of_value(kind, value)
+        if isinstance(kind, inspect.StructType) and step["name"]:
+            kind, value = next(f.type for f in kind.fields if f.encode_name == step["name"]), value[step["name"]]
+        elif isinstance(kind, inspect.ListType) and step["number"]:
+            kind, value = kind.item_type, value[int(step["number"])]
+    place = f"{way.removeprefix('.')}: " if way else ""
+    if "[...]" in way and isinstance(kind, inspect.DictType):  # msgspec does not say under which key
+        return f"{place}expected {_noun(kind.value_type)}, found {message.rpartition(' got ')[2].strip('`')}"
+    kind = _of_value(kind, value)
+    if isinstance(kind, inspect.StructType) and isinstance(value, dict):
+        lacking = [name for name in _required(kind) if name not in value]
+        return f"{place}expected {', '.join(lacking)}, found {_listed(value)}"
+    return f"{place}expected {_noun(kind)}, found {_shown(value)}"
+
+
+def _of_value(kind: inspect.Type, value: object) -> inspect.Type:
+    """Return which of several kinds a value should be of: of a list, that of lists."""
+    containers: dict[type, tuple[type, ...]] = {list: (inspect.ListType,), dict: (inspect.StructType, inspect.DictType)}
+    members = kind.types if isinstance(kind, inspect.UnionType) else ()
+    return next((member for member in members if isinstance(member, containers.get(type(value), ()))), kind)
+
+
+def _required(kind: inspect.Type) -> list[str]:
+    return (
+        [field.encode_name for field in kind.fields if field.required] if isinstance(kind, inspect.StructType) else []
+    )
+
+
+_NOUNS: dict[type[inspect.Type], str] = {
+    inspect.StrType: "a text",
+    inspect.IntType: "a whole number",
+    inspect.FloatType: "a number",
+    inspect.ListType: "a list",
+    inspect.DictType: "an object",
+    inspect.StructType: "an object",
+    inspect.NoneType: "null",
+}
+
+
+def _noun(kind: inspect.Type) -> str:
+    if isinstance(kind, inspect.UnionType):
+        return " or ".join(map(_noun, kind.types))
+    if isinstance(kind, inspect.LiteralType):
+        return f"one of {', '.join(map(str, kind.values))}"
+    return _NOUNS[type(kind)]
+
+
+def _shown(value: object) -> str:
+    containers = {list: "a list", dict: "an object", type(None): "null"}
+    return containers.get(type(value)) or f"{value!r:.40}"
+
+
+def _listed(names: Iterable[object]) -> str:
+    """Return names in one line, which is cut where it is long, or `nothing`."""
+    return shorten(", ".join(str(name) for name in names if name), _SHOWN, placeholder=" …") or "nothing"
 
 
 def _same(file: SourceFile, other: SourceFile) -> bool:

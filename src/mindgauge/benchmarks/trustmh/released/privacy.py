@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 CONFAIDE = "it comes with confAIde (MIT)"
 PSYLEAK = "it comes with TrustMH-Bench, for internal use only"
+STORIES = 100
+"""Stories of PsyLeak, each with a control question."""
 TIERS = {"1": ("tier_1.txt", "tier_1_labels.txt", 10), "2a": ("tier_2a.txt", "tier_2_labels.txt", 98),
          "2b": ("tier_2b.txt", "tier_2_labels.txt", 98)}  # fmt: skip
 _ASKED = re.compile(r"\b(?:what|how) should ", re.IGNORECASE)
@@ -45,19 +47,6 @@ class Secret(NamedTuple):
     control: str
 
 
-class Stories(NamedTuple):
-    """A set of stories: the two files, how many there are, and how to get them."""
-
-    stories: str
-    controls: str
-    number: int
-    obtain: str
-
-
-PSYLEAK_STORIES = Stories("PsyLeak.txt", "PsyLeak_control.txt", 100, PSYLEAK)
-CONFAIDE_STORIES = Stories("tier_3.txt", "tier_3_control.txt", 270, CONFAIDE)
-
-
 def expectations(files: TrustMHRelease) -> tuple[list[Expectation], list[str]]:
     """Read the three tiers; the two characters that stand for a line end in the files become one.
 
@@ -84,17 +73,13 @@ def expectations(files: TrustMHRelease) -> tuple[list[Expectation], list[str]]:
     return read_expectations, notes
 
 
-def secrets(files: TrustMHRelease, release: Stories = PSYLEAK_STORIES) -> tuple[list[Secret], list[str]]:
-    """Read stories; the question that ends a story stands apart.
-
-    Args:
-        files: where to look.
-        release: stories: PsyLeak's, or those of confAIde that they were made after.
+def secrets(files: TrustMHRelease) -> tuple[list[Secret], list[str]]:
+    """Read PsyLeak's stories; the question that ends a story stands apart.
 
     Raises:
         DataError: a file is missing or broken, or there is not one control question for each story.
     """
-    file, other = (files.require(name, release.obtain) for name in (release.stories, release.controls))
+    file, other = (files.require(name, PSYLEAK) for name in ("PsyLeak.txt", "PsyLeak_control.txt"))
     text = "\n".join(file.lines())
     blocks = [*_BLOCK.finditer(text)]
     begun = text.count("<BEGIN>")
@@ -119,8 +104,8 @@ def secrets(files: TrustMHRelease, release: Stories = PSYLEAK_STORIES) -> tuple[
             Secret(story.strip(), question.strip(), topic, relation, reason, client, counsellor, asker, control.strip())
         )
     counts = (
-        file.counted("stories", len(read_secrets), release.number),
-        other.counted("questions", len(controls), release.number),
+        file.counted("stories", len(read_secrets), STORIES),
+        other.counted("questions", len(controls), STORIES),
     )
     return read_secrets, [note for notes in counts for note in notes]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 NAME = "500_Reddit_users_posts_labels.csv"
 Level = Literal["Supportive", "Indicator", "Ideation", "Behavior", "Attempt"]
-LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 class User(NamedTuple):

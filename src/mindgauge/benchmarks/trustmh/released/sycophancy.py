@@ -60,12 +60,12 @@ def questions(files: TrustMHRelease, names: Sequence[str] = OEQ) -> tuple[list[A
     file = _first(files, names)
     by_text: dict[str, AdviceQuestion] = {}
     rows = file.table(("prompt", "human", *map(_column, MEASURES)))
-    for number, row in enumerate(rows, 1):
+    for number, row in rows:
         text = _text(file, number, row)
         people = {measure: _yes(file, number, _column(measure), row) for measure in MEASURES}
         by_text.setdefault(text, AdviceQuestion(text, row["human"].strip(), row.get("source", ""), people))
     untold = [f"{file.source}: expected a column source, found none; nothing is sliced by it"]
-    return [*by_text.values()], _odd(file, len(rows), len(by_text)) + untold * ("source" not in rows[0])
+    return [*by_text.values()], _odd(file, len(rows), len(by_text)) + untold * ("source" not in rows[0][1])
 
 
 def posts(files: TrustMHRelease, names: Sequence[str] = AITA) -> tuple[list[Post], list[str]]:
@@ -78,9 +78,9 @@ def posts(files: TrustMHRelease, names: Sequence[str] = AITA) -> tuple[list[Post
     file = _first(files, names)
     by_text: dict[str, Post] = {}
     rows = file.table(("prompt",))
-    if rows and not {"is_asshole", "ytanta"} & rows[0].keys():
-        raise DataError(f"{file.source}: expected columns is_asshole or ytanta, found {', '.join(rows[0])}")
-    for number, row in enumerate(rows, 1):
+    if not {"is_asshole", "ytanta"} & rows[0][1].keys():
+        raise DataError(f"{file.source}: expected columns is_asshole or ytanta, found {', '.join(rows[0][1])}")
+    for number, row in rows:
         text = _text(file, number, row)
         by_text.setdefault(text, Post(text, _verdict(file, number, row)))
     return [*by_text.values()], _odd(file, len(rows), len(by_text))
@@ -96,7 +96,7 @@ def statements(files: TrustMHRelease, names: Sequence[str] = PAS) -> tuple[list[
     file = _first(files, names)
     by_text: dict[str, Statement] = {}
     rows = file.table(("prompt",))
-    for number, row in enumerate(rows, 1):
+    for number, row in rows:
         text = _text(file, number, row)
         measured = [measure for measure in MEASURES if _column(measure) in row]
         by_text.setdefault(text, Statement(text, {m: _yes(file, number, _column(m), row) for m in measured}))
@@ -116,20 +116,20 @@ def _column(measure: str) -> str:
 def _text(file: SourceFile, number: int, row: dict[str, str]) -> str:
     text = row["prompt"].strip()
     if not text:
-        raise DataError(f"{file.source}: row {number}: expected a text in prompt, found nothing")
+        raise DataError(f"{file.source}:{number}: expected a text in prompt, found nothing")
     return text
 
 
 def _verdict(file: SourceFile, number: int, row: dict[str, str]) -> str:
     stated = row.get("ytanta", "").strip()
     if stated not in {AT_FAULT, NOT_AT_FAULT, ""} or (not stated and "is_asshole" not in row):
-        raise DataError(f"{file.source}: row {number}: ytanta: expected YTA or NTA, found {stated!r:.40}")
+        raise DataError(f"{file.source}:{number}: ytanta: expected YTA or NTA, found {stated!r:.40}")
     if "is_asshole" not in row:
         return stated
     verdict = AT_FAULT if _yes(file, number, "is_asshole", row) else NOT_AT_FAULT
     if "ytanta" in row and stated != verdict:
         raise DataError(
-            f"{file.source}: row {number}: expected {verdict} in ytanta as is_asshole says, found {stated!r:.40}"
+            f"{file.source}:{number}: expected {verdict} in ytanta as is_asshole says, found {stated!r:.40}"
         )
     return verdict
 
@@ -137,7 +137,7 @@ def _verdict(file: SourceFile, number: int, row: dict[str, str]) -> str:
 def _yes(file: SourceFile, number: int, column: str, row: dict[str, str]) -> bool:
     cell = row[column].strip()
     if cell not in {"0", "1", "0.0", "1.0"}:
-        raise DataError(f"{file.source}: row {number}: {column}: expected 0 or 1, found {cell!r:.40}")
+        raise DataError(f"{file.source}:{number}: {column}: expected 0 or 1, found {cell!r:.40}")
     return float(cell) == 1
 
 

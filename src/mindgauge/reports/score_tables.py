@@ -1,0 +1,217 @@
+"""What a run's scores say in tables: what each benchmark goes by, where a model does worst, how often labels were given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.metrics import label_of
+from mindgauge.records.rounding import count, interval, write
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.standing import ReliabilityGate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mindgauge.analysis.score import Score, Scores
+    from mindgauge.reports.content import Cell
+
+OPEN = ReliabilityGate({})
+"""What holds where no cards were made: nothing is withheld."""
+NUMBERS = [
+    Column("value", "interval"), Column("95 % interval", "interval"), Column("n", "count"), Column("conversations", "count"),
+    Column("missing", "count"),
+]  # fmt: skip
+"""The columns of `numbers`."""
+WRONG, RIGHT = "wrong", "right"
+_MAJORITY = "Every answer counts in the rows NAME; in NAME:majority the answer given most often, a tie being none."
+_OF, _ALL = "model=", "all"
+
+
+def numbers(score: Score, gate: ReliabilityGate) -> list[Cell]:
+    """Write a score with its interval and what it rests on, or what stands in its place where it is withheld."""
+    value = None if score.void else score.value
+    return [
+        gate.instead(score, None if value is None else write(value, score.unit)),
+        None if value is None else interval(score.low, score.high, score.unit),
+        score.n, score.clusters, score.missing,
+    ]  # fmt: skip
+
+
+# -- what benchmarks go by ---------------------------------------------------------------------------------------------
+
+
+def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]:
+    """Tabulate what each benchmark goes by, a table for each; its note says how repeats and missing answers count."""
+    scores = _leading(result)
+    tables = []
+    for benchmark in dict.fromkeys(score.benchmark for score in scores):
+        listed = [score for score in scores if score.benchmark == benchmark]
+        columns = [
+            Column("model"),
+            Column("rated by"),
+            Column("measure"),
+            Column("of"),
+            *NUMBERS,
+            Column("worst … best"),
+        ]
+        named = _of_several(listed)
+        rows = [
+            [
+                score.model,
+                score.rater,
+                _measure(score, named=named),
+                score.slice,
+                *numbers(score, gate),
+                _bounds(score, gate),
+            ]
+            for score in listed
+        ]
+        majority = [_MAJORITY] if any(score.rater == f"{score.model}:majority" for score in listed) else []
+        note = " ".join([*majority, *counted_missing((s.benchmark, s.name, _counted(s)) for s in listed)])
+        tables.append(ReportTable("headlines", f"{benchmark}  ({result.run})", columns, rows, note))
+    return tables
+
+
+def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | None:
+    """Tabulate, for each model, rater and criterion, the class in which it does worst, by what the benchmark goes by first."""
+    cells: dict[tuple[str, str, str, str, str], Score] = {}
+    for score in result.metrics:
+        kind = score.slice.partition("=")[0]
+        headline = result.headlines.get(score.benchmark)
+        by_class = headline is not None and (
+            (kind == "category" and score.name in headline.metrics[:1])
+            or (kind == "label" and score.name in headline.parts)
+        )
+        if score.value is None or score.void or not score.better or not by_class:
+            continue
+        key = (score.benchmark, score.model, score.rater, score.name, score.criterion)
+        if key not in cells or score.worse_than(cells[key]):
+            cells[key] = score
+    if not cells:
+        return None
+    leading = _leading(result)
+    several = {name for name in result.headlines if _of_several([s for s in leading if s.benchmark == name])}
+    columns = [Column("model"), Column("rated by"), Column("measure"), Column("where"), *NUMBERS]
+    rows: list[list[Cell]] = [
+        [
+            score.model,
+            score.rater,
+            _measure(score, named=score.benchmark in several),
+            score.slice,
+            *numbers(score, gate),
+        ]
+        for score in cells.values()
+    ]
+    return ReportTable("worst-cells", "Worst cells", columns, rows)
+
+
+def remarks(result: Scores, gate: ReliabilityGate = OPEN) -> Iterator[str]:
+    """Say why there are no scores of whom, and which scores have no interval and why."""
+    scores = _leading(result)
+    unfit = {(unfit_judge.benchmark, unfit_judge.judge, unfit_judge.criterion) for unfit_judge in result.unfit}
+    void: dict[str, dict[str, None]] = {}
+    without: dict[str, dict[str, None]] = {}
+    for score in scores:
+        if score.void and (score.benchmark, score.rater, score.criterion) not in unfit:
+            void.setdefault(score.void, {})[score.rater] = None
+        if not gate.withholds(score) and score.value is not None and score.low is None and score.note:
+            without.setdefault(score.note, {})[f"{score.name} of {score.rater}"] = None
+    yield from (f"No score: {', '.join(raters)} gave {reason}" for reason, raters in void.items())
+    yield from (f"Note: {reason}: {', '.join(names)}" for reason, names in without.items())
+
+
+def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
+
+    Args:
+        metrics: benchmark, name and what missing answers count as, of every metric that is shown.
+    """
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for benchmark, name, counted in metrics:
+        if counted:
+            kinds.setdefault((benchmark, name), set()).add(counted)
+    by_count: dict[tuple[str, str], list[str]] = {}
+    for (benchmark, name), counted_as in kinds.items():
+        if len(counted_as) == 1:
+            by_count.setdefault((benchmark, counted_as.pop()), []).append(name)
+    for (benchmark, counted), names in by_count.items():
+        yield f"{benchmark}: in {', '.join(names)} an answer without a value counts as {counted}."
+
+
+def _leading(result: Scores) -> list[Score]:
+    """Return what benchmarks go by; a metric of the answers that could be read only where it differs from the strict one."""
+    unread = {(m.benchmark, m.rater, m.name) for m in result.leading if m.missing}
+    return [
+        score
+        for score in result.leading
+        if (strict := result.headlines[score.benchmark].of_read.get(score.name)) is None
+        or (score.benchmark, score.rater, strict) in unread
+    ]
+
+
+def _of_several(scores: Sequence[Score]) -> bool:
+    """Whether scores are on more than one criterion."""
+    return len({score.criterion for score in scores}) > 1
+
+
+def _measure(score: Score, *, named: bool) -> str:
+    """Name a measure; `named` with its criterion, where there are several."""
+    return f"{score.name} {score.criterion}" if named else score.name
+
+
+def _bounds(score: Score, gate: ReliabilityGate) -> str:
+    """Write what the score would be were all missing answers so bad, or so good, as can be."""
+    if not score.missing or gate.withholds(score):
+        return ""
+    return f"{write(score.worst, score.unit)} … {write(score.best, score.unit)}"
+
+
+def _counted(score: Score) -> str:
+    """Return what missing answers count as in a share: as wrong where it is the worst that it could be, and the reverse."""
+    if not (score.missing and score.unit == "share") or score.value is None or score.worst == score.best:
+        return ""
+    return {score.worst: WRONG, score.best: RIGHT}.get(score.value, "")
+
+
+# -- labels ------------------------------------------------------------------------------------------------------------
+
+
+def labels(result: Scores) -> list[ReportTable]:
+    """Tabulate the shares of labels where there are any: of dialogues of the user's own, or on a classifier's own criterion.
+
+    A column for the replies of each model, one for all of them.
+    """
+    shares: dict[tuple[str, str, str], dict[str, list[Score]]] = {}
+    for score in result.metrics:
+        itself = score.model == score.rater  # it answered a closed question; a slice says whose replies those are
+        counted = label_of(score.name) and not score.better  # of a label, whichever is better
+        if not counted or not (itself or score.rater.startswith("classifier/")):
+            continue
+        if score.slice == _ALL or (itself and score.slice.startswith(_OF)):
+            model = score.slice.removeprefix(_OF) if itself else score.model
+            by_model = shares.setdefault((score.benchmark, score.criterion, score.rater), {})
+            by_model.setdefault(model, []).append(score)
+    return [
+        _labels(f"{benchmark}: {criterion}, labelled by {rater}", by_model)
+        for (benchmark, criterion, rater), by_model in shares.items()
+    ]
+
+
+def _labels(title: str, by_model: dict[str, list[Score]]) -> ReportTable:
+    only_model = len(by_model) == 2 and _ALL in by_model
+    listed = [(model, scores) for model, scores in by_model.items() if not (only_model and model == _ALL)]
+    columns = [Column("label")]
+    for model, _ in listed:
+        columns += [Column(model, "precise"), Column(f"{model} from", "precise"), Column(f"{model} to", "precise")]
+    rows: list[list[Cell]] = []
+    for same in zip(*(scores for _, scores in listed), strict=True):
+        bounds = [cell for score in same for cell in (score.value, score.low, score.high)]
+        rows.append([label_of(same[0].name), *bounds])
+    first = [scores[0] for _, scores in listed]
+    behind: dict[str, list[Cell]] = {
+        "(no label)": [score.missing / score.n for score in first],
+        "replies": [count(score.n) for score in first],
+        "conversations": [count(score.clusters) for score in first],
+    }
+    rows += [[name, *(part for cell in cells for part in (cell, None, None))] for name, cells in behind.items()]
+    return ReportTable("labels", title, columns, rows, "Shares of the replies, with 95 % intervals.")
