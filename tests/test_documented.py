@@ -53,6 +53,7 @@ RUNS = (
     "runs/nano",
     "runs/mine",
     "runs/new",
+    "runs/first",
     "runs/mentalbench",
     "loaded",
     "rated",
@@ -60,10 +61,12 @@ RUNS = (
     "demo-run",
 )
 SUITE = "runs/trust"
+FOLLOWED = "docs/own_benchmark.md"
+"""Its commands build on each other; `test_own_benchmark_page.py` runs them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress")}
 READING = {
     ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
-    ("score",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
+    ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
     ("judges", "rationales", "export"), ("load",), ("reproduce",), ("annotate", "new"),
 }  # fmt: skip
 
@@ -162,7 +165,7 @@ def test_it_is_understood_by_the_real_parser(command: Command) -> None:
     for name in ("names", "name", "benchmark"):
         given = params.get(name) or []
         for benchmark in given if isinstance(given, list | tuple) else [given]:
-            if not benchmark.isupper():
+            if not (benchmark.isupper() or benchmark.startswith("./")):
                 assert benchmarks.find(benchmark)
 
 
@@ -235,6 +238,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in pages.files().items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "DIR").mkdir()
+    for path in (ROOT / "docs" / "examples" / "own_benchmark").iterdir():
+        shutil.copy(path, folder)
+    mindgauge.new(folder / "first_reply", items=folder / "items.csv", columns={"user": "message"})
     shown = (ROOT / "docs" / "models.md").read_text()
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
     (folder / "system.md").write_text("You are a listener.")
@@ -286,7 +292,8 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
     """Put something in the place of what the reader names; None where that needs a network, a cluster or hours."""
     shared = re.compile(r"^(\.\./shared/data/|/tmp/).*")
     named = {
-        "M": "http://127.0.0.1:9/v1#m", "J": "http://127.0.0.1:9/v1#j", "NAME": "psycrisis", "FILE": "replies.csv", "FORMAT": "csv",
+        "M": "http://127.0.0.1:9/v1#m", "J": "http://127.0.0.1:9/v1#j",
+        "MODEL": "http://127.0.0.1:9/v1#m", "JUDGE": "http://127.0.0.1:9/v1#j", "NAME": "psycrisis", "FILE": "replies.csv", "FORMAT": "csv",
         "WHERE": "somewhere",
     }  # fmt: skip
     words = ["DIR" if shared.match(word) else named.get(word, word) for word in rest]
@@ -307,6 +314,8 @@ def runnable() -> Iterator[Any]:
     shapes = set()
     for command in {" ".join(command.words): command for command in reversed(COMMANDS)}.values():
         _, name, rest = verb_of(command.words)
+        if command.page == FOLLOWED:
+            continue
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
             named = rest[0] if name in {("load",), ("reproduce",), ("run",), ("rate",)} else ""
             shape = (name, named, *sorted(word for word in rest if word.startswith("--")))
@@ -328,6 +337,8 @@ def test_it_runs(command: Command, world: Path, tmp_path: Path, monkeypatch: pyt
             name[0] == "annotate"
         ):
             shutil.rmtree(here / out, ignore_errors=True)
+    if name == ("new",):
+        shutil.rmtree(here / words[0], ignore_errors=True)
     if any("classifier/" in word for word in words):
         pytest.skip("needs a classifier, which `train` makes; parsed above")
     done = CliRunner().invoke(app, [*name, *words])

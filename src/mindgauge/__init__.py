@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.judges.stress import stress as judges_stress
     from mindgauge.commands.list import list  # noqa: A004 - the command's name
     from mindgauge.commands.load import load
+    from mindgauge.commands.new import new
     from mindgauge.commands.profile import profile
     from mindgauge.commands.rate import rate
     from mindgauge.commands.reliability import reliability
@@ -51,6 +52,7 @@ _COMMANDS = (
     "export",
     "list",
     "load",
+    "new",
     "profile",
     "rate",
     "reliability",
@@ -110,6 +112,7 @@ __all__ = [
     "judges_stress",
     "list",
     "load",
+    "new",
     "profile",
     "rate",
     "reliability",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -154,8 +155,8 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
     assert mindgauge.list(str(place)).benchmarks[0].name == "exam_worries"
     assert mindgauge.score(tmp_path / "run").find("accuracy")[0].n == 1
     registry._in_folder.cache_clear()
-    (place / "exam_worries.py").unlink()
-    with pytest.raises(UsageError, match="exam_worries: not a benchmark"):
+    shutil.rmtree(place)
+    with pytest.raises(UsageError, match="exam_worries is no benchmark: there is no such folder"):
         mindgauge.score(tmp_path / "run")
 
 

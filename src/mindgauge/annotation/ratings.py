@@ -83,7 +83,7 @@ def flow(a: Annotation) -> Flowed:
     if not closed:
         return Flowed(0, [])
     task = (
-        benchmarks.find_one(a.project.benchmark)
+        benchmarks.of_run(a.project.benchmark, manifest.read(a.folder).get("folders"), a.folder)[0]
         if a.project.benchmark
         else standalone_rubric.kept(a.rubric().id, a.folder, manifest.read(a.folder))
         or standalone_rubric.alone(a.folder / standalone_rubric.FILE)

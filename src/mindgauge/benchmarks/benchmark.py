@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, selection, suite
+from mindgauge.benchmarks import anchors, own_folder, selection, suite
 from mindgauge.benchmarks.card import BenchmarkCard, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.material import Material
 from mindgauge.benchmarks.metrics import Metric
@@ -51,6 +51,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Reads the authors' files below a folder into samples."""
     notes: Callable[[Path], list[str]] | None = None
     """What is odd about the authors' files below a folder and does not keep them from being read, one line each."""
+    own: Callable[[], list[Sample]] | None = None
+    """Its own samples, where they do not stand in a `samples.jsonl` of ours."""
+    own_notes: tuple[str, ...] = ()
+    """What is odd about them, one line each."""
+    remarks: tuple[str, ...] = ()
+    """What must be known of every result, whatever the data: that a rubric is a placeholder."""
     shared: Path | None = None
     """The folder with what several tasks share: a rubric, prompts, samples or anchors that its own folder has not."""
     variants: Callable[[list[Sample]], list[Sample]] | None = None
@@ -210,7 +216,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: there are none, or a line is broken.
         """
-        return own_samples(*self._folders, self.folder.parent)
+        return own_samples(*self._folders, self.folder.parent) if self.own is None else self.own()
 
     @property
     def _folders(self) -> tuple[Path, ...]:
@@ -333,7 +339,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:
-        """Build a benchmark from its folder's card, rubric and prompts.
+        """Build a benchmark from its folder's card, rubric and prompts; outside of this package also from less (`own_folder`).
 
         Args:
             folder: of the benchmark.
@@ -343,6 +349,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: a file is missing or bad.
         """
+        if not folder.is_relative_to(HERE):
+            return cls(**own_folder.fields(folder, **details))
         folders = (folder, shared) if shared is not None else (folder,)
         rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
         prompts = prompts_of(*folders)
@@ -351,7 +359,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
                 f"{folder}: node.md asks node by node, so rubric.toml must have exactly one criterion with nodes"
             )
         return cls(
-            name=folder.relative_to(HERE).as_posix() if folder.is_relative_to(HERE) else folder.name,
+            name=folder.relative_to(HERE).as_posix(),
             folder=folder,
             shared=shared,
             card=BenchmarkCard.of(folder),

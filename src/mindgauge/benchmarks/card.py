@@ -86,15 +86,17 @@ class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a benchmark is, and what it is not."""
 
     title: str
-    authors: str
-    year: int
-    link: str
-    measures: str
-    does_not_measure: str
-    languages: tuple[str, ...]
-    licence: str
-    obtain: str
-    citation: str
+    authors: str = ""
+    year: int = 0
+    link: str = ""
+    measures: str = ""
+    does_not_measure: str = ""
+    languages: tuple[str, ...] = ()
+    licence: str = ""
+    obtain: str = ""
+    citation: str = ""
+    closed: bool = False
+    """Of a folder of the user's own: the model under test itself answers, by the usual prompt where no `ask.md` is there."""
     restricted: bool = False
     """The released texts are not open: a report shows them only where it is asked to."""
     departures: tuple[str, ...] = ()

@@ -1,11 +1,12 @@
 """Which benchmarks there are: our folders, those of installed packages, and any folder named by its path.
 
-A folder is a benchmark if it has a module of its own name in which a `Benchmark` stands. A package brings its own by the
-entry point `mindgauge.benchmarks`, whose object is a benchmark, several, or a module in which they stand. What cannot be
-loaded is named where somebody asks for it, and keeps nobody from the others.
+A folder of ours is a benchmark if it has a module of its own name in which a `Benchmark` stands; a user's needs no Python
+(`own_folder`), and may have such a module. A package brings its own by the entry point `mindgauge.benchmarks`, whose object
+is a benchmark, several, a module in which they stand, or a package whose folder is one without Python. What cannot be loaded
+is named where somebody asks for it, and keeps nobody from the others.
 
-A benchmark is code. A folder's is run only once the user has named that folder on this machine, never because a run that
-may come from somebody else names it.
+A benchmark may be code. A folder's is run only once the user has named that folder on this machine, never because a run
+that may come from somebody else names it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-import importlib.util
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.benchmarks import suite
+from mindgauge.benchmarks import own_folder, suite
 from mindgauge.benchmarks.benchmark import HERE, Benchmark
 from mindgauge.records import installed
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import state
 
 if TYPE_CHECKING:
@@ -38,19 +37,30 @@ class _Known(NamedTuple):
     benchmarks: dict[str, Benchmark]
     broken: dict[str, str]
 
-    def load(self, name: str, load: Callable[[], object]) -> None:
-        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is."""
+    def load(self, name: str, load: Callable[[], object], *, named: bool = False) -> None:
+        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is.
+
+        Raises:
+            FaultsError: the user named a folder, and its files are faulty.
+        """
         try:
-            loaded = self._new(load())
+            loaded = self._new(load(), name)
+        except FaultsError as error:
+            if named:
+                raise
+            self.broken[name] = installed.fault(error)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
             self.broken[name] = installed.fault(error)
         else:
             self.benchmarks.update(loaded)
 
-    def _new(self, loaded: object) -> dict[str, Benchmark]:
-        """Return the benchmarks of what was loaded: itself, those in it, or those in a module."""
+    def _new(self, loaded: object, name: str) -> dict[str, Benchmark]:
+        """Return the benchmarks of what was loaded: itself, those in it, those in a module, or that in a package's folder."""
         items = [loaded] if isinstance(loaded, Benchmark) else loaded if isinstance(loaded, Iterable) else vars(loaded).values()  # fmt: skip
         benchmarks = {item.name: item for item in items if isinstance(item, Benchmark)}
+        file = Path(getattr(loaded, "__file__", None) or "")
+        if not benchmarks and file.name == "__init__.py" and (file.parent / own_folder.CARD).is_file():
+            benchmarks = {name: Benchmark.from_folder(file.parent, name=name)}
         if not benchmarks:
             raise UsageError("no Benchmark stands in it")
         if twice := benchmarks.keys() & self.benchmarks.keys():
@@ -162,18 +172,28 @@ def find(name: str) -> list[Benchmark]:
     raise UsageError(f"unknown benchmark {name!r}: {hint} A folder of your own is named by its path, ./{name if Path(name).is_dir() else 'FOLDER'}")  # fmt: skip
 
 
+def is_path(name: str) -> bool:
+    """Whether the user means a folder: by its path, or by the name alone of one that is here, holds no code, and has none of ours."""
+    if name.startswith((".", "/", "~")):
+        return True
+    folder = Path(name)
+    if not own_folder.is_one(folder) or own_folder.has_code(folder):
+        return False
+    return name.rstrip("/") not in {*names(), *(known.split("/")[0] for known in names())}
+
+
 def asked(name: str) -> list[Benchmark]:
     """Return what the user names: the benchmark in a folder, or what `find` returns.
 
-    Only for what was typed here. What stands in a file may come from anybody, and a folder's benchmark is code.
+    Only for what was typed here. What stands in a file may come from anybody, and a folder's benchmark may be code.
 
     Raises:
         UsageError: there is none, or it cannot be loaded.
     """
-    if not name.startswith((".", "/", "~")):
+    if not is_path(name):
         return find(name)
     folder = Path(name).expanduser().resolve()
-    loaded = _in_folder(folder)
+    loaded = _of_folder(folder)
     state.write(NAMED, sorted({*_named(), str(folder)}))
     return loaded
 
@@ -192,41 +212,50 @@ def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:
         run: the run's folder, for the message.
 
     Raises:
-        UsageError: there is none, it cannot be loaded, or it stands in a folder that the user has not named here.
+        UsageError: there is none, it cannot be loaded, or it stands in a folder whose code the user has not named here.
     """
     folder = folders.get(name) if isinstance(folders, dict) else None
     if folder is None:
         return find(name)
-    if folder not in _named():
+    if folder not in _named() and own_folder.has_code(Path(folder)):
         raise UsageError(
             f"{run} is of the benchmark {name} in {folder}, whose code has not been run on this machine; "
             f"if you trust it, run: mindgauge list {folder}"
         )
-    return [benchmark for benchmark in _in_folder(Path(folder)) if benchmark.name == name]
+    return [benchmark for benchmark in _of_folder(Path(folder)) if benchmark.name == name]
+
+
+def _of_folder(folder: Path) -> list[Benchmark]:
+    """Return the benchmark of a folder, as its files are now."""
+    return _in_folder(folder, _state_of(folder))
+
+
+def _state_of(folder: Path) -> tuple[tuple[str, int], ...]:
+    """Return what changes when a file of a folder does."""
+    try:
+        return tuple(sorted((path.name, path.stat().st_mtime_ns) for path in folder.iterdir() if path.is_file()))
+    except OSError:
+        return ()
 
 
 @functools.cache
-def _in_folder(folder: Path) -> list[Benchmark]:
-    """Load the module of a folder that belongs to no package."""
-    path = folder / f"{folder.name}.py"
-    if not path.is_file():
-        raise UsageError(f"{folder}: not a benchmark; its module would be {path.name}, which must define a Benchmark")
-    name = f"mindgauge_benchmark_{folder.name}"
-    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(folder)])
-    assert spec is not None
-    assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    loader = spec.loader
-
-    def load() -> object:
-        loader.exec_module(module)
-        return module
-
+def _in_folder(folder: Path, files: tuple[tuple[str, int], ...]) -> list[Benchmark]:  # noqa: ARG001 - decides what is cached
+    """Load the benchmark of a folder that belongs to no package."""
     registered = _Known(dict(_known().benchmarks), {})
-    registered.load(str(folder), load)
+    registered.load(str(folder), functools.partial(_content, folder), named=True)
     for reason in registered.broken.values():
         raise UsageError(f"{folder}: the benchmark cannot be loaded: {reason}")
     return list(registered.benchmarks.values())[len(_known().benchmarks) :]
+
+
+def _content(folder: Path) -> object:
+    """Return what stands in a folder's module, or where there is none, the benchmark that its files make."""
+    module = own_folder.module_of(folder)
+    if module is None:
+        return Benchmark.from_folder(folder)
+    content = own_folder.loaded(module, f"mindgauge_benchmark_{folder.name}")
+    whole = module.stem == folder.name or any(isinstance(item, Benchmark) for item in vars(content).values())
+    return content if whole else Benchmark.from_folder(folder)
 
 
 def of_family(name: str) -> list[Benchmark]:
@@ -237,6 +266,15 @@ def of_family(name: str) -> list[Benchmark]:
     """
     members, family = find(name), name.partition("/")[0]
     return [member for member in members if member.name.partition("/")[0] == family] or members
+
+
+def asked_family(name: str) -> list[Benchmark]:
+    """Return what the user names (see `asked`), of a family without members that belong to another.
+
+    Raises:
+        UsageError: there is none, or it cannot be loaded.
+    """
+    return asked(name) if is_path(name) else of_family(name)
 
 
 def find_one(name: str) -> Benchmark:

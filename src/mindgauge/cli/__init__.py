@@ -12,11 +12,11 @@ import typer
 from typer.core import TyperGroup
 
 from mindgauge.cli import deferred, terminal
-from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.errors import FaultsError, MindgaugeError
 from mindgauge.records.redaction import redacted
 
 MODULES = {
-    "demo": "demo", "list": "list_", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
+    "demo": "demo", "list": "list_", "new": "new", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
     "reliability": "reliability", "audit": "audit", "compare": "compare", "profile": "profile", "train": "train",
     "report": "report", "reproduce": "reproduce", "export": "export", "salvage": "salvage", "judges": "judges",
     "annotate": "annotate",
@@ -81,6 +81,8 @@ def main() -> None:
     terminal.guard()
     try:
         code = app(standalone_mode=False)
+    except FaultsError as error:
+        sys.exit(_say_all(error))
     except MindgaugeError as error:
         sys.exit(_say(str(error), error.exit_code))
     except typer.TyperException as error:
@@ -94,6 +96,16 @@ def main() -> None:
     except OSError as error:
         sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}", 1))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say_all(faults: FaultsError) -> int:
+    """Print faults below each other; a lone one in a line with its heading."""
+    if len(faults.lines) == 1:
+        return _say(str(faults), faults.exit_code)
+    _say(f"{faults.heading}:", faults.exit_code)
+    for line in faults.lines:
+        print(redacted(f"  {' '.join(line.split())}"), file=sys.stderr)
+    return faults.exit_code
 
 
 def _say(message: str, code: int) -> int:

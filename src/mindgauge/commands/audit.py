@@ -13,6 +13,7 @@ from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import layout, run, shape
 from mindgauge.analysis.audit.reading import ratings as ratings_files
+from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
@@ -126,6 +127,8 @@ def _there(source: str | Path) -> Path:
         raise UsageError(f"audit {source}: say where the authors' files are, --data DIR")
     if not exists:
         raise DataError(f"{path}: no such file, folder or benchmark")
+    if own_folder.is_one(path) and (samples := own_folder.sample_files(path)):
+        return samples[0]  # the folder's other files are no data
     return path
 
 
@@ -142,7 +145,7 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         raise UsageError("--data goes with the name of one benchmark")
     name = sources[0]
     try:
-        auditable = [benchmark for benchmark in benchmarks.of_family(name) if benchmark.material is not None]
+        auditable = [benchmark for benchmark in benchmarks.asked_family(name) if benchmark.material is not None]
     except UsageError as error:
         raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
     if not auditable:

@@ -13,6 +13,18 @@ from mindgauge.records.tabular import Tabular
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.records.rubric import Criterion
+
+
+class CriterionListing(msgspec.Struct, frozen=True):
+    """A criterion of a user's own benchmark: its levels, worst first where they have an order, and what it goes by."""
+
+    name: str
+    scale: str
+    levels: tuple[str, ...]
+    veto: bool
+    metrics: tuple[str, ...]
+
 
 class BenchmarkListing(msgspec.Struct, frozen=True):
     """A benchmark in a line. `samples` counts our own, which need no download, without the variants that a run makes of them."""
@@ -24,6 +36,12 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     samples: int
     licence: str
     obtain: str
+    folder: str = ""
+    """Where it lies, if it is one of the user's own; the rest is said of such a one alone."""
+    criteria: tuple[CriterionListing, ...] = ()
+    prompts: tuple[str, ...] = ()
+    """The prompts that take the place of the usual ones, or all where it has no usual ones."""
+    notes: tuple[str, ...] = ()
 
 
 class Listing(msgspec.Struct, Tabular, frozen=True):
@@ -60,4 +78,30 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
         samples = 0
     card = benchmark.card
     kind = "closed" if benchmark.closed else "open"
-    return BenchmarkListing(benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain)
+    listing = BenchmarkListing(benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain)
+    if benchmark.own is None:
+        return listing
+    return msgspec.structs.replace(
+        listing,
+        folder=str(benchmark.folder),
+        criteria=tuple(_criterion(criterion, benchmark) for criterion in benchmark.rubric.criteria),
+        prompts=tuple(sorted({path.name for path in benchmark.folder.glob("*.md")} & _prompt_files(benchmark))),
+        notes=(*benchmark.remarks, *benchmark.own_notes),
+    )
+
+
+def _criterion(criterion: Criterion, benchmark: benchmarks.Benchmark) -> CriterionListing:
+    suiting = [m.name for m in benchmark.metrics if m.suits(criterion) and not m.label]
+    leading = [name for name in suiting if name in benchmark.headline] or suiting
+    return CriterionListing(
+        criterion.name, str(criterion.scale), tuple(map(str, criterion.worst_first)), criterion.veto, tuple(leading)
+    )
+
+
+def _prompt_files(benchmark: benchmarks.Benchmark) -> set[str]:
+    """Return how the files of its prompts may be called."""
+    return {
+        name
+        for kind, texts in benchmark.prompts.items()
+        for name in (f"{kind}.md", *(f"{kind}.{language}.md" for language in texts))
+    }

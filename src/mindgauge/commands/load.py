@@ -82,13 +82,20 @@ def load(
         "samples": [samples_hash(sample.id for sample in released.samples) for _, released in members],
         "released": [digest(released.samples, released.replies, released.ratings) for _, released in members],
     }
-    path = Path(out) if out is not None else Path("runs") / f"{name.strip('/').replace('/', '-')}-{digest(plan)[:8]}"
+    title = Path(name).resolve().name if benchmarks.is_path(name) else name.strip("/").replace("/", "-")
+    path = Path(out) if out is not None else Path("runs") / f"{title}-{digest(plan)[:8]}"
     with Store(path, write=True) as store:
         content = manifest.begin(path, plan, command)
         if "ended" not in content:
             for benchmark, released in members:
                 _keep(store, benchmark, released)
-            origin = {"data": str(folder), **({"mapping": dict(mapping)} if mapping else {}), "notes": notes}
+            outside = benchmarks.outside(benchmark for benchmark, _ in members)
+            origin = {
+                **({"folders": outside} if outside else {}),
+                "data": str(folder),
+                **({"mapping": dict(mapping)} if mapping else {}),
+                "notes": notes,
+            }
             manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})
         counts = [count for benchmark, _ in members for count in _counts(store, benchmark)]
     ratings: dict[str, int] = {}
@@ -107,7 +114,7 @@ def load(
 
 def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
-    members = benchmarks.of_family(name)
+    members = benchmarks.asked_family(name)
     if mapping and not any(benchmark.load_mapped for benchmark in members):
         raise UsageError(f"{name}: its columns are the authors', so --map has no use here")
     available: list[tuple[Benchmark, Released]] = []
@@ -129,7 +136,10 @@ def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[t
     if problems and not available:
         raise problems[0]
     if not available:
-        raise UsageError(f"{name}: there are no released replies or ratings to load; `run` and `audit` read its data")
+        raise UsageError(
+            f"{name}: it does not say how released replies or ratings are read; `run` and `audit` read its data, and "
+            f"`rate {name} --replies FILE` any file of replies"
+        )
     return available, list(notes)
 
 

@@ -38,7 +38,7 @@ def reproduce(name: str, *, data: str | Path) -> Reproduction:
         UsageError: the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
-    members = [b for b in benchmarks.of_family(name) if b.reproduce is not None and b.published is not None]
+    members = [b for b in benchmarks.asked_family(name) if b.reproduce is not None and b.published is not None]
     if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
     cells: list[CellComparison] = []

@@ -1,5 +1,12 @@
 """What can go wrong, said in one line. The command line prints the line and exits with the code."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 class MindgaugeError(Exception):
     """Something asked for could not be done; the message says what and what to do about it."""
@@ -19,6 +26,14 @@ class RubricError(UsageError):
 
 class DataError(UsageError):
     """A file or folder that does not hold what was expected of it."""
+
+
+class FaultsError(DataError):
+    """Everything that is wrong with what a user wrote, each in a line of its own."""
+
+    def __init__(self, heading: str, lines: Iterable[str]) -> None:
+        self.heading, self.lines = heading, tuple(lines)
+        super().__init__(f"{heading}: {'; '.join(self.lines)}")
 
 
 class MissingDataError(DataError):

@@ -261,6 +261,12 @@ def _own_texts(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "How they were read", " ".join(map(ended, manifest.get("remarks", [])))
 
 
+def _own_samples(run: OpenRun) -> str:
+    """Say whose samples a run without released data is about."""
+    folders = [str(s.benchmark.folder) for s in run.sections if s.benchmark.own is not None]
+    return f"the samples in {named(folders)}" if folders else "samples that this project wrote itself"
+
+
 def _made(run: OpenRun) -> Made:
     manifest, calls = run.manifest, run.scores.calls
     plan: dict[str, Any] = manifest.get("plan", {})
@@ -270,7 +276,7 @@ def _made(run: OpenRun) -> Made:
         *_continued(run),
         ("Ended", manifest.get("ended", "")),
         ("Time", seconds(calls["seconds"]) if calls["seconds"] else ""),
-        ("Data", ", ".join(plan.get("data", [])) or str(manifest.get("data") or "samples that this project wrote itself")),
+        ("Data", ", ".join(plan.get("data", [])) or str(manifest.get("data") or _own_samples(run))),
         *_own_texts(manifest),
         ("Messages", ", ".join(f"{count(run.store.count_samples(s.benchmark.name))} in {s.benchmark.name}" for s in run.sections)),
         ("Replies per message", str(plan.get("runs", ""))),

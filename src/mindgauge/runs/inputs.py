@@ -100,6 +100,7 @@ def at_hand(
     for benchmark in benchmarks:
         try:
             samples, notes, own = own_texts.take(benchmark, data, where, limit, columns, by_protocol=by_protocol)
+            notes = [*benchmark.remarks, *(benchmark.own_notes if data is None else ()), *notes]
             if benchmark.standalone:
                 samples = languages.told(samples)
                 standalone_rubric.need_wording(benchmark, samples, str(data))

@@ -61,7 +61,7 @@ def test_a_good_rubric(tmp_path: Path) -> None:
         (criterion(", ".join(map(level, "12"))).replace('text.en = "How', 'text = "How'), "`text` does not say its language; write text.en = 'How warm is it?'"),
         (criterion(", ".join(map(level, "12"))).replace('"warmth"', '"rationale"'), "criterion 'rationale': no name for a criterion"),
         (criterion('{ text.en = "cold" }, { value = 2, text.en = "warm" }'), "level 1: no `value`"),
-        (criterion(", ".join(map(level, "12"))).replace('"ordinal"', '"ordered"'), "Invalid enum value 'ordered'"),
+        (criterion(", ".join(map(level, "12"))).replace('"ordinal"', '"ordered"'), "`scale` is 'ordered'; write scale = "),
     ],
 )  # fmt: skip
 def test_a_bad_rubric_is_one_line_with_its_file(tmp_path: Path, text: str, fault: str) -> None:

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def made_whole(folder: Path) -> Iterator[Path]:
+def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[Path]:
     """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
 
     Raises:
         UsageError: something is there already, or the file system has no locks.
     """
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
-        raise UsageError(f"{folder}: something is here already; choose a new folder, or serve what is here")
+        raise UsageError(f"{folder}: something is here already; choose a new folder, or {otherwise}")
     path = folder.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     locks.check(path.parent)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks import Benchmark, own_folder
 from mindgauge.commands.training import labelled_run
 from mindgauge.commands.training.labelled_run import is_run
 from mindgauge.raters.classifiers import form, labelled
@@ -98,7 +98,7 @@ def gather(named: Named) -> TrainingData:
     if not all(files) and len(files) > 1:
         raise UsageError("train on one benchmark or run, or on files; its rubric can be used with files: --rubric NAME")
     _refuse_idle(named, files=files[0])
-    read = _from_run if is_run(named.sources[0]) else _from_files if files[0] else _from_benchmark
+    read = _from_run if _is_run(named.sources[0]) else _from_files if files[0] else _from_benchmark
     material = read(named)
     if named.folds and (material.dev or material.test):
         raise UsageError(f"{material.name}: the data itself says what is development and test; leave out --folds")
@@ -116,7 +116,7 @@ def _refuse_idle(named: Named, *, files: bool) -> None:
         raise UsageError(
             "--folds tests on the training data, part by part: it goes with neither --test nor a --dev file"
         )
-    if is_run(named.sources[0]) and (named.where or named.labels_from or named.rubric or named.data):
+    if _is_run(named.sources[0]) and (named.where or named.labels_from or named.rubric or named.data):
         raise UsageError(
             "a run itself says what its samples, labels and rubric are: leave out --where, --labels-from, --rubric and --data"
         )
@@ -132,9 +132,18 @@ def _refuse_idle(named: Named, *, files: bool) -> None:
         raise UsageError("--test-where chooses among the samples of a benchmark that --test names")
 
 
+def _is_run(source: Source) -> bool:
+    return is_run(source) and not is_folder(source)
+
+
 def is_file(source: Source) -> bool:
     """Whether a source is a file or a table rather than a benchmark's name."""
-    return tables.is_table(source)
+    return tables.is_table(source) and not is_folder(source)
+
+
+def is_folder(source: object) -> bool:
+    """Whether a source is the folder of a benchmark of the user's own."""
+    return isinstance(source, str | Path) and own_folder.is_one(Path(source))
 
 
 def _from_files(named: Named) -> TrainingData:
@@ -159,7 +168,7 @@ def _rubric(name: str | Path | None, criterion: str | None) -> tuple[Benchmark |
         return None
     if Path(name).suffix == ".toml":
         return None, _one_criterion(Rubric.load(Path(name)), criterion)
-    task = benchmarks.find_one(str(name))
+    task = benchmarks.asked_one(str(name))
     return task, _one_criterion(task.rubric, criterion)
 
 
@@ -178,7 +187,7 @@ def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
 
 def _from_benchmark(named: Named) -> TrainingData:
     name = str(named.sources[0])
-    task = benchmarks.find_one(name)
+    task = benchmarks.asked_one(name)
     rubric = _one_criterion(task.rubric, named.criterion)
     material = TrainingData(task.name, rubric, task, [], [], [], [])
     read = task.read(named.data) if named.data is not None and not named.where else []
@@ -230,13 +239,13 @@ def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData,
 def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
     if is_file(source):
         return list(labelled.samples(labelled.rows(source, named.columns), material.criterion))
-    task = labelled_run.benchmark_of(Path(str(source))) if is_run(source) else benchmarks.find_one(str(source))
+    task = labelled_run.benchmark_of(Path(str(source))) if _is_run(source) else benchmarks.asked_one(str(source))
     other = next((c for c in task.rubric.criteria if c.name == material.criterion.name), None)
     if other is None or task.rubric.only(other).hash != material.rubric.hash:
         raise UsageError(
             f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
         )
-    if is_run(source):
+    if _is_run(source):
         labelled_samples = labelled_run.read(Path(str(source)), task, material.criterion)
         material.notes += labelled_samples.notes
         return labelled_samples.samples

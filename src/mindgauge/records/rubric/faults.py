@@ -109,6 +109,8 @@ def _shape(table: dict[str, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
     for name, field in fields.items():
         if field.required and name not in table:
             yield f"no `{name}`; write {_TO_WRITE.get(name, f'{name} = …')}"
+    if "scale" in fields and "scale" in table and table["scale"] not in [*Scale]:
+        yield f"`scale` is {table['scale']!r}; write {_TO_WRITE['scale']}"
     for name in ("text", "look", "ask", "question", "not_applicable"):
         if name in fields and isinstance(table.get(name), str):
             yield f"`{name}` does not say its language; write {name}.en = {table[name][:40]!r}"

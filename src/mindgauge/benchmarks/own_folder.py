@@ -1,0 +1,439 @@
+"""A benchmark of the user's own: a folder with a card, a rubric and samples, without Python. What it lacks is the usual.
+
+`card.toml` (a title is enough), `rubric.toml`, `samples.jsonl`, `samples.csv`, `samples.xlsx` or any other table that is
+read, with `columns.toml` beside it where its columns have other names. Prompts (`judge.md`, `ask.zh.md`, …) take the place
+of the usual ones, `metrics.py` adds metrics. The question is closed, put to the model under test itself, where `ask.md`
+lies there or the card says `closed = true`; otherwise the model replies, and raters rate the reply.
+
+Whatever is wrong is said at once, each fault with its file, its line where there is one, and what to write.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+
+import msgspec
+
+from mindgauge.benchmarks import anchors, own_samples, usual
+from mindgauge.benchmarks.card import SHARED, SLOTS, BenchmarkCard
+from mindgauge.benchmarks.metrics import Metric
+from mindgauge.benchmarks.own_samples import SampleRules
+from mindgauge.benchmarks.released import Released
+from mindgauge.records.errors import DataError, FaultsError, UsageError
+from mindgauge.records.files import bounds, tables
+from mindgauge.records.prompt import Prompt
+from mindgauge.records.rubric import Rubric, faults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mindgauge.records import Sample
+
+CARD, RUBRIC, SAMPLES, METRICS, ANCHORS = "card.toml", "rubric.toml", "samples", "metrics.py", "anchors.jsonl"
+PROTOCOL = "category"
+"""The tag that chooses the wording of levels, where a rubric has several."""
+PLACEHOLDER = "Placeholder:"
+"""How the text of a criterion begins that nobody has written yet."""
+_SAID_OF_NOTHING = "Its author does not say what it does not measure (does_not_measure in card.toml)."
+_MOST_SLICES = 12
+_NAME = re.compile(r"[^\W_][\w-]*")
+_LINE = re.compile(r"at line (\d+)")
+_KINDS = {
+    "int": "a whole number", "str": "text in quotes", "bool": "true or false", "array": 'a list, ["…", "…"]', "object": "a table, x.en = …",
+    "float": "a number",
+}  # fmt: skip
+
+
+def is_one(folder: Path) -> bool:
+    """Whether a folder is meant as a benchmark: it has a card, or a module of its own name."""
+    return (folder / CARD).is_file() or (folder / f"{folder.name}.py").is_file()
+
+
+def module_of(folder: Path) -> Path | None:
+    """Return the module of a folder that may hold its whole benchmark."""
+    paths = (folder / f"{folder.name}.py", folder / "__init__.py")
+    return next((path for path in paths if path.is_file()), None)
+
+
+def sample_files(folder: Path) -> list[Path]:
+    """Return the tables of samples that lie in a folder; a benchmark has one."""
+    return [path for suffix in tables.ENDINGS if (path := folder / f"{SAMPLES}{suffix}").is_file()]
+
+
+def has_code(folder: Path) -> bool:
+    """Whether loading the benchmark in a folder runs Python that lies there."""
+    return module_of(folder) is not None or (folder / METRICS).is_file()
+
+
+def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
+    """Return what a folder's benchmark is made of, by the fields of `Benchmark`; its `metrics.py` is run.
+
+    Args:
+        folder: of the benchmark.
+        name: of the benchmark; the folder's if not given.
+        details: fields in the place of the usual ones.
+
+    Raises:
+        FaultsError: something is wrong, or missing; all of it is named.
+    """
+    reading = _Reading(folder)
+    if not folder.is_dir():
+        raise FaultsError(
+            f"{folder} is no benchmark", [f"there is no such folder; make one: mindgauge new {folder} --from FILE"]
+        )
+    if not _NAME.fullmatch(name.rpartition("/")[2] or folder.name):
+        reading.add(
+            "", f"the folder's name stands in tables and files: {folder.name!r}; write letters, digits, - and _"
+        )
+    card = reading.card()
+    rubric = reading.rubric()
+    prompts = reading.prompts()
+    closed = "ask" in prompts or bool(card and card.closed)
+    reading.refuse_both(prompts, closed=closed)
+    own_metrics = reading.metrics() if "metrics" not in details else ()
+    samples = None
+    if "read" not in details:
+        languages = card.languages if card is not None else ()
+        criteria = rubric.criteria if rubric is not None else ()
+        rules = SampleRules(
+            criteria, closed, PROTOCOL if any(c.protocols for c in criteria) else "",
+            languages[0] if len(languages) == 1 else "",
+        )  # fmt: skip
+        samples = reading.samples(rules)
+        details = _from_table(rules, samples) | details
+    if rubric is not None:
+        reading.anchors(rubric, details.get("protocol", ""))
+    if reading.faults or card is None or rubric is None:
+        count = len(reading.faults)
+        things = "one thing is" if count == 1 else f"{count} things are"
+        raise FaultsError(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
+    targeted = closed and (samples is None or any(_has_target(sample) for sample in samples.samples))
+    metrics = {metric.name: metric for metric in own_metrics}
+    if "metrics" not in details:
+        usual_metrics = usual.metrics(rubric, closed=targeted)
+        details["metrics"] = (*own_metrics, *(metric for metric in usual_metrics if metric.name not in metrics))
+        details.setdefault("headline", usual.headline(rubric, closed=targeted))
+    if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
+        prompts = {"ask": _about_replies(), **prompts}
+    return {
+        "name": name or folder.name,
+        "folder": folder,
+        "card": _filled(card, rubric),
+        "rubric": rubric,
+        "prompts": {**usual.prompts(rubric, closed=closed), **prompts},
+        "remarks": _remarks(folder, rubric),
+        **details,
+    }
+
+
+def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str, Any]:
+    """Return how a benchmark reads its own samples, and the user's tables in their place."""
+    tags: dict[str, set[str]] = {}
+    for sample in table.samples:
+        for tag, value in sample.tags.items():
+            tags.setdefault(tag, set()).add(value)
+    unsliced = {"id", "split"}
+    slices = [tag for tag, values in tags.items() if tag not in unsliced and not tag.startswith(own_samples.TARGET) and 1 < len(values) <= _MOST_SLICES]  # fmt: skip
+
+    def mapped(path: Path, columns: Mapping[str, str] | None = None) -> Released:
+        result = own_samples.read(path, rules, columns)
+        if result.faults:
+            raise FaultsError(
+                f"{path} cannot be asked about",
+                [
+                    line.removeprefix(": ") if line.startswith(":") else f"line {line}"
+                    for line in own_samples.said(result)
+                ],
+            )
+        return Released(result.samples, [], [], result.notes)
+
+    return {
+        "own": lambda: list(table.samples),
+        "own_notes": tuple(f"{table.name}: {note}" for note in table.notes),
+        "read": lambda path: mapped(path).samples,
+        "load_mapped": mapped,
+        "protocol": rules.protocol,
+        "slices": tuple(slices),
+    }
+
+
+def _about_reply(samples: list[Sample]) -> bool:
+    return bool(samples) and all(sample.messages[-1].role == "assistant" for sample in samples)
+
+
+def _about_replies() -> dict[str, Prompt]:
+    """Return the usual prompt of a closed question about a reply, by language."""
+    return {lang: Prompt.load(SHARED / f"ask.reply.{lang}.md", SLOTS["ask"]) for lang in ("en", "zh")}
+
+
+def _has_target(sample: Sample) -> bool:
+    return sample.target is not None or any(tag.startswith(own_samples.TARGET) for tag in sample.tags)
+
+
+def _filled(card: BenchmarkCard, rubric: Rubric) -> BenchmarkCard:
+    """Say of what a card leaves out what is known of it."""
+    names = ", ".join(criterion.name for criterion in rubric.criteria)
+    languages = {language for criterion in rubric.criteria for language in criterion.text}
+    unsaid, placeholder = card.does_not_measure or _SAID_OF_NOTHING, _placeholder(rubric)
+    return msgspec.structs.replace(
+        card,
+        measures=card.measures or f"{card.title}, by the rubric {rubric.name}: {names}.",
+        does_not_measure=f"Anything yet: {placeholder}. {unsaid}" if placeholder else unsaid,
+        languages=card.languages or tuple(sorted(languages)),
+        licence=card.licence or "not said",
+    )
+
+
+def _placeholder(rubric: Rubric) -> str:
+    """Say of a rubric that nobody has written yet that it is none; empty where all of it is written."""
+    names = [c.name for c in rubric.criteria if any(text.startswith(PLACEHOLDER) for text in c.text.values())]
+    if not names:
+        return ""
+    if len(names) == len(rubric.criteria):
+        return "its rubric is a placeholder"
+    return f"{len(names)} of its {len(rubric.criteria)} criteria are placeholders ({', '.join(names)})"
+
+
+def _remarks(folder: Path, rubric: Rubric) -> tuple[str, ...]:
+    """Say what must be known of every result."""
+    which = _placeholder(rubric)
+    if not which:
+        return ()
+    advice = f"write into {folder / RUBRIC} what you mean, and take “{PLACEHOLDER}” away"
+    return (f"{folder.name}: {which}, so these figures say nothing yet; {advice}",)
+
+
+class _Reading:
+    """Reads the files of a folder, and keeps what is wrong with them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.faults: list[str] = []
+
+    def add(self, file: str, text: str, line: int = 0) -> None:
+        place = f"{file}:{line}" if line else file
+        self.faults.append(f"{place}: {text}" if place else text)
+
+    def card(self) -> BenchmarkCard | None:
+        """Read the card; a member of a family adds to its family's."""
+        if not (self.folder / CARD).is_file():
+            self.add(CARD, 'missing; write one with a line title = "…"')
+            return None
+        source = self._toml(CARD)
+        if source is None:
+            return None
+        before, hints = len(self.faults), get_type_hints(BenchmarkCard)
+        content: dict[str, Any] = {}
+        for key, value in source.content.items():
+            if key not in hints:
+                self.add(CARD, f"unknown key {key!r}{_near(key, hints)}", source.line(key))
+                continue
+            try:
+                content[key] = msgspec.convert(value, hints[key])
+            except msgspec.ValidationError as error:
+                self.add(CARD, f"{key}: {_plain(error)}", source.line(key))
+        if not str(source.content.get("title", "")).strip():
+            self.add(CARD, 'no title; write a line title = "…"')
+        return BenchmarkCard(**content) if len(self.faults) == before else None
+
+    def rubric(self) -> Rubric | None:
+        """Read the rubric, criterion by criterion."""
+        if not (self.folder / RUBRIC).is_file():
+            self.add(
+                RUBRIC, "missing; write the criteria with their levels, worst to best, as docs/own_benchmark.md shows"
+            )
+            return None
+        source = self._toml(RUBRIC)
+        if source is None:
+            return None
+        problems = faults.of_file(source.content, Rubric)
+        for problem in problems:
+            self.add(RUBRIC, problem.removeprefix("not a rubric: "), source.place(problem))
+        return None if problems else msgspec.convert(source.content, Rubric)
+
+    def prompts(self) -> dict[str, dict[str, Prompt]]:
+        """Read the prompts that lie there, by kind and language; without a language they are English, and used for all."""
+        prompts: dict[str, dict[str, Prompt]] = {}
+        for path in sorted(self.folder.glob("*.md")):
+            stem, _, language = path.stem.rpartition(".")
+            kind, language = (path.stem, "en") if path.stem in SLOTS else (stem, language)
+            if kind not in SLOTS:
+                if line := _slot_in(path):
+                    near = difflib.get_close_matches(kind or path.stem, SLOTS, 1, 0.6)
+                    names = f"did you mean {near[0]}.md?" if near else f"prompts are {', '.join(SLOTS)}, as in judge.md"
+                    self.add(path.name, f"it has a prompt's slot, but no prompt is called so; {names}", line)
+                continue
+            try:
+                prompt = Prompt.load(path, SLOTS[kind])
+            except UsageError as error:
+                self.add(path.name, f"{error}".removeprefix(f"{path}: "), _line_of(path, f"{error}"))
+                continue
+            if missing := {"rubric", "form", "dialogue"} - prompt.slots if kind in {"ask", "judge"} else set():
+                self.add(path.name, f"it shows no {{{min(missing)}}}; write that where it is to stand")
+            prompts.setdefault(kind, {})[language] = prompt
+        return prompts
+
+    def refuse_both(self, prompts: Mapping[str, object], *, closed: bool) -> None:
+        """Say that a question is open or closed, not both."""
+        judging = next((kind for kind in prompts if kind.startswith("judge")), None)
+        if closed and judging is not None:
+            self.add(
+                f"{judging}.md",
+                "a closed question (ask.md, or closed = true in card.toml) has no judge; keep one of them",
+            )
+
+    def metrics(self) -> tuple[Metric, ...]:
+        """Run `metrics.py`: its `metrics`, or else every metric that stands in it."""
+        path = self.folder / METRICS
+        if not path.is_file():
+            return ()
+        try:
+            module = loaded(path, f"mindgauge_benchmark_{self.folder.name}_metrics")
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's module may raise anything
+            self.add(METRICS, f"cannot be loaded: {type(error).__name__}: {error}", _where(error, path))
+            return ()
+        named = getattr(module, "metrics", None)
+        items = named if isinstance(named, Iterable) else vars(module).values()
+        metrics = tuple(item for item in items if isinstance(item, Metric))
+        if not metrics:
+            self.add(
+                METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"
+            )
+        return metrics
+
+    def samples_file(self) -> Path | None:
+        """Return the one table of samples."""
+        paths = sample_files(self.folder)
+        if len(paths) > 1:
+            self.add(paths[1].name, f"{paths[0].name} lies there, too; keep one of them")
+        if not paths:
+            others = [p.name for p in sorted(self.folder.iterdir()) if p.suffix.lower() in tables.ENDINGS]
+            hint = f"; {others[0]} lies there: call it samples{(self.folder / others[0]).suffix}" if others else ""
+            self.add(
+                f"{SAMPLES}.csv", f"missing; write a table with a column user, a message a row (or samples.jsonl){hint}"
+            )
+        return paths[0] if len(paths) == 1 else None
+
+    def samples(self, rules: SampleRules) -> own_samples.SampleTable:
+        """Read the samples."""
+        path = self.samples_file()
+        if path is None:
+            return own_samples.SampleTable("", [], [], [])
+        result = own_samples.read(path, rules)
+        for sentence in own_samples.said(result):
+            line, _, text = sentence.partition(": ")
+            self.add(path.name, text, int(line or 0))
+        return result
+
+    def anchors(self, rubric: Rubric, protocol: str) -> None:
+        """Look through the replies of known level, where there are any."""
+        path = self.folder / ANCHORS
+        if not path.is_file():
+            return
+        try:
+            anchors.read(path, rubric, protocol)
+        except DataError as error:
+            place, _, text = f"{error}".removeprefix(f"{path}:").partition(": ")
+            self.add(
+                ANCHORS,
+                text if place.strip().isdigit() else f"{place}: {text}".strip(": "),
+                int(place) if place.isdigit() else 0,
+            )
+
+    def _toml(self, name: str) -> _Settings | None:
+        path = self.folder / name
+        try:
+            return _Settings(bounds.toml(path), path.read_text("utf-8").splitlines())
+        except OSError as error:
+            self.add(name, f"cannot be read ({error.strerror})")
+        except ValueError as error:
+            match = _LINE.search(str(error))
+            self.add(name, f'not TOML: {error}; texts stand in quotes, key = "…"', int(match[1]) if match else 0)
+        return None
+
+
+class _Settings(NamedTuple):
+    """What a file of settings says, and its lines."""
+
+    content: dict[str, Any]
+    lines: list[str]
+
+    def line(self, key: str) -> int:
+        """Return the line on which a key is set; 0 where it cannot be told."""
+        return self._first(rf"""\s*["']?{re.escape(key)}["']?\s*[.=]|\s*\[+\s*{re.escape(key)}\b""")
+
+    def named(self, name: str) -> int:
+        """Return the line on which something is called so."""
+        return self._first(rf"""(?i).*\bname\s*=\s*["']{re.escape(name)}["']""") if name else 0
+
+    def place(self, problem: str) -> int:
+        """Return the line of the criterion, or of the key, that a fault of a rubric names first."""
+        if match := re.match(r"criterion '([^']+)'", problem):
+            return self.named(match[1])
+        if match := re.match(r"criterion (\d+)", problem):
+            return self.nth(int(match[1]))
+        return self.line(match[1]) if (match := re.search(r"`(\w+)`", problem)) else 0
+
+    def nth(self, number: int) -> int:
+        """Return the line on which a criterion begins."""
+        starts = [place for place, line in enumerate(self.lines, 1) if re.match(r"\s*\[\[\s*criteria\s*\]\]", line)]
+        return starts[number - 1] if number <= len(starts) else 0
+
+    def _first(self, pattern: str) -> int:
+        return next((place for place, line in enumerate(self.lines, 1) if re.match(pattern, line)), 0)
+
+
+def loaded(path: Path, name: str) -> Any:
+    """Run a module that belongs to no package."""
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)])
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _near(key: str, known: Iterable[str]) -> str:
+    known = list(known)
+    near = difflib.get_close_matches(key, known, 1, 0.5)
+    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
+
+
+def _plain(error: msgspec.ValidationError) -> str:
+    """Say what a card needs in words of the file."""
+    if match := re.search(r"Expected `(\w+)[^`]*`, got `(\w+)`", str(error)):
+        return f"write {_KINDS.get(match[1], match[1])}, not {_KINDS.get(match[2], match[2])}"
+    return str(error)
+
+
+def _where(error: BaseException, path: Path) -> int:
+    """Return the line of a module on which an error arose."""
+    if isinstance(error, SyntaxError):
+        return error.lineno or 0
+    lines, trace = [], error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return lines[-1] if lines else 0
+
+
+def _slot_in(path: Path) -> int:
+    """Return the line of a Markdown file on which a slot of a prompt stands; 0 where none does: it is no prompt."""
+    return min(filter(None, (_line_of(path, f"{{{slot}}}") for slot in ("rubric", "form", "dialogue"))), default=0)
+
+
+def _line_of(path: Path, error: str) -> int:
+    """Return the line of a prompt on which the slot stands that a message names."""
+    slot = re.search(r"\{\w+\}", error)
+    try:
+        lines = bounds.content(path, bounds.SETTINGS).decode().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    return next((place for place, line in enumerate(lines, 1) if slot and slot[0] in line), 0)

@@ -1,0 +1,462 @@
+"""A benchmark in a folder without Python: what it may leave out, what is computed of it, and all its faults at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mindgauge
+from mindgauge import benchmarks
+from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks import registry
+from mindgauge.models.scripted import Scripted
+from mindgauge.records.errors import FaultsError, UsageError
+from mindgauge.records.files import state
+from tests.in_process import mindgauge as typed
+from tests.thinned import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.records.request import Request
+
+HEAD = 'id = "warmth"\nversion = "1"\nsource = "ours"\n'
+CRITERION = """\
+[[criteria]]
+name = "warm"
+scale = "ordinal"
+text.en = "Is the reply warm?"
+levels = [{ value = "no", text.en = "It is not." }, { value = "yes", text.en = "It is." }]
+"""
+RUBRIC = HEAD + CRITERION
+CLOSED = f"""\
+{HEAD}[[criteria]]
+name = "state"
+scale = "nominal"
+text.en = "How is the person?"
+levels = [{{ value = "calm", text.en = "Calm." }}, {{ value = "low", text.en = "Low." }}]
+"""
+MESSAGES = "user\nI slept badly before the exam.\nMy sister does not answer my calls.\n"
+
+
+def written(place: Path, files: dict[str, str]) -> Path:
+    """Write a folder."""
+    place.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (place / name).write_text(text, encoding="utf-8")
+    return place
+
+
+def least(place: Path, **changed: str) -> Path:
+    """Write the least that is a benchmark, with some files in their place, or none where they are empty."""
+    files = {"card.toml": 'title = "Warm replies"\n', "rubric.toml": RUBRIC, "samples.csv": MESSAGES}
+    files |= {name.replace("__", "."): text for name, text in changed.items()}
+    return written(place, {name: text for name, text in files.items() if text})
+
+
+def rating(value: str = "yes") -> Any:
+    """Return a model that replies to people, and gives each criterion one value, or its first level."""
+
+    def respond(request: Request) -> str:
+        if request.schema is None:
+            return "I am here. What weighs most?"
+        properties = request.schema["properties"]
+        answer: dict[str, Any] = {}
+        for name, part in properties.items():
+            options = part.get("enum", [])
+            answer[name] = (
+                [] if part.get("type") == "array" else value if value in options else options[0] if options else "so"
+            )
+        return json.dumps(answer)
+
+    return respond
+
+
+def run(folder: Path, out: Path, value: str = "yes", **options: Any) -> Scores:
+    scores = mindgauge.run(
+        str(folder),
+        model=Scripted("a", rating(value)),
+        judge=Scripted("j", rating(value)),
+        out=out,
+        qualify=False,
+        **options,
+    )
+    assert isinstance(scores, Scores)
+    return scores
+
+
+def test_a_title_a_rubric_and_messages_are_enough(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth")
+    scores = run(place, tmp_path / "run")
+    [share] = scores.find("share_yes", criterion="warm")
+    assert (share.value, share.n, share.benchmark) == (1.0, 2, "warmth")
+    assert mindgauge.score(tmp_path / "run").find("share_yes")[0].value == 1.0
+    text = Path(mindgauge.report([tmp_path / "run"]).path).read_text("utf-8")
+    assert f"the samples in {place}" in text
+    assert "samples that this project wrote" not in text
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".xlsx", ".parquet", ".tsv", ".json"])
+def test_samples_may_be_any_table(tmp_path: Path, ending: str) -> None:
+    place = least(tmp_path / "warmth", samples__csv="", columns__toml='user = "Text"\ntag.topic = "Thema"\n')
+    frame = pl.DataFrame({"Text": ["I slept badly.", "I miss my brother."], "Thema": ["sleep", "family"]})
+    path = place / f"samples{ending}"
+    if ending == ".tsv":
+        frame.write_csv(path, separator="\t")
+    elif ending == ".xlsx":
+        frame.write_excel(path)
+    elif ending == ".parquet":
+        frame.write_parquet(path)
+    elif ending == ".json":
+        frame.write_json(path)
+    else:
+        frame.write_ndjson(path)
+    [benchmark] = benchmarks.asked(str(place))
+    assert [sample.messages[-1].content for sample in benchmark.samples(None)] == frame["Text"].to_list()
+    assert benchmark.slices == ("topic",)
+
+
+def test_our_own_form_of_samples_is_read_too(tmp_path: Path) -> None:
+    lines = [
+        {"messages": [{"role": "user", "content": "A long week."}], "tags": {"language": "en", "topic": "work"}, "cluster": "p1"},
+        {"messages": [{"role": "user", "content": "这周太长了。"}], "tags": {"topic": "work"}},
+    ]  # fmt: skip
+    place = least(
+        tmp_path / "warmth", samples__csv="", samples__jsonl="".join(f"{json.dumps(line)}\n" for line in lines)
+    )
+    first, second = benchmarks.asked_one(str(place)).samples(None)
+    assert (first.cluster, first.tags) == ("p1", {"language": "en", "topic": "work"})
+    assert second.tags["language"] == "zh", "seen from its letters"
+
+
+@pytest.mark.parametrize("how", ["card", "prompt"])
+def test_a_closed_question_needs_a_line_in_the_card_or_a_prompt(tmp_path: Path, how: str) -> None:
+    ask = "{rubric}\n\n{form}\n\n{nonce}\n\n{dialogue}\n"
+    more = {"card__toml": 'title = "State"\nclosed = true\n'} if how == "card" else {"ask__md": ask}
+    place = least(
+        tmp_path / "state", rubric__toml=CLOSED, samples__csv="user,target\nGood day.,calm\nBad day.,low\n", **more
+    )
+    scores = run(place, tmp_path / "run", "low")
+    assert (scores.find("accuracy")[0].value, scores.find("accuracy")[0].n) == (0.5, 2)
+    assert scores.find("recall", "label=low")[0].value == 1.0
+    bare = least(tmp_path / "bare" / "state", rubric__toml=CLOSED, **more)
+    scores = run(bare, tmp_path / "bare" / "run", "low")
+    assert not scores.find("accuracy"), "there are no targets to be right about"
+    assert scores.find("share_low")[0].value == 1.0
+
+
+def test_a_closed_question_about_replies_shows_the_reply(tmp_path: Path) -> None:
+    place = least(
+        tmp_path / "replies", card__toml='title = "Replies"\nclosed = true\n',
+        samples__csv="user,reply,target\nBad day.,Cheer up.,no\nBad week.,I am listening.,yes\n",
+    )  # fmt: skip
+    benchmark = benchmarks.asked_one(str(place))
+    assert benchmark.about_reply
+    seen: list[str] = []
+
+    def respond(request: Request) -> str:
+        seen.append(request.messages[-1].content)
+        return json.dumps({"quotes": [], "rationale": "so", "warm": "yes"})
+
+    scores = mindgauge.run(str(place), model=Scripted("a", respond), out=tmp_path / "run")
+    assert isinstance(scores, Scores)
+    assert scores.find("accuracy")[0].value == 0.5
+    assert any("<reply " in text and "I am listening." in text for text in seen)
+
+
+def test_a_prompt_of_its_own_takes_the_place_of_the_usual_one_alone(tmp_path: Path) -> None:
+    own = "OWN WORDING\n\n{rubric}\n\n{form}\n\n{nonce}\n\n{dialogue}\n\n{reply}\n"
+    benchmark = benchmarks.asked_one(str(least(tmp_path / "warmth", judge__md=own)))
+    assert benchmark.prompts["judge"].keys() == {"en"}
+    assert "OWN WORDING" in benchmark.prompts["judge"]["en"].text
+    assert {"judge.split", "judge.chain"} <= benchmark.prompts.keys()
+
+
+LEVELS: dict[str, list[int] | list[str]] = {
+    "binary": ["no", "yes"], "numbers": [1, 2, 3, 4], "backwards": [3, 2, 1], "words": ["poor", "fair", "good"],
+}  # fmt: skip
+
+
+@st.composite
+def rubrics(draw: st.DrawFn) -> str:
+    """Draw a rubric: up to four criteria of any scale, vetoes among them."""
+    parts = []
+    for number in range(draw(st.integers(1, 4))):
+        levels = LEVELS[draw(st.sampled_from(sorted(LEVELS)))]
+        scale = draw(st.sampled_from(["ordinal", "nominal"]))
+        veto = "veto = true\n" if scale == "ordinal" and draw(st.booleans()) else ""
+        options = ", ".join(f'{{ value = {json.dumps(level)}, text.en = "L." }}' for level in levels)
+        parts.append(
+            f'[[criteria]]\nname = "c{number}"\nscale = "{scale}"\n{veto}text.en = "C?"\nlevels = [{options}]\n'
+        )
+    return HEAD + "".join(parts)
+
+
+@examples(25)
+@given(rubric=rubrics(), closed=st.booleans())
+def test_no_criterion_is_without_a_metric_and_no_veto_is_averaged(
+    tmp_path_factory: pytest.TempPathFactory,
+    rubric: str,
+    closed: bool,
+) -> None:
+    place = tmp_path_factory.mktemp("any")
+    card = f'title = "Any"\nclosed = {json.dumps(closed)}\n'
+    folder = least(place / "any", card__toml=card, rubric__toml=rubric)
+    scores = run(folder, place / "run")
+    benchmark = benchmarks.asked_one(str(folder))
+    for criterion in benchmark.rubric.criteria:
+        figures = [m for m in scores.leading if m.criterion == criterion.name]
+        assert figures, criterion.name
+        assert all(m.n == 2 and m.missing == 0 for m in figures)
+        if criterion.veto:
+            assert not [m for m in scores.metrics if m.criterion == criterion.name and m.name == "mean"]
+
+
+def test_a_table_of_the_user_s_takes_the_place_of_the_samples(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth")
+    table = written(tmp_path, {"more.csv": "Text;Nr\nA new town.;1\nNo sleep.;2\nA quiet day.;3\n"}) / "more.csv"
+    assert run(place, tmp_path / "run", data=table, columns={"user": "Text"}).find("share_yes")[0].n == 3
+    with pytest.raises(FaultsError, match=r"more.csv cannot be asked about: no column user .* or --map user=Text"):
+        run(place, tmp_path / "other", data=table)
+    written(tmp_path, {"columns.toml": 'user = "Text"\n'})
+    assert run(place, tmp_path / "beside", data=table).find("share_yes")[0].n == 3
+    written(tmp_path, {"columns.toml": "", "gaps.csv": "id,user\n1,\n"})
+    with pytest.raises(FaultsError, match=r"gaps.csv cannot be asked about: line 2: no text"):
+        run(place, tmp_path / "gaps", data=tmp_path / "gaps.csv")
+
+
+# -- faults --------------------------------------------------------------------------------------------------------------
+
+FAULTS = {
+    "a slip in a key of the card": ({"card__toml": 'title = "W"\nlicense = "mine"\n'}, "card.toml:2: unknown key 'license'; did you mean licence?"),
+    "a number that is text": ({"card__toml": 'title = "W"\nyear = "2026"\n'}, "card.toml:2: year: write a whole number"),
+    "no title": ({"card__toml": 'licence = "mine"\n'}, "card.toml: no title"),
+    "no card": ({"card__toml": ""}, "card.toml: missing"),
+    "a card that is no TOML": ({"card__toml": "title = Warm\n"}, "card.toml:1: not TOML"),
+    "no rubric": ({"rubric__toml": ""}, "rubric.toml: missing"),
+    "a scale that there is not": ({"rubric__toml": RUBRIC.replace("ordinal", "scale")}, "rubric.toml:5: criterion 'warm': `scale` is 'scale'; write scale = \"ordinal\""),
+    "one level": ({"rubric__toml": RUBRIC.replace(', { value = "yes", text.en = "It is." }', "")}, "rubric.toml:5: criterion 'warm' needs at least two levels"),
+    "a criterion without text": ({"rubric__toml": RUBRIC.replace("text.en", "# text.en", 1)}, "rubric.toml:5: criterion 'warm' does not say what is rated"),
+    "a level without text": ({"rubric__toml": RUBRIC.replace(', text.en = "It is."', "")}, "rubric.toml:5: criterion 'warm': level yes does not say what it looks like"),
+    "two criteria of one name": ({"rubric__toml": RUBRIC + CRITERION}, "rubric.toml:5: criterion 'warm' occurs twice"),
+    "an unknown key in a criterion": ({"rubric__toml": RUBRIC.replace("scale", "vetoe = true\nscale")}, "rubric.toml:5: criterion 'warm': unknown field `vetoe`; did you mean `veto`?"),
+    "no samples": ({"samples__csv": ""}, "samples.csv: missing"),
+    "samples under another name": ({"samples__csv": "", "items__csv": MESSAGES}, "items.csv lies there: call it samples.csv"),
+    "two tables of samples": ({"samples__jsonl": '{"user": "Hello."}\n'}, "samples.jsonl: samples.csv lies there, too"),
+    "no column of messages": ({"samples__csv": "Frage\nHello there.\n"}, "no column user"),
+    "a row without a message": ({"samples__csv": "id,user\n1,Hello.\n2,\n"}, "samples.csv:3: no text"),
+    "a column that is not there": ({"columns__toml": 'user = "Text"\n'}, "samples.csv: no column 'Text' for user"),
+    "a name that is not read": ({"columns__toml": 'usr = "user"\n'}, "samples.csv: columns.toml: usr=user: 'usr' is not one of Mindgauge's columns"),
+    "a target that is no level": ({"card__toml": 'title = "W"\nclosed = true\n', "samples__csv": "user,target\nHi.,maybe\n"}, "samples.csv:2: the target 'maybe' is no level of warm; write one of no, yes"),
+    "a dialogue that ends with a reply": ({"samples__csv": "user,reply\nHi.,Hello.\n"}, "samples.csv:2: the dialogue ends with a reply"),
+    "a slot that is not filled": ({"judge__md": "{rubric} {form} {dialogue} {replay}\n"}, "judge.md:1: no slot {replay}"),
+    "a prompt without the rubric": ({"judge__md": "{form} {dialogue} {reply} {nonce}\n"}, "judge.md: it shows no {rubric}"),
+    "a prompt under a wrong name": ({"juge__md": "{rubric} {form} {dialogue} {reply}\n"}, "juge.md:1: it has a prompt's slot, but no prompt is called so; did you mean judge.md?"),
+    "an open question and a closed one": ({"card__toml": 'title = "W"\nclosed = true\n', "judge__md": "{rubric} {form} {dialogue} {reply}\n"}, "judge.md: a closed question"),
+    "code that breaks": ({"metrics__py": "x = 1\ny = x / 0\n"}, "metrics.py:2: cannot be loaded: ZeroDivisionError"),
+    "code without a metric": ({"metrics__py": "x = 1\n"}, "metrics.py: no metric stands in it"),
+    "an anchor at no level": ({"anchors__jsonl": '{"messages": [{"role": "user", "content": "Hi."}], "reply": "Hello.", "ratings": {"warm": "maybe"}}\n'}, "anchors.jsonl:1: warm has no level 'maybe'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "line"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_fault_is_named_with_its_file_and_its_line(tmp_path: Path, changed: dict[str, str], line: str) -> None:
+    place = least(tmp_path / "warmth", **changed)
+    with pytest.raises(FaultsError) as error:
+        benchmarks.asked(str(place))
+    assert any(line in named for named in error.value.lines), error.value.lines
+    assert all("Traceback" not in named and "$." not in named for named in error.value.lines)
+
+
+SEPARATE = [
+    "a slip in a key of the card", "a scale that there is not", "a row without a message", "a slot that is not filled",
+    "code that breaks", "an anchor at no level",
+]  # fmt: skip
+"""Faults in six files, none of which hides another; anchors cannot be held against a broken rubric."""
+
+
+def test_five_faults_are_five_lines_and_exit_code_2(tmp_path: Path) -> None:
+    changed = {name: text for fault in SEPARATE[:5] for name, text in FAULTS[fault][0].items()}
+    place = least(tmp_path / "warmth", **changed)
+    for command in (
+        ["list"],
+        ["run", "--model", "local/smollm2-135m"],
+        ["judges", "compare", "--replies", "r.csv", "--judge", "j"],
+    ):
+        done = typed(
+            *command[: 2 if command[0] == "judges" else 1], place, *command[2 if command[0] == "judges" else 1 :]
+        )
+        assert done.returncode == 2
+        heading, *lines = done.stderr.strip().splitlines()
+        assert "5 things are wrong" in heading
+        assert len(lines) == 5
+        for fault in SEPARATE[:5]:
+            assert any(FAULTS[fault][1] in line for line in lines), fault
+        assert "Traceback" not in done.stderr
+
+
+def test_one_fault_is_one_line(tmp_path: Path) -> None:
+    done = typed("list", least(tmp_path / "warmth", rubric__toml=""))
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    done = typed("list", tmp_path / "nothing")
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    assert "mindgauge new" in done.stderr
+
+
+def test_what_is_wrong_on_many_lines_is_said_once(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth", samples__csv="id,user\n" + "1,\n" * 40)
+    with pytest.raises(FaultsError) as error:
+        benchmarks.asked(str(place))
+    [line] = error.value.lines
+    assert "samples.csv:2: no text" in line
+    assert "also line 3, 4" in line
+
+
+def test_a_text_that_stands_twice_counts_once_and_is_said(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth", samples__csv=MESSAGES + "I slept badly before the exam.\n")
+    scores = run(place, tmp_path / "run")
+    assert scores.find("share_yes")[0].n == 2
+    assert any("a row repeats a text that stands there before (line 4)" in note for note in scores.notes)
+    with pytest.raises(FaultsError, match="same text as line 2, with another target"):
+        benchmarks.asked(
+            str(
+                least(
+                    tmp_path / "state", card__toml='title = "S"\nclosed = true\n', rubric__toml=CLOSED,
+                    samples__csv="user,target\nA day.,calm\nA day.,low\n",
+                )
+            )
+        )  # fmt: skip
+
+
+# -- where it is named ---------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_changed_is_read_again(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth")
+    assert len(benchmarks.asked_one(str(place)).samples(None)) == 2
+    (place / "samples.csv").write_text(MESSAGES + "And I moved house.\n", "utf-8")
+    os.utime(place / "samples.csv", ns=(1, 1))
+    assert len(benchmarks.asked_one(str(place)).samples(None)) == 3
+
+
+def test_the_bare_name_of_a_folder_will_do_where_none_of_ours_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    least(tmp_path / "warmth")
+    least(tmp_path / "psycrisis")
+    monkeypatch.chdir(tmp_path)
+    assert benchmarks.asked_one("warmth").folder == tmp_path / "warmth"
+    assert benchmarks.asked_one("psycrisis").folder != tmp_path / "psycrisis"
+    with pytest.raises(UsageError, match="unknown benchmark"):
+        benchmarks.find("warmth")
+    (tmp_path / "warmth" / "metrics.py").write_text("raise SystemExit\n", "utf-8")
+    with pytest.raises(UsageError, match=r"named by its path, \./warmth"):
+        benchmarks.asked("warmth")  # code is run where the user names its place
+
+
+def test_a_folder_without_code_is_scored_on_another_machine_and_code_is_not_run_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, mark = least(tmp_path / "warmth"), tmp_path / "it ran"
+    run(place, tmp_path / "run")
+    monkeypatch.setenv(state.FOLDER, str(tmp_path / "another machine"))
+    registry._in_folder.cache_clear()
+    assert mindgauge.score(tmp_path / "run").find("share_yes")[0].n == 2
+    for name in ("metrics.py", "warmth.py", "__init__.py"):
+        (place / name).write_text(f"import pathlib\npathlib.Path({str(mark)!r}).touch()\n", "utf-8")
+        with pytest.raises(UsageError, match="code has not been run on this machine"):
+            mindgauge.score(tmp_path / "run")
+        assert not mark.exists()
+        (place / name).unlink()
+
+
+def test_every_command_that_takes_a_name_takes_a_folder(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth")
+    run(place, tmp_path / "run")
+    replies = (
+        written(tmp_path, {"replies.csv": "user,reply,label.warm\nHi.,Hello there.,yes\nA bad day.,So what.,no\n"})
+        / "replies.csv"
+    )
+    judge = Scripted("k", rating())
+    rated = mindgauge.rate(str(place), replies=replies, judge=judge, out=tmp_path / "rated", qualify=False)
+    assert isinstance(rated, Scores)
+    assert rated.find("share_yes")[0].n == 2
+    assert mindgauge.list(str(place)).benchmarks[0].criteria[0].metrics == ("share_yes",)
+    compared = mindgauge.judges_compare(
+        str(place), replies=replies, judge=judge, out=tmp_path / "compared", qualify=False
+    )
+    assert compared is not None
+    project = mindgauge.annotate_new(
+        tmp_path / "labels", benchmark=str(place), items=tmp_path / "run", annotators=["ana", "ben"]
+    )
+    assert project.rubric == "warmth@1"
+    assert mindgauge.audit(str(place)).texts == 2
+    for command in (mindgauge.load, mindgauge.reproduce):
+        with pytest.raises(UsageError, match="warmth"):
+            command(str(place), data=tmp_path)
+    exported = mindgauge.export(tmp_path / "run", to="csv", out=tmp_path / "exported")
+    assert exported.files
+
+
+def test_a_closed_folder_trains_a_classifier(tmp_path: Path) -> None:
+    rows = "".join(
+        f"I feel {'fine and calm' if n % 2 else 'low and tired'} on day {n}.,{'calm' if n % 2 else 'low'}\n"
+        for n in range(24)
+    )
+    place = least(
+        tmp_path / "state",
+        card__toml='title = "S"\nclosed = true\n',
+        rubric__toml=CLOSED,
+        samples__csv=f"user,target\n{rows}",
+    )
+    trained = mindgauge.train(str(place), baseline=True, folds=3, out=tmp_path / "trained")
+    assert trained is not None
+
+
+# -- as a package --------------------------------------------------------------------------------------------------------
+
+
+def test_a_package_without_a_line_of_python_brings_a_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = tmp_path / "site"
+    least(site / "warm_words")
+    (site / "warm_words" / "__init__.py").write_text("", "utf-8")
+    least(site / "cold_words", rubric__toml="")
+    (site / "cold_words" / "__init__.py").write_text("", "utf-8")
+    written(
+        site / "words-1.dist-info",
+        {
+            "METADATA": "Metadata-Version: 2.1\nName: words\nVersion: 1\n",
+            "entry_points.txt": "[mindgauge.benchmarks]\nwarm_words = warm_words\ncold_words = cold_words\n",
+        },
+    )
+    monkeypatch.syspath_prepend(str(site))
+    registry._known.cache_clear()
+    try:
+        benchmark = benchmarks.find_one("warm_words")
+        assert benchmark.folder == site / "warm_words"
+        scores = mindgauge.run(
+            "warm_words", model=Scripted("a", rating()), judge=Scripted("j", rating()), out=tmp_path / "run"
+        )
+        assert isinstance(scores, Scores)
+        assert scores.find("share_yes")[0].n == 2
+        assert "rubric.toml: missing" in benchmarks.broken("cold_words")["cold_words"]
+    finally:
+        registry._known.cache_clear()
+        for name in ("warm_words", "cold_words"):
+            sys.modules.pop(name, None)
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Keep what the machine remembers of named folders apart."""
+    monkeypatch.setenv(state.FOLDER, str(tmp_path / "state of the machine"))
+    yield
+    registry._in_folder.cache_clear()
