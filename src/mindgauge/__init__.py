@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.score import score
     from mindgauge.commands.status import status
     from mindgauge.commands.train import train
+    from mindgauge.models.bots.function import Function
     from mindgauge.models.scripted import Scripted
     from mindgauge.models.settings import Settings
     from mindgauge.records import Message, Rating, Reply, Sample, Status
@@ -76,11 +77,13 @@ _WHERE = {
     "judges_rationales_import": "mindgauge.commands.judges.rationales:rationales_import",
     "judges_stress": "mindgauge.commands.judges.stress:stress",
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
+    "Function": "mindgauge.models.bots.function",
     "MindgaugeError": "mindgauge.records.errors",
     "Scripted": "mindgauge.models.scripted",
     "Settings": "mindgauge.models.settings",
 }
 __all__ = [
+    "Function",
     "Message",
     "MindgaugeError",
     "Rating",

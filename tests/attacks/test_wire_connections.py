@@ -360,6 +360,7 @@ _PLACES = {
     "reports/export/straight.py": "S3, by aiobotocore",
     "reports/export/folder.py": "the machine's name only",
     "models/chat.py": "calls",
+    "models/bots/http.py": "calls to a bot that is set up, by the transport",
     "models/transport.py": "all HTTP to models",
     "models/local.py": "llama.cpp, within this process",
     "models/batch/openai.py": "a form for the transport",

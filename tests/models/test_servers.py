@@ -37,7 +37,7 @@ CALLS, AT_ONCE = 60, 8
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.chat.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("mindgauge.models.unanswered.LONGEST_PAUSE", 0.02)
 
 
 def questions(count: int = CALLS) -> list[Request]:
@@ -266,7 +266,7 @@ def test_where_all_refuse_the_key_nobody_is_asked_again() -> None:
 
 
 def test_a_storm_of_429_at_one_server_sends_the_calls_to_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.chat.LONGEST_PAUSE", 60.0)
+    monkeypatch.setattr("mindgauge.models.unanswered.LONGEST_PAUSE", 60.0)
 
     def busy(_body: dict[str, Any], _count: int) -> web.StreamResponse:
         return web.Response(status=429, headers={"Retry-After": "50"}, text="{}")

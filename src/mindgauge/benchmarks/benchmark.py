@@ -217,6 +217,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if self.judged_on in sample.tags:
             tags = {name: value for name, value in sample.tags.items() if name != self.judged_on}
             sample = msgspec.structs.replace(find(sample.tags[self.judged_on]), tags=tags)
+        else:
+            sample = reply.answered(sample)
         if self.judged_part is None or reply.status is not Status.OK:
             return sample, reply
         part = self.judged_part(reply.text)

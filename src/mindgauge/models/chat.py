@@ -7,8 +7,6 @@ concurrency; every way a server can misbehave ends in a status. What no later ca
 from __future__ import annotations
 
 import asyncio
-import math
-import random
 import time
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
@@ -19,21 +17,17 @@ import msgspec
 from mindgauge.models import completion, transport
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.throttle import Throttle
-from mindgauge.models.unanswered import FailureKind, RetryableError
+from mindgauge.models.unanswered import FailureKind, RetryableError, pause_after
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.redaction import in_use
-from mindgauge.records.request import BARE
+from mindgauge.records.request import BARE, asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.records.request import Price, Request, Setup
 
-LONGEST_PAUSE = 60.0
-"""Seconds; a server that asks for a longer pause is asked again after this long."""
-_MOST_DOUBLINGS = 64
-"""Of a pause; a busy server may refuse more often than a number has room for."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -187,8 +181,7 @@ class ChatModel:
 
     def pause_after(self, problem: RetryableError, failures: int) -> float:
         """Return how long to wait, in seconds, after so many failures: the server's wish and a random time."""
-        longest = min(LONGEST_PAUSE, math.ldexp(self._pause, min(failures, _MOST_DOUBLINGS)))
-        return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, longest)
+        return pause_after(problem, failures, self._pause)
 
     def body(self, request: Request) -> dict[str, Any]:
         """Return what is posted for a request."""
@@ -281,8 +274,3 @@ class ChatModel:
             self._max_tokens_field = "max_completion_tokens"
         else:
             self._unsupported.add(parameter)
-
-
-def asked_for(request: Request) -> set[str]:
-    """Return the names of what a request asks for beside its messages, as endpoints call them."""
-    return {*request.parameters, *(["response_format"] if request.schema is not None else [])}

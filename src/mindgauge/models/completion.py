@@ -72,7 +72,7 @@ def read(content: bytes) -> Completion:
         answer = parsed(content)
     except ValueError as error:
         broken = content.lstrip()[:1] == b"{"  # on its way, perhaps
-        content_kind = str(error) if broken else _kind(content)
+        content_kind = str(error) if broken else kind(content)
         raise UnreadableError(f"{content_kind} instead of a chat completion", foreign=not broken) from error
     return converted(answer)
 
@@ -219,7 +219,7 @@ def fault(content: bytes) -> str:
         answer = None
     if isinstance(answer, dict):
         return reason(answer)
-    return _line(_kind(content) if content.lstrip()[:1] in {b"<", b"["} else content[:_MARGIN].decode(errors="replace"))
+    return _line(kind(content) if content.lstrip()[:1] in {b"<", b"["} else content[:_MARGIN].decode(errors="replace"))
 
 
 def reason(answer: dict[str, Any]) -> str:
@@ -270,7 +270,8 @@ def retry_after(header: str | None) -> float | None:
         return None
 
 
-def _kind(content: bytes) -> str:
+def kind(content: bytes) -> str:
+    """Say what an answer is that is no JSON as expected."""
     start = content[:200].lstrip().lower()
     if not start:
         return "an empty body"

@@ -12,8 +12,10 @@ import msgspec
 
 from mindgauge.models import address
 from mindgauge.models import config as config_file
+from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig, is_function
 from mindgauge.models.config import ChatConfig
 from mindgauge.models.keys import Key, key_for, readable
+from mindgauge.models.model_config import filled
 from mindgauge.models.providers import PROVIDERS, Provider
 from mindgauge.records import installed
 from mindgauge.records.errors import UsageError
@@ -68,9 +70,11 @@ def keys(spec: str, config: AnyConfig | None = None) -> list[Key]:
     if config is None:
         provider = _provider(spec)
         return [key_for(url, provider.key if provider else "") for url in _urls(spec)[0] if _takes_key(provider)]
+    if not isinstance(config, ChatConfig):
+        return [key_for(url, variable) for url, variable in config.sent]
     sent = []
     for url in _urls(config.spec)[0]:
-        own = _key(config, url, _provider(config.spec)) if isinstance(config, ChatConfig) else None
+        own = _key(config, url, _provider(config.spec))
         sent += [own] if own is not None else []
         sent += [key_for(url, variable) for variable in config.secrets]
     return sent
@@ -123,7 +127,7 @@ def open_model(spec: str, settings: Settings) -> Model:
     """Find the model that a specification names, which answers call by call, from this process. Nothing is sent yet.
 
     Args:
-        spec: `provider/name`, an address, or the short name of a model that is set up.
+        spec: `provider/name`, an address, `FILE.py:NAME`, or the short name of a model that is set up.
         settings: how it is called, and where models are set up.
 
     Raises:
@@ -150,13 +154,15 @@ def open_model(spec: str, settings: Settings) -> Model:
 
 
 def configured(spec: str, settings: Settings) -> AnyConfig | None:
-    """Return the set-up of a model that is called by a short name; None for any other.
+    """Return the set-up of a model that is called by a short name, or is a function; None for any other.
 
     Raises:
         UsageError: the configuration cannot be read.
     """
     if spec in settings.models:
         return settings.models[spec]
+    if is_function(spec):
+        return FunctionConfig.of(spec)
     return None if "/" in spec else config_file.find(spec, settings.config)
 
 
@@ -173,7 +179,7 @@ def _unknown(spec: str, settings: Settings) -> str:
     missing = ""
     if not slash and not short:
         missing = f" A short name is set up as [models.{spec}] in {config_file.FILE}, or in another file with --config."
-    return f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME.{missing}"
+    return f"unknown model {spec!r}: {hint} Any server works as http://HOST:PORT/v1#NAME, and a Python function as FILE.py:NAME.{missing}"
 
 
 @functools.cache
@@ -200,6 +206,8 @@ def _from_package(spec: str, kind: str, settings: Settings) -> Model:
 
 def _set_up(config: AnyConfig, settings: Settings) -> Model:
     """Open a model with all that is said of it; what the command says of every model holds for the rest."""
+    if not isinstance(config, ChatConfig):
+        return _bot(config, settings)
     own = {name: value for name in ("concurrency", "context", "timeout") if (value := getattr(config, name, None))}
     if config.price:
         own["price"] = Price.parse(config.price)
@@ -210,6 +218,36 @@ def _set_up(config: AnyConfig, settings: Settings) -> Model:
         limit = {"max_tokens": settings.max_tokens} if settings.max_tokens else {}
         return LocalModel(config.shown, weights=config.spec, setup=config.setup, **limit)
     return _served(config, settings) if config.url else _provided(config, settings)
+
+
+def _bot(config: HttpConfig | FunctionConfig | CommandConfig, settings: Settings) -> Model:
+    """Open somebody's own bot; what the configuration says of it comes before what the command says of all."""
+    price = Price.parse(config.price) if config.price else settings.price
+    timeout = config.timeout or settings.timeout
+    if isinstance(config, FunctionConfig):
+        from mindgauge.models.bots import source
+        from mindgauge.models.bots.function import Function
+
+        code = source.load(config.path, config.attribute, config.shown)
+        return Function(
+            code, name=config.shown, concurrency=config.concurrency, timeout=timeout, price=price, setup=config.setup
+        )
+    if isinstance(config, CommandConfig):
+        from mindgauge.models.bots.command import CommandBot
+
+        return CommandBot(config, price=price, timeout=timeout)
+    from mindgauge.models.bots.http import HttpBot
+
+    elsewhere = next((h for call in config.calls if not address.loopback(h := urlsplit(call.url).hostname or "")), "")
+    if settings.local_only and elsewhere:
+        raise UsageError(
+            f"--local-only: {config.shown} would send text to {elsewhere}; only loopback addresses are allowed"
+        )
+    headers = [filled(config.shown, call.headers) if settings.sends else {} for call in config.calls]
+    return HttpBot(
+        config, headers=headers[0], start_headers=headers[-1], price=price, timeout=timeout, tries=settings.tries,
+        concurrency=config.concurrency or settings.concurrency,
+    )  # fmt: skip
 
 
 def _served(config: ChatConfig, settings: Settings) -> Model:
@@ -276,7 +314,7 @@ def _chat(
         max_tokens_field=max_tokens_field,
         context=settings.context,
         setup=config.setup,
-        headers=config_file.filled(name, config.headers) if settings.sends else {},
+        headers=filled(name, config.headers) if settings.sends else {},
         at_once=config.concurrency,
     )
 

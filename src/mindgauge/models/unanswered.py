@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import random
 from enum import Enum, auto
+
+LONGEST_PAUSE = 60.0
+"""Seconds; a server that asks for a longer pause is asked again after this long."""
+_MOST_DOUBLINGS = 64
+"""Of a pause; a busy server may refuse more often than a number has room for."""
 
 
 class FailureKind(Enum):
@@ -38,3 +45,12 @@ class RetryableError(Exception):
         self.lost = lost
         self.seconds = 0.0
         """How long the attempt took."""
+
+
+def pause_after(problem: RetryableError, failures: int, pause: float) -> float:
+    """Return how long to wait, in seconds, after so many failures: the server's wish and a random time.
+
+    Full jitter: after failure k a time between 0 and `pause * 2**k` (Brooker, "Exponential Backoff And Jitter", 2015).
+    """
+    longest = min(LONGEST_PAUSE, math.ldexp(pause, min(failures, _MOST_DOUBLINGS)))
+    return min(LONGEST_PAUSE, problem.pause or 0.0) + random.uniform(0, longest)

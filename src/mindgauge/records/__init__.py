@@ -2,6 +2,7 @@
 
 from mindgauge.records.records import (
     BASE,
+    HELD,
     Evidence,
     Exchange,
     Message,
@@ -19,6 +20,7 @@ from mindgauge.records.records import (
 
 __all__ = [
     "BASE",
+    "HELD",
     "Evidence",
     "Exchange",
     "Message",

@@ -15,6 +15,8 @@ import msgspec
 Value: TypeAlias = int | float | str
 BASE = "base"
 """The tag of a variant with the id of the sample that it comes from."""
+HELD = "held"
+"""In a reply's provenance: the dialogue before it, where that is not its sample's."""
 Role: TypeAlias = Literal["system", "user", "assistant"]
 
 encode = msgspec.json.Encoder(order="deterministic").encode
@@ -126,6 +128,14 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
         """Build a reply whose id is the hash of where it stands and what it says."""
         return cls(digest("reply", sample, model, run, text), sample, model, run, status, text, **fields)
 
+    def answered(self, sample: Sample) -> Sample:
+        """Return its sample with the dialogue that it answers: as it was held, where a bot did not answer the one on file."""
+        if HELD not in self.provenance:
+            return sample
+        system = (message for message in sample.messages if message.role == "system")
+        held = msgspec.convert(self.provenance[HELD], tuple[Message, ...])
+        return msgspec.structs.replace(sample, messages=(*system, *held))
+
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Words a rater quotes, and whether they really stand in the dialogue or the reply; `source` says in which.
@@ -162,7 +172,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `model_resolved` and `fingerprint` are what the server says it ran; `cost` is in US dollars, None if no price is
     known; `seconds` is the last attempt, `at` its end in seconds since 1970. `unsupported` are the parameters that the
-    server does not take, so that it was asked without them.
+    server does not take, so that it was asked without them. `before` is the dialogue that the text answers, where it is not
+    the one that was asked: a bot spoke first, or was told it turn by turn.
     """
 
     status: Status
@@ -177,3 +188,4 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
     at: float = 0.0
     unsupported: tuple[str, ...] = ()
+    before: tuple[Message, ...] = ()

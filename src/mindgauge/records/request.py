@@ -61,6 +61,11 @@ class Request(msgspec.Struct, frozen=True, dict=True):
         return {}
 
 
+def asked_for(request: Request) -> set[str]:
+    """Return the names of what a request asks for beside its messages, as endpoints call them."""
+    return {*request.parameters, *(["response_format"] if request.schema is not None else [])}
+
+
 @lru_cache(maxsize=16)
 def _begun(messages: tuple[Message, ...], nonces: tuple[str, ...]) -> hashlib.blake2b:
     """Begin the hash of a question, up to the number of its repeat: repeats come one after the other."""

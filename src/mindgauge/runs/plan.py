@@ -114,7 +114,7 @@ def tested_settings(specs: Sequence[str | Model], config: RunConfig) -> Settings
         unknown = next((name for name in extra if name not in base.__struct_fields__), None)
         if unknown is not None:
             raise UsageError(f"{spec} takes no --{unknown.removesuffix('s')}: it is no chat endpoint")
-        headers = {"headers": {**base.headers, **extra["headers"]}} if "headers" in extra else {}
+        headers = {"headers": {**getattr(base, "headers", {}), **extra["headers"]}} if "headers" in extra else {}
         try:
             models[spec] = msgspec.structs.replace(base, **{**extra, **headers})
         except ValueError as error:

@@ -323,7 +323,10 @@ class ClassifierStep(LocalStep, frozen=True):
 
         if total > 0:
             told(0)
-            waiting = ((s, r) for s, r in _subjects(store, self.benchmark) if (r.id if r else s.id) not in existing)
+            subjects = (
+                entry for entry in _subjects(store, self.benchmark) if (entry[1] or entry[0]).id not in existing
+            )
+            waiting = ((reply.answered(sample) if reply else sample, reply) for sample, reply in subjects)
             for rating in self.rater.rate(waiting, told):
                 store.add_rating(self.benchmark.name, rating)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from mindgauge.models.bots.bot import Bot
 from mindgauge.models.gathering import Gathering
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import MindgaugeError, UsageError
@@ -139,6 +140,8 @@ class Session:
             )
 
     def _watch(self, model: Model, exchange: Exchange) -> None:
+        if isinstance(model, Bot):  # each of its failures is a finding about it
+            return
         failures = self._failures.get(model.name, 0) + 1 if exchange.status is Status.FAILED else 0
         self._failures[model.name] = failures
         if failures >= GIVE_UP_AFTER:

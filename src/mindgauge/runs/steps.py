@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from mindgauge.benchmarks import Benchmark
-from mindgauge.records import Message, Reply, Sample
+from mindgauge.records import HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
 from mindgauge.runs.budget import system_tokens, tokens
@@ -282,7 +282,8 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
                 provenance={**origin, "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
-                            **({"error": exchange.error} if exchange.error else {})},
+                            **({"error": exchange.error} if exchange.error else {}),
+                            **({HELD: exchange.before} if exchange.before else {})},
             )  # fmt: skip
             store.add_call(key, request.prompt_hash, benchmark.name, model.name, run, exchange, text=False)
             store.add_reply(benchmark.name, reply)

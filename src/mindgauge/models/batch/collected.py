@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from mindgauge.models.batch.files import Results
 from mindgauge.models.batch.service import BatchOutcome
 from mindgauge.models.batch.transport import GoneError
-from mindgauge.models.chat import asked_for
 from mindgauge.records import Status
+from mindgauge.records.request import asked_for
 
 if TYPE_CHECKING:
     from mindgauge.models.batch.calls import BatchCall, BatchConfig

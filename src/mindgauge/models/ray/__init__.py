@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from mindgauge.models.bots.bot import Bot
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ def on_ray(model: Model, spec: str, settings: Settings) -> Model:
         settings: the command's; `engine` says which Ray, `actors` how many.
 
     Raises:
-        UsageError: Ray is not installed, or `local_only` forbids this cluster.
+        UsageError: it is a bot of the user's own, Ray is not installed, or `local_only` forbids this cluster.
     """
+    if isinstance(model, Bot):
+        raise UsageError(f"--engine {settings.engine}: {model.name} is a bot of your own, which is asked from this process; leave --engine away")  # fmt: skip
     if spec.startswith("replay/") or not settings.sends:
         return model
     if find_spec("ray") is None or find_spec("grpc") is None:

@@ -99,6 +99,7 @@ def write_forms(
             rating = judged.ratings[place]
             reply = replies.get(rating.subject)
             sample = store.sample(benchmark.name, reply.sample if reply else rating.subject)
+            sample = reply.answered(sample) if reply else sample
             steps = "; ".join(f"{name}: {answer}" for name, answer in rating.provenance.get("checks", {}).items())
             quotes = "\n".join(evidence.quote for evidence in rating.evidence)
             rows.append((

@@ -127,7 +127,7 @@ def _about(benchmark: str, sample: Sample) -> tuple[Any, ...]:
 
 def _sample(store: Store, benchmark: str, reply: Reply) -> Sample | None:
     try:
-        return store.sample(benchmark, reply.sample)
+        return reply.answered(store.sample(benchmark, reply.sample))
     except KeyError:
         return None
 
