@@ -49,7 +49,11 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
 
 def _suiting(metrics: Iterable[Metric], criterion: Criterion) -> tuple[Metric, ...]:
     """Return the metrics that have something to say of a criterion, each with the direction that it has there."""
-    return tuple(metric.directed(better(criterion)) for metric in metrics if metric.supports(criterion.values))
+    return tuple(
+        metric.directed(better(criterion))
+        for metric in metrics
+        if metric.supports(criterion.values) and (not metric.criteria or criterion.name in metric.criteria)
+    )
 
 
 def slices(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.judge import Instrument
-    from mindgauge.records.request import Model
     from mindgauge.runs.inputs import Available
+    from mindgauge.runs.options import AnyModel
     from mindgauge.runs.steps import Step
 
 
@@ -38,8 +38,8 @@ _NAMED = 3
 def run(
     names: str | Sequence[str],
     *,
-    model: str | Model | Sequence[str | Model],
-    judge: str | Model | Sequence[str | Model] = (),
+    model: AnyModel | Sequence[AnyModel],
+    judge: AnyModel | Sequence[AnyModel] = (),
     data: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     out: str | Path | None = None,
@@ -55,9 +55,9 @@ def run(
 
     Args:
         names: benchmarks, or families of them.
-        model: the models under test, by name or as objects (`Scripted`); for closed questions also classifiers
+        model: the models under test: names, plain functions of `message`, or objects (`Function`, `Scripted`); for closed questions also classifiers
             (`classifier/FOLDER`), which make no calls.
-        judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
+        judge: who rates replies: models (functions, too), classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
         data: a copy of the authors' released files; our own samples if not given.
         columns: our name → the column of `data`, where that is one table, and how it is read, see `rate`; it takes the place of
             the `columns.toml` beside the table.
@@ -109,10 +109,11 @@ def run(
         if name not in named  # which is found, and alone
         for other, reason in benchmarks.broken(name).items()
     )
-    tested = plan.open_tested(listed(model), available.benchmarks, config, plan.tested_settings(listed(model), config))
+    models, judging = plan.as_models(model), plan.as_models(judge)
+    tested = plan.open_tested(models, available.benchmarks, config, plan.tested_settings(models, config))
     if not tested.names:
         raise UsageError("name a model under test with --model")
-    judges = plan.open_judges(listed(judge), available.benchmarks, config)
+    judges = plan.open_judges(judging, available.benchmarks, config)
     questions = [prompt_styles.questions(benchmark, folder, config) for benchmark in available.benchmarks]
     tests = entry_tests(available.benchmarks, judges.models, config, where)
     opened = [(b, samples) for b, samples in zip(available.benchmarks, available.samples, strict=True) if not b.closed]

@@ -1,4 +1,4 @@
-"""What a command returns: a record that is also a table."""
+"""What a command returns: a record that prints as a few lines, is a table, and shows itself in a notebook."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.records.rounding import count
+from mindgauge.records.visible import visible
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import polars as pl
 
+LINES = 10
+"""Lines that a result prints at most."""
+WIDTH = 120
+"""Characters of such a line."""
+
 
 class Tabular:
-    """A result that lists records. A notebook shows it as their table."""
+    """A result that lists records. It prints what a reader wants first; a notebook shows its tables."""
 
     __slots__ = ()
 
@@ -25,9 +33,63 @@ class Tabular:
         rows = [row if isinstance(row, dict) else msgspec.structs.asdict(row) for row in self._listed()]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def summary(self) -> Iterable[str]:
+        """Say what a reader wants first, a line each: what was looked at, what came of it, what is missing, where to read on."""
+        raise NotImplementedError
+
     def _listed(self) -> Iterable[msgspec.Struct | dict[str, Any]]:
         """Return the records, or the rows that stand for them."""
         raise NotImplementedError
 
+    def __str__(self) -> str:
+        lines = [_line(text) for text in _views.summary(self)]
+        if len(lines) > LINES:
+            lines = [*lines[: LINES - 1], f"… {count(len(lines) - LINES + 1)} lines more"]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        return _views.page(self)
+
+
+class _Views:
+    """How results are shown: by themselves, unless a layer above, which knows more of some of them, does."""
+
+    summary: Callable[[Tabular], Iterable[str]] = staticmethod(lambda result: result.summary())
+    page: Callable[[Tabular], str] = staticmethod(lambda result: result.table._repr_html_())
+
+
+_views = _Views()
+
+
+def show_by(summary: Callable[[Tabular], Iterable[str]], page: Callable[[Tabular], str]) -> None:
+    """Let results be shown by functions of a layer above this one.
+
+    Args:
+        summary: returns the lines that a result prints.
+        page: returns the HTML that a notebook shows.
+    """
+    _views.summary, _views.page = summary, page
+
+
+def first_of(lines: Sequence[str], most: int) -> list[str]:
+    """Return so many lines at most; of more, the first ones and how many follow."""
+    return [*lines] if len(lines) <= most else [*lines[: most - 1], f"… and {count(len(lines) - most + 1)} more"]
+
+
+def noted(notes: Sequence[str], limit: int = 1) -> list[str]:
+    """Return the first notes as lines, the last of them with how many follow."""
+    more = f" (and {count(len(notes) - limit)} notes more)" if len(notes) > limit else ""
+    lines = [f"Note: {note}" for note in notes[:limit]]
+    return [*lines[:-1], f"{_cut(lines[-1], WIDTH - len(more))}{more}"] if lines else []
+
+
+def _line(text: str) -> str:
+    """Return a text as one line: what models and files are called is untrusted, and may be long."""
+    return _cut(visible(" ".join(text.split())), WIDTH)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"

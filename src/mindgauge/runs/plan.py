@@ -21,6 +21,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
 from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Session, run_async
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from mindgauge.models.settings import Settings
     from mindgauge.records import Sample
     from mindgauge.records.request import Model
-    from mindgauge.runs.options import Judging, RunConfig
+    from mindgauge.runs.options import AnyModel, Judging, RunConfig
     from mindgauge.runs.steps import LocalStep, Planned, Step
 
 
@@ -62,6 +63,28 @@ def open_carried(spec: str, settings: Settings) -> Model:
 
         return on_ray(model, spec, settings)
     return model
+
+
+def as_models(specs: AnyModel | Sequence[AnyModel]) -> list[str | Model]:
+    """Return one or several models as a list; a plain function, or a class with `reply`, is a model by its own name.
+
+    Raises:
+        UsageError: a function has no name of its own, or its signature names something that it cannot be given.
+    """
+    return [_as_model(spec) for spec in listed(specs)]
+
+
+def _as_model(spec: Any) -> str | Model:
+    if isinstance(spec, str) or hasattr(spec, "ask"):
+        named: str | Model = spec
+        return named
+    if not callable(spec):
+        raise UsageError(f"{type(spec).__name__} is no model: give a name, a function, or mindgauge.Function(…)")
+    if getattr(spec, "__name__", "") == "<lambda>":
+        raise UsageError("a lambda has no name to stand in tables: mindgauge.Function(…, name=…)")
+    from mindgauge.models.bots.function import Function
+
+    return Function(spec)
 
 
 def open_models(specs: Sequence[str | Model], config: RunConfig, settings: Settings) -> list[Model]:

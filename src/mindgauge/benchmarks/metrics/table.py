@@ -131,6 +131,8 @@ class Metric(msgspec.Struct, frozen=True):
     chance: Callable[[RatingTable], float | None] | None = None
     """Its value under guessing, where all levels are options of every sample."""
     words: MetricWords = MetricWords()
+    criteria: tuple[str, ...] = ()
+    """The criteria that it is about; all that it supports if empty."""
 
     @property
     def part(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import json
 import secrets
 import threading
 from pathlib import Path
@@ -33,7 +34,8 @@ class Function(Bot):
     """A Python function as a model: under test, or as a judge.
 
     It is called with what its signature names: `message` (the person's last message, a judge's whole prompt),
-    `messages` (a list of `{"role": …, "content": …}`), `conversation` (an id). It returns a text.
+    `messages` (a list of `{"role": …, "content": …}`), `conversation` (an id). It returns a text, or a dict, as a judge may,
+    which is sent on as JSON.
 
     A class with `reply` (and `start`, whose text comes first, where it has one) is made anew for each conversation. One
     whose `reply` takes `message` is told a dialogue turn by turn, so that its own answers stand in it.
@@ -178,6 +180,11 @@ class _FunctionConversation:
         """Let the function answer; see `Conversation`."""
         told = {MESSAGE: last_of(messages), MESSAGES: template.listed(messages), CONVERSATION: self._ident}
         text = await self._bot.called(self._reply, **told)
+        if isinstance(text, dict):  # as a judge answers
+            try:
+                return json.dumps(text, ensure_ascii=False)
+            except (TypeError, ValueError) as error:
+                raise BotError(f"it returned a dict that is no JSON: {error}") from error
         if not isinstance(text, str):
             raise BotError(f"it returned {type(text).__name__}, not a text")
         return text
