@@ -98,7 +98,7 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
     def summary(self) -> list[str]:
         """Say what is done, what failed, what it cost, what is left, and who is writing it."""
         calls, failed = sum(c.n for c in self.calls), sum(c.n for c in self.calls if c.status == "failed")
-        costs = [c.cost for c in self.calls]
+        costs = [c.cost for c in self.calls if c.status != "failed" or c.cost is not None]
         cost = "unknown cost" if None in costs else dollars(sum(filter(None, costs)))
         judges_ = f", judged by {named(self.judges)}" if self.judges else ""
         parts = [

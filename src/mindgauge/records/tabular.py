@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.records.rounding import count
+from mindgauge.records.rounding import count, plural
 from mindgauge.records.visible import visible
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ class Tabular:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        lines = [_line(text) for text in _views.summary(self)]
-        if len(lines) > LINES:
-            lines = [*lines[: LINES - 1], f"… {count(len(lines) - LINES + 1)} lines more"]
-        return "\n".join(lines)
+        return "\n".join(_fitted([visible(" ".join(text.split())) for text in _views.summary(self)]))
 
     def __repr__(self) -> str:
         return str(self)
@@ -81,14 +79,23 @@ def first_of(lines: Sequence[str], most: int) -> list[str]:
 
 def noted(notes: Sequence[str], limit: int = 1) -> list[str]:
     """Return the first notes as lines, the last of them with how many follow."""
-    more = f" (and {count(len(notes) - limit)} notes more)" if len(notes) > limit else ""
+    more = f" (and {plural(len(notes) - limit, 'more note')})" if len(notes) > limit else ""
     lines = [f"Note: {note}" for note in notes[:limit]]
     return [*lines[:-1], f"{_cut(lines[-1], WIDTH - len(more))}{more}"] if lines else []
 
 
-def _line(text: str) -> str:
-    """Return a text as one line: what models and files are called is untrusted, and may be long."""
-    return _cut(visible(" ".join(text.split())), WIDTH)
+def _fitted(texts: Sequence[str]) -> list[str]:
+    """Put texts into lines that are not too long, and not too many: a long one goes on in the next as far as there is room."""
+    if len(texts) > LINES:
+        texts = [*texts[: LINES - 1], f"… {count(len(texts) - LINES + 1)} lines more"]
+    spare, lines = LINES - len(texts), []
+    for text in texts:
+        parts = textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False) or [""]
+        if len(parts) > 1 + spare:
+            parts = [*parts[:spare], _cut(" ".join(parts[spare:]), WIDTH)]
+        spare -= len(parts) - 1
+        lines += parts
+    return lines
 
 
 def _cut(text: str, width: int) -> str:

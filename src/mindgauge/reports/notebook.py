@@ -18,6 +18,7 @@ from mindgauge.analysis.profile.records import Profile
 from mindgauge.analysis.reliability.card import LIMITED, Reliability
 from mindgauge.analysis.score import Scores
 from mindgauge.analysis.stress.result import Stress
+from mindgauge.records import Status
 from mindgauge.records.english import named, raised
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
@@ -28,6 +29,7 @@ from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
 from mindgauge.reports.profile import overview
 from mindgauge.reports.table_renderings import joined
+from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -83,7 +85,7 @@ def _(result: Scores) -> list[str]:
     return [
         about,
         *(first_of(figures, 4) or ["Nothing is rated yet, so there are no scores."]),
-        _lost(result),
+        *_lost(result),
         _trust(result, gate),
         *noted([*_reasons(leading), *result.notes]),
         where,
@@ -95,7 +97,7 @@ def _shown(result: Scores, gate: ReliabilityGate) -> list[Score]:
     scores = score_tables.leading(standing.masked(result, gate))
     places = {name: place for headline in result.headlines.values() for place, name in enumerate(headline.metrics)}
     return sorted(
-        scores, key=lambda score: (places.get(score.name, len(places)), score.slice != "all", bool(score.void))
+        scores, key=lambda score: (score.slice != "all", places.get(score.name, len(places)), bool(score.void))
     )
 
 
@@ -110,15 +112,23 @@ def _figure(score: Score, gate: ReliabilityGate) -> str:
     return f"{score.model}: {score.title or score.name}{part} {number or 'not defined'}, n {count(score.n)}{missing}{rated}"
 
 
-def _lost(result: Scores) -> str:
-    """Say what is missing: replies and ratings that failed, and benchmarks that were not run."""
-    trouble = [f"{count(n)} {status}" for status, n in sorted(result.statuses.items()) if status != "ok"]
-    broken = [f"{name} was not run" for name in result.broken]
-    lost = [
-        *([f"{named(trouble)} of {count(sum(result.statuses.values()))} replies and ratings"] if trouble else []),
-        *broken,
-    ]
-    return f"Missing: {'; '.join(lost)}." if lost else "Nothing is missing."
+def _lost(result: Scores) -> list[str]:
+    """Say what is missing and why: replies and ratings without a value, and benchmarks that were not run."""
+    asked = {status: n for status, n in result.statuses.items() if status != Status.NOT_APPLICABLE}
+    trouble = [f"{count(n)} {status}" for status, n in sorted(asked.items()) if status != Status.OK]
+    lost = [f"{named(trouble)} of {count(sum(asked.values()))} replies and ratings"] if trouble else []
+    lost += [f"{name} was not run" for name in result.broken]
+    if not lost:
+        return ["Nothing is missing." if asked else "Nothing is asked yet."]
+    return [f"Missing: {'; '.join(lost)}.", *(_failure(Path(result.run)) if Status.FAILED in asked else [])]
+
+
+def _failure(folder: Path) -> list[str]:
+    """Say why a call failed, for one of them."""
+    query = "SELECT model, error FROM calls WHERE status = 'failed' AND error != '' LIMIT 1"
+    with Store(folder) as store:
+        row = store.select(query).fetchone()
+    return [f"Why, for one: {row[0]}: {row[1]}"] if row else []
 
 
 def _trust(result: Scores, gate: ReliabilityGate) -> str:

@@ -110,8 +110,8 @@ class Profile(Tabular, msgspec.Struct, frozen=True):
         import polars as pl
 
         first = (
-            "model", "benchmark", "metric", "value", "low", "high", "n", "missing", "dimension", "scaled", "scaled_low",
-            "scaled_high", "rank", "rank_low", "rank_high", "rater",
+            "model", "benchmark", "metric", "value", "low", "high", "n", "missing", "dimension", "scaled", "rank", "scaled_low",
+            "scaled_high", "rank_low", "rank_high", "rater",
         )  # fmt: skip
         rows = [{**msgspec.structs.asdict(score), "metric": score.title, "name": score.metric} for score in self.tasks]
         columns = dict.fromkeys((*first, "name", *TaskScore.__struct_fields__))
@@ -134,10 +134,11 @@ class Profile(Tabular, msgspec.Struct, frozen=True):
     def summary(self) -> list[str]:
         """Say what each model scores in each dimension, which tasks are lacking, and what must be known."""
         judged = f", replies rated by {self.judge}" if self.judge else ""
+        lacking = [line.partition(" (")[0] for line in self.lacking]
         return [
             f"{self.suite}: {plural(len({score.task for score in self.tasks}), 'task')} of {named(self.models)}{judged}",
             *_by_model(self.dimensions),
-            f"Lacking: {'; '.join(self.lacking)}" if self.lacking else "No task is lacking.",
+            f"Lacking: {named(lacking, limit=6)}" if self.lacking else "No task is lacking.",
             *noted(self.notes),
             "Scores are scaled, 0 worst and 1 best. .by_dimension, .table; mindgauge.report has the whole.",
         ]
@@ -145,6 +146,7 @@ class Profile(Tabular, msgspec.Struct, frozen=True):
 
 def _by_model(scores: list[DimensionScore], most: int = 6) -> list[str]:
     """Write each model's dimensions in a line, or each dimension where there is one model."""
+    scores = [score for score in scores if score.value is not None]
     models = list(dict.fromkeys(score.model for score in scores))
     if len(models) == 1:
         lines = [f"{score.dimension}: {bounded(score.value, score.low, score.high)}" for score in scores]
