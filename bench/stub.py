@@ -58,6 +58,7 @@ class _Server(asyncio.Protocol):
     """One connection. Requests on it come one after another, as HTTP/1.1 clients send them."""
 
     answers = itertools.cycle([_completion(text) for text in _TEXTS])
+    numbers = itertools.count()
     count = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -85,7 +86,8 @@ class _Server(asyncio.Protocol):
 
     def _answer(self) -> None:
         if not self.transport.is_closing():
-            self.transport.write(next(self.answers))
+            # Each has an id of its own, as long as the other: a bot may call a conversation by it.
+            self.transport.write(next(self.answers).replace(b"chatcmpl-stub", b"c%012d" % next(self.numbers)))
 
 
 class Stub:

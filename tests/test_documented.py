@@ -29,6 +29,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError
 from mindgauge.store import Store
+from tests.models.bots import pages
 from tests.reports import suite_run
 from tests.thinned import later
 
@@ -228,7 +229,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(folder / "ratings.csv", folder / "some" / "folder")
     with zipfile.ZipFile(folder / "more.zip", "w") as packed:
         packed.write(folder / "replies.csv", "replies.csv")
+    for name, text in pages.files().items():
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "DIR").mkdir()
+    shown = (ROOT / "docs" / "models.md").read_text()
+    (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
+    (folder / "system.md").write_text("You are a listener.")
     mindgauge.export(folder / "run", to="review", out=folder / "list")
     return folder
 

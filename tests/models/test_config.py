@@ -128,6 +128,15 @@ def test_a_model_behind_a_short_name_does_not_judge_itself(folder: Path, stub: S
         mindgauge.run(OPEN, model="a", judge="b", limit=1)
 
 
+def test_a_family_is_told_by_what_stands_behind_a_short_name(folder: Path, stub: Stub) -> None:
+    write(folder, f'[models.careline]\nurl = "{stub.url}"\nmodel = "gpt-5-mini"\n')
+    mindgauge.run(OPEN, model="careline", limit=1, out=folder / "run")
+    with pytest.raises(UsageError, match="replies of its own family, by careline"):
+        mindgauge.rate(OPEN, replies=folder / "run", judge=f"{stub.url}#gpt-4o")
+    with pytest.raises(UsageError, match="replies of its own family, by careline"):
+        mindgauge.run(OPEN, model="careline", judge=f"{stub.url}#gpt-4o", limit=1, out=folder / "other")
+
+
 def test_a_query_stays_behind_the_path_as_azure_wants_it(folder: Path, stub: Stub) -> None:
     write(folder, f'[models.azure]\nurl = "{stub.url}?api-version=2024-10-21"\nmodel = "gpt"\nkey = ""\n')
     model: Any = open_model("azure", Settings())

@@ -3,6 +3,7 @@
 import base64
 import itertools
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from mindgauge.reports.draw.canvas import NARROW, SHAPES, WIDE, broken
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
+from tests import in_process
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
 from tests.thinned import later
 
@@ -213,6 +215,13 @@ def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
     limited = [m for m in seen[0].metrics if m.rater == KIND and m.name == "mean"]
     assert limited
     assert all((m.value is None) == hidden for m in limited)
+
+
+def test_a_command_that_rates_withholds_what_score_withholds(rated: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(rated, tmp_path / "run")
+    done = in_process.mindgauge("rate", OPEN, "--replies", run, "--judge", "rule/refusal")
+    assert done.returncode == 0, done.stderr
+    assert "agree too little with people are not shown" in " ".join(done.stdout.split())
 
 
 # -- where no verdict is possible -------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """`mindgauge export`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,14 +8,18 @@ from mindgauge.cli import options, render
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    run: Annotated[str, typer.Argument(help="A run directory; with --to questions, a benchmark.")],
     to: Annotated[
         str,
-        typer.Option(help="csv, parquet, hub (the Hugging Face layout), or review (what people should read first)."),
+        typer.Option(
+            help="csv, parquet, hub (the Hugging Face layout), review (what people should read first), or questions (a benchmark's, to be answered elsewhere)."
+        ),
     ],
     out: Annotated[
         str | None,
-        typer.Option(help="The folder to write, or an address: s3://bucket/folder; RUN/export-FORMAT if not given."),
+        typer.Option(
+            help="The folder to write, or an address: s3://bucket/folder; RUN/export-FORMAT if not given. With questions, a file: .csv, .jsonl or .parquet."
+        ),
     ] = None,
     licence: Annotated[str | None, typer.Option(help="The licence you publish under; hub needs one.")] = None,
     unsafe: Annotated[
@@ -31,15 +34,19 @@ def export(
         bool,
         typer.Option("--show-texts", help="With hub: also what was said of restricted messages, which quotes them."),
     ] = False,
+    data: options.Data = None,
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    limit: options.Limit = None,
+    where: options.Where = [],  # noqa: B006
     json: options.Json = False,
 ) -> None:
-    """Write a run in another tool's format."""
+    """Write a run in another tool's format, or a benchmark's questions for those who answer them elsewhere."""
     from mindgauge.commands.export import export as function
 
     result = function(
         run, to=to, out=out, licence=licence, unsafe=unsafe,
         partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
-        show_texts=show_texts,
+        show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
     )  # fmt: skip
     if json:
         render.as_json(result)

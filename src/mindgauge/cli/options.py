@@ -20,6 +20,12 @@ Data = Annotated[Path | None, typer.Option(help="A copy of the authors' released
 Limit = Annotated[
     int | None, typer.Option(min=1, help="At most this many, each with its variants, spread evenly over the classes.")
 ]
+Where = Annotated[
+    list[str],
+    typer.Option(
+        help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
+    ),
+]
 NoText = Annotated[
     bool, typer.Option("--no-text", help="Keep hashes and places of quotes instead of what people and models said.")
 ]

@@ -58,7 +58,13 @@ def notice(line: str) -> None:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar per stage, on standard error, if that is a terminal."""
+    """Show a bar per stage, on standard error, if that is a terminal; what a user's own code prints goes there, too."""
+    with contextlib.redirect_stdout(sys.stderr), _bars() as told:
+        yield told
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
@@ -161,6 +167,8 @@ def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
     trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
     if trouble:
         print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
+    if why := _failure(result):
+        print(f"Failed most often: {why}")
     for note in (note for note in result.notes if note not in told_before):
         print(f"Note: {note}")
     for continuation in result.continued[-1:]:
@@ -222,10 +230,21 @@ def verdict_on(result: Scores) -> None:
     failed = result.statuses.get("failed", 0)
     if failed and failed == sum(result.statuses.values()):
         raise MindgaugeError(
-            f"all {failed} failed, so nothing was measured; the reasons stand in {result.run} "
-            f"(mindgauge report {result.run}), and the same command tries again"
+            f"all {failed} failed, so nothing was measured{f', most often {why}' if (why := _failure(result)) else ''}; "
+            "the same command tries again"
         )
     if result.broken:
         name, reason = next(iter(result.broken.items()))
         others = f" (and {len(result.broken) - 1} more)" if len(result.broken) > 1 else ""
         raise MindgaugeError(f"{name} was not run{others}: {reason}")
+
+
+def _failure(result: Scores) -> str:
+    """Say who failed most often, and why; empty where no call did."""
+    if not result.calls["failed"]:
+        return ""
+    from mindgauge.store import Store
+
+    with Store(Path(result.run)) as store:
+        failure = store.commonest_failure()
+    return "" if failure is None else f"{failure[0]} ({failure[2]} times): {failure[1]}"

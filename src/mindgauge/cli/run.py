@@ -24,12 +24,7 @@ def run(
     data: options.Data = None,
     map_: options.Map = [],  # noqa: B006
     limit: options.Limit = None,
-    where: Annotated[
-        list[str],
-        typer.Option(
-            help="Keep samples whose tag has a value: language=zh, or one of several: made=released,ours. May be repeated."
-        ),
-    ] = [],  # noqa: B006
+    where: options.Where = [],  # noqa: B006
     out: options.Out = None,
     chosen: Chosen = NONE,
     no_text: options.NoText = False,

@@ -12,7 +12,6 @@ from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the
 
 if TYPE_CHECKING:
     from mindgauge.analysis.score import Scores
-    from mindgauge.reports.standing import ReliabilityGate
 
 
 def score(
@@ -27,25 +26,22 @@ def score(
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return
-    from mindgauge.reports.standing import of_run
-
     for scores in result:
-        standings = of_run(Path(scores.run), shown=show_unreliable)
-        show(scores, standings)
+        show(scores, show_unreliable=show_unreliable)
 
 
-def show(result: Scores, gate: ReliabilityGate | None = None) -> None:
+def show(result: Scores, *, show_unreliable: bool = False) -> None:
     """Print what the benchmarks of a run go by, as the report's tables, what went wrong, and where to read on.
 
     Args:
         result: the scores.
-        gate: the judges' reliability cards, whose verdicts stand in the place of scores that are withheld.
+        show_unreliable: whether scores of judges that agree too little with people are shown, marked, and not withheld.
     """
     from mindgauge.analysis import fitness
     from mindgauge.reports import score_tables
-    from mindgauge.reports.standing import masked
+    from mindgauge.reports.standing import masked, of_run
 
-    cards = gate or score_tables.OPEN
+    cards = of_run(Path(result.run), shown=show_unreliable)
     for sentence in fitness.told(result.unfit):
         print(sentence)
     allowed = masked(result, cards)

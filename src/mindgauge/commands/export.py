@@ -1,8 +1,9 @@
-"""`export`: a run in another tool's format."""
+"""`export`: a run in another tool's format, or a benchmark's questions."""
 
 from __future__ import annotations
 
 import difflib
+import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from mindgauge.reports.export.address import destination, is_address
 from mindgauge.reports.export.folder import ExportFolder, Written
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
-FORMATS = ("csv", "parquet", "hub", "review")
+QUESTIONS = "questions"
+FORMATS = ("csv", "parquet", "hub", "review", QUESTIONS)
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -55,14 +57,19 @@ def export(
     partition_by: Sequence[str] = (),
     rows_per_file: int | None = None,
     show_texts: bool = False,
+    data: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    where: dict[str, tuple[str, ...]] | None = None,
 ) -> Exported:
-    """Write a run for other tools.
+    """Write a run for other tools, or a benchmark's questions for those who answer them elsewhere.
 
     Args:
-        run: a run directory.
-        to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout; or
-            `review`, for a list in the order in which people should read the replies.
-        out: the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
+        run: a run directory; for `questions`, a benchmark.
+        to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
+            `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
+            empty column `reply`, which `rate` reads back when it is filled in.
+        out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
             `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
         licence: what you publish under; `hub` needs one.
         unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
@@ -71,6 +78,10 @@ def export(
         rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
         show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
             reasons about them, which stand there by ids and values otherwise.
+        data: for `questions`, a copy of the authors' released files, or a table of your own; our own samples if not given.
+        columns: for `questions`, how that table is read, see `run`.
+        limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
+        where: for `questions`, tag → values of the samples to keep.
 
     Raises:
         UsageError: there is no run, the format is unknown, it needs a licence, an option has no use with it, `out` is
@@ -82,6 +93,11 @@ def export(
     from mindgauge.benchmarks import restricted
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
+    if to == QUESTIONS:
+        return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
+    for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
+        if value:
+            raise UsageError(f"--{option} chooses questions; it has no use with --to {to}")
     folder = Path(run)
     path = out if out is not None else folder / f"export-{to}"
     if to in {"hub", "review"} and is_address(path):
@@ -101,6 +117,28 @@ def export(
                 path = files.out
                 notes += [_sent(files, text=manifest.get("plan", {}).get("text", True))]
     return Exported(str(folder), to, str(path), written_files, notes)
+
+
+def _questions(
+    name: str,
+    out: str | Path | None,
+    *,
+    data: str | Path | None,
+    columns: Mapping[str, str] | None,
+    limit: int | None,
+    where: dict[str, tuple[str, ...]] | None,
+) -> Exported:
+    from mindgauge.commands import questions
+
+    if out is None:
+        raise UsageError("--to questions writes a file: name it with --out FILE.csv, FILE.jsonl or FILE.parquet")
+    path = Path(out)
+    count, notes = questions.write(
+        name, path, data=None if data is None else Path(data), columns=columns, limit=limit, where=where
+    )
+    content = path.read_bytes()
+    written = Written(path.name, count, len(content), hashlib.sha256(content).hexdigest())
+    return Exported(name, QUESTIONS, str(path), [written], notes)
 
 
 def _check(

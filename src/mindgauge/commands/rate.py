@@ -66,6 +66,7 @@ def rate(
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             ask: how a closed question is put to models, see `run`.
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
@@ -104,7 +105,7 @@ def rate(
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
     inputs.need_a_protocol(provided, judges, config)
-    kin = kinship.judged(judges.models, provided.written(), config)
+    kin = kinship.judged(judges.models, provided.written(), config, provided.run)
     questions = prompt_styles.questions(benchmark, None, config, provided.samples)
     if provided.run is not None and not text:
         raise UsageError(f"--no-text is for a new run, and {provided.run} keeps its texts")

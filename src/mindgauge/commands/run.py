@@ -74,8 +74,13 @@ def run(
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+            max_tokens: the longest answer asked of the models under test.
+            system: a file with their system message.
+            header: `NAME: VALUE`, one or several, sent with every call to them.
+            label: their build, where several answer under one name.
             temperature: of the models under test; their own default if not given.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             ask: how closed questions are put to models: `flat`, `unordered`, `few-shot`, `sequential`, as far as the benchmark has it.
                 Each way but the flat one gives a rater of its own, `MODEL (few-shot)`.
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or

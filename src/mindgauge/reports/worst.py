@@ -122,16 +122,16 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
     for row in chosen.iter_rows(named=True):
         run = runs[row["run"]]
         section = run.sections[row["section"]]
-        query = "SELECT sample, text FROM replies WHERE benchmark = ? AND id = ?"
-        sample_id, text = run.store.select(query, (section.benchmark.name, row["subject"])).fetchone()
-        sample = run.store.sample(section.benchmark.name, sample_id)
+        reply = run.store.reply(section.benchmark.name, row["subject"])
+        assert reply is not None
+        sample = reply.answered(run.store.sample(section.benchmark.name, reply.sample))
         system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
         reply_verdicts = verdicts(run, section, row["subject"], sample)
         quotes = texts.quoted(reply_verdicts)
         category = words(sample.tags.get("category", ""))
         yield Case(
             texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],
-            texts.reply(section, sample, text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),
+            texts.reply(section, sample, reply.text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from mindgauge.raters.classifiers import labelled
 from mindgauge.raters.classifiers.parts import groups
-from mindgauge.records import Message, Reply, Sample, Status, digest
+from mindgauge.records import BASE, Message, Reply, Sample, Status, digest
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, mapping, tables, texts
 
@@ -81,7 +81,7 @@ def _clustered(samples: Sequence[Sample]) -> list[Sample]:
 def _logged(row: dict[str, Any], benchmark: Benchmark, place: str) -> Sample:
     criterion = benchmark.rubric.criteria[0]
     answer = row.get("target", row.get("label"))
-    tags = words(row, "model", *TAGS, "id")
+    tags = tags_of(row, "model", *TAGS, "id")
     sample = Sample.of(
         _with_reply(row, place),
         target=None if answer is None else labelled.label(answer, criterion, place),
@@ -125,7 +125,7 @@ def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapp
         sample = Sample.of(
             texts.dialogue(row, place),
             target=None if answer is None else labelled.label(answer, benchmark.rubric.criteria[0], place),
-            tags=words(row, *TAGS, "id"),
+            tags=tags_of(row, *TAGS, "id"),
             cluster=words(row, "cluster").get("cluster", ""),
         )
         by_id.setdefault(sample.id, sample)
@@ -166,7 +166,7 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
     Raises:
         UsageError: `columns` names something that we do not read.
     """
-    column_map = mapping.read(columns, COLUMNS)
+    column_map = mapping.read(columns, COLUMNS, (mapping.TAG,))
     for line, row in tables.open_table(source, column_map.layout).rows(column_map.columns):
         yield {name: cell for name, cell in row.items() if not _empty(name, cell)}, f"{_name(source)}:{line}"
 
@@ -184,6 +184,23 @@ def words(row: Mapping[str, Any], *names: str) -> dict[str, str]:
     return {name: bounds.clean(str(cell)).strip() for name, cell in normalised.items()}
 
 
+def tags_of(row: Mapping[str, Any], *named: str) -> dict[str, str]:
+    """Return the tags of a row: those that have columns of their own names, and `tag.…`."""
+    others = [name for name in row if name.startswith(mapping.TAG) and name != mapping.TAG]
+    return {
+        **words(row, *named),
+        **{name.removeprefix(mapping.TAG): texts.restored(cell) for name, cell in words(row, *others).items()},
+    }
+
+
+def same_variant(sample: Sample, row: Mapping[str, Any]) -> Sample:
+    """Return a variant of another sample under the id that it has: its text alone does not tell which one it is."""
+    ident = words(row, "id").get("id", "")
+    if BASE not in sample.tags or not ident:
+        return sample
+    return msgspec.structs.replace(sample, id=ident, cluster=ident if sample.cluster == sample.id else sample.cluster)
+
+
 def _name(source: str | Path | Frame) -> str:
     return str(source) if isinstance(source, str | Path) else "table"
 
@@ -193,13 +210,14 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
     text = row["reply"]
     if not isinstance(text, str):
         raise DataError(f"{place}: reply must be text, found {type(text).__name__}")
-    tags, named = words(row, *TAGS), words(row, "id", "model", "cluster")
+    tags, named = tags_of(row, *TAGS), words(row, "id", "model", "cluster")
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = protocol_of(tags[benchmark.protocol], benchmark, place)
     target = row.get("target")
     if target is not None and not isinstance(target, int | str):
         target = str(target)
     sample = Sample.of(texts.dialogue(row, place), target=target, tags=tags, cluster=named.get("cluster", ""))
+    sample = same_variant(sample, row)
     run = texts.whole(row["run"], place, "run") if "run" in row else 0
     status = Status.OK if text.strip() else Status.UNPARSABLE
     provenance = {

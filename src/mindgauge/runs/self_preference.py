@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _NAMED = 3
 
 
-def judged(judges: Sequence[Model], reply_counts: Mapping[str, int], config: RunConfig) -> dict[str, list[str]]:
+def judged(
+    judges: Sequence[Model], reply_counts: Mapping[str, int], config: RunConfig, run: Path | None = None
+) -> dict[str, list[str]]:
     """Return, for each judge, the models of its own family whose replies it is to rate.
 
     A replay is no judge in this sense: its verdicts exist already.
@@ -34,18 +36,24 @@ def judged(judges: Sequence[Model], reply_counts: Mapping[str, int], config: Run
         reply_counts: how many replies there are by each model.
         config: what the user typed for each model of this command (a name has only the first of several servers), and
             whether a judge may rate its own family.
+        run: that holds the replies, if it is there; its manifest says what stands behind short names.
 
     Raises:
         UsageError: one would, and may not.
     """
-    specs = config.sending.specs
+    earlier = {} if run is None else manifest.read(run).get("models", {})
+    specs = {name: spec for name, facts in earlier.items() if (spec := _spec(facts))} | config.sending.specs
 
     def itself(judge: str, model: str) -> bool:
         return same_model(specs.get(judge, judge), specs.get(model, model), os.environ)
 
     judge_names = [judge.name for judge in judges if not judge.name.startswith("replay/")]
     kin = {
-        judge: sorted(model for model in reply_counts if same_maker(judge, model) or itself(judge, model))
+        judge: sorted(
+            model
+            for model in reply_counts
+            if same_maker(specs.get(judge, judge), specs.get(model, model)) or itself(judge, model)
+        )
         for judge in judge_names
     }
     kin = {judge: models for judge, models in kin.items() if models}
@@ -67,6 +75,17 @@ def judged(judges: Sequence[Model], reply_counts: Mapping[str, int], config: Run
             "family with --judge, or add --own-family to do it anyway, which the report will say"
         )
     return kin
+
+
+def _spec(facts: Mapping[str, str]) -> str:
+    """Return the specification behind a short name, from what a manifest says of it; empty where no model stands there."""
+    if "model" not in facts:
+        return ""
+    return (
+        f"{facts['url'].partition('?')[0]}#{facts['model']}"
+        if "url" in facts
+        else f"{facts['provider']}/{facts['model']}"
+    )
 
 
 def keep(folder: Path, kin: Mapping[str, Sequence[str]]) -> None:

@@ -161,6 +161,12 @@ class Store:
         with self._readable():
             return _reply(row[1:])
 
+    def reply(self, benchmark: str, ident: str) -> Reply | None:
+        """Return the reply of an id; None where there is none."""
+        row = self._db.execute("SELECT * FROM replies WHERE benchmark = ? AND id = ?", (benchmark, ident)).fetchone()
+        with self._readable():
+            return None if row is None else _reply(row[1:])
+
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
         row = self._db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
@@ -238,6 +244,15 @@ class Store:
     def spent(self) -> float:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""
         return float(self._db.execute("SELECT coalesce(sum(cost), 0) FROM calls").fetchone()[0])
+
+    def commonest_failure(self) -> tuple[str, str, int] | None:
+        """Return who failed most often in one way, why, and in how many calls; None where no call failed for a reason."""
+        query = (
+            "SELECT model, error, count(*) FROM calls WHERE status = 'failed' AND error != '' "
+            "GROUP BY model, error ORDER BY 3 DESC, 1, 2 LIMIT 1"
+        )
+        row = self._db.execute(query).fetchone()
+        return None if row is None else (str(row[0]), str(row[1]), int(row[2]))
 
     # -- additions --------------------------------------------------------------------------------------------------
 

@@ -316,6 +316,23 @@ def test_what_cannot_be_loaded_is_said_in_one_line(
     assert not (folder / "runs").exists()
 
 
+def test_what_code_prints_is_no_part_of_the_answer_and_why_it_failed_is_said(folder: Path, write: Any) -> None:
+    write(
+        "bot.py",
+        "print('loaded')\n\ndef reply(message: str):\n    print('debug', message)\n    return {'text': message}\n",
+    )
+    result = in_process.mindgauge("run", SINGLE, "--model", "bot.py:reply", "--limit", 3, "--json", "--out", "run")
+    assert json.loads(result.stdout)["statuses"] == {"failed": 3}
+    assert "loaded" in result.stderr
+    message = " ".join(result.stderr.split())
+    assert (
+        "all 3 failed, so nothing was measured, most often bot.py:reply (3 times): it returned dict, not a text"
+        in message
+    )
+    shown = in_process.mindgauge("run", SINGLE, "--model", "bot.py:reply", "--limit", 3, "--out", "run").stdout
+    assert "Failed most often: bot.py:reply (3 times): it returned dict, not a text" in " ".join(shown.split())
+
+
 def test_a_function_judges_what_a_function_says(folder: Path, write: Any) -> None:
     write(
         "rater.py",

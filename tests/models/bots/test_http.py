@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from aiohttp import web
 
@@ -64,6 +65,11 @@ def test_a_stateful_bot_is_told_each_dialogue_in_a_conversation_of_its_own(folde
         shown = [words(body) for body in judge.bodies]
         assert all(GREETING in text for text in shown), "judges read the dialogue that was held"
         assert any("1 times so far" in text and "2 times so far" in text for text in shown)
+        page = mindgauge.report(folder / "run", out=folder / "report.html")
+        assert GREETING in (folder / "report.html").read_text(encoding="utf-8"), page
+        mindgauge.export(folder / "run", to="csv", out=folder / "csv")
+        messages = pl.read_csv(folder / "csv" / "replies.csv", infer_schema=False)["messages"]
+        assert all(GREETING in cell for cell in messages)
         kept = manifest.read(folder / "run")["models"]["careline"]
         assert kept["kind"] == "http"
         assert kept["start"]["conversation"] == "session.id"

@@ -69,6 +69,7 @@ def compare(
             mode: `joint` or `split`.
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
+            judge_max_tokens: the longest answer asked of a judge.
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too.
             qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.

@@ -51,6 +51,7 @@ class StressOptions(CommandOptions, total=False):
     mode: str
     method: str | Sequence[str]
     judge_temperature: float | None
+    judge_max_tokens: int | None
 
 
 def stress(
@@ -85,6 +86,7 @@ def stress(
             mode: `joint` or `split`; the other is one of the probes.
             method: `general`, `rule` or `chain`.
             judge_temperature: of the judge; None for its own default.
+            judge_max_tokens: the longest answer asked of a judge.
             max_cost: US dollars.
             settings: how endpoints are called.
             progress: called with the stage, and how many of its calls are done, of how many.

@@ -18,7 +18,7 @@ import msgspec
 from mindgauge.models import completion
 from mindgauge.models.bots import template
 from mindgauge.models.bots.bot import Bot, BotError, excerpt, last_of
-from mindgauge.records.errors import EndpointError
+from mindgauge.records.errors import EndpointError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -41,7 +41,13 @@ class CommandBot(Bot):
     """A bot that is a command."""
 
     def __init__(self, config: CommandConfig, *, price: Price | None, timeout: float) -> None:
-        """Describe the bot; nothing is started before it is asked."""
+        """Describe the bot; nothing is started before it is asked.
+
+        Raises:
+            UsageError: its program is not here.
+        """
+        if not config.program:
+            raise UsageError(f"{config.shown}: there is no program {config.command[0]!r} here")
         super().__init__(
             config.shown, setup=config.setup, price=price, at_once=config.concurrency or PROCESSES, timeout=timeout,
             replays=config.turns,

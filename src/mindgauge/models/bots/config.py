@@ -280,8 +280,6 @@ class CommandConfig(ModelConfig, frozen=True, kw_only=True, omit_defaults=True, 
         yield from super().faults()
         if not self.command or not all(self.command):
             yield 'command is a list of words, like ["node", "bot.js"]'
-        elif not self.program:
-            yield f"command: there is no program {self.command[0]!r}"
 
     @property
     def program(self) -> str:

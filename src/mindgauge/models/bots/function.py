@@ -89,13 +89,17 @@ class Function(Bot):
         if not self._class:
             yield _FunctionConversation(self, self._reply, ident, "")
             return
-        instance = await self.called(self._made)
-        opening = ""
-        if self._start is not None:
-            opening = await self.called(self._start.on(instance.start), conversation=ident)
-            if not isinstance(opening, str | None):
-                raise BotError(f"start() returned {type(opening).__name__}, not a text")
+        instance, opening = await self.called(self._begin, conversation=ident)
+        if inspect.isawaitable(opening):
+            opening = self._value(await self._in_loop(opening))
+        if not isinstance(opening, str | None):
+            raise BotError(f"start() returned {type(opening).__name__}, not a text")
         yield _FunctionConversation(self, self._reply.on(instance.reply), ident, completion.words(opening or ""))
+
+    def _begin(self, conversation: str) -> tuple[Any, Any]:
+        """Make an instance, and let it start: in one go, for each call takes a thread."""
+        instance = self._made()
+        return instance, None if self._start is None else self._start.on(instance.start)(conversation=conversation)
 
     async def called(self, function: Callable[..., Any], **told: Any) -> Any:
         """Call somebody's code, in a thread or in the bot's own loop.
@@ -109,6 +113,9 @@ class Function(Bot):
             outcome = await self._in_thread(lambda: function(**told))
             if outcome.error is None and inspect.isawaitable(outcome.value):
                 outcome = await self._in_loop(outcome.value)
+        return self._value(outcome)
+
+    def _value(self, outcome: _Outcome) -> Any:
         if outcome.error is not None:
             raise BotError(source.said(outcome.error, self._folder)) from outcome.error
         return outcome.value

@@ -28,6 +28,8 @@ FILE = "columns.toml"
 SHEET, HEADER, ENCODING, SEPARATOR = LAYOUT = ("sheet", "header", "encoding", "separator")
 LABEL, JUDGE, RATER, CRITERION = "label.", "judge.", "rater.", "criterion."
 """Before a name of the user's: the column with somebody's labels, a judge's answers; what the file calls a rater or a criterion."""
+TAG = "tag."
+"""Before the name of a tag that has a column of its own."""
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 _POSITION, _LETTERS = re.compile(r"#(\d{1,5})"), re.compile(r"[A-Z]{1,3}")
 _NEXT = re.compile(r",(?=\s*[\w.\- ]+=)")

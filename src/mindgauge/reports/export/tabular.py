@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from mindgauge.records import RaterKind, encode
+from mindgauge.records.files.mapping import TAG
 from mindgauge.records.files.texts import neutralised
 from mindgauge.reports.export import parts
 
@@ -101,7 +102,7 @@ def tables(store: Store, benchmarks: Sequence[Benchmark]) -> dict[str, ExportTab
     replies = (_reply(name, reply, _sample(store, name, reply)) for name in names for reply in store.replies(name))
     ratings = itertools.chain.from_iterable(_ratings(store, name) for name in names)
     return {
-        "samples": ExportTable({**_SAMPLES, **{f"tag.{tag}": pl.String for tag in tags}}, samples),
+        "samples": ExportTable({**_SAMPLES, **{f"{TAG}{tag}": pl.String for tag in tags}}, samples),
         "replies": ExportTable(_REPLIES, replies),
         "ratings": ExportTable(_RATINGS, ratings, _value_type(store, names)),
     }

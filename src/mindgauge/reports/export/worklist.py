@@ -38,7 +38,6 @@ _KEY: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("vetoed", "unsure"), pl.String),
     **dict.fromkeys(("spread", "jury", "risk"), pl.Float64),
 }
-_REPLY = "SELECT sample, model, run, text FROM replies WHERE benchmark = ? AND id = ?"
 
 
 class _Subject(NamedTuple):
@@ -99,10 +98,10 @@ def write(files: ExportFolder, store: Store, benchmark: Benchmark, subjects: Sub
 
 def _subject(store: Store, benchmark: str, ident: str) -> _Subject:
     """Look up what is rated; dialogues and replies are long, so none is kept."""
-    reply = store.select(_REPLY, (benchmark, ident)).fetchone()
+    reply = store.reply(benchmark, ident)
     if reply is not None:
-        sample = store.sample(benchmark, reply[0])
-        return _Subject(sample, reply[1], reply[2], transcript(sample.messages), reply[3])
+        sample = reply.answered(store.sample(benchmark, reply.sample))
+        return _Subject(sample, reply.model, reply.run, transcript(sample.messages), reply.text)
     sample = store.sample(benchmark, ident)
     *before, last = sample.messages
     if last.role == "assistant":

@@ -123,12 +123,12 @@ def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, sys
             marks,
             hidden,
         )
-    query = "SELECT sample, text FROM replies WHERE benchmark = ? AND id = ?"
-    ident, text = run.store.select(query, (benchmark.name, subject)).fetchone()
-    sample = run.store.sample(benchmark.name, ident)
+    rated = run.store.reply(benchmark.name, subject)
+    assert rated is not None
+    sample = rated.answered(run.store.sample(benchmark.name, rated.sample))
     marks = verdicts(run, section, subject, sample)
     quotes = texts.quoted(marks)
-    reply = texts.reply(section, sample, text, quotes)
+    reply = texts.reply(section, sample, rated.text, quotes)
     return Case(
         texts.anchor("reply", subject), category, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, marks,
         texts.withheld(run, section, sample.id),
