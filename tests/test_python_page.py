@@ -36,6 +36,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 NAME = "help_or_harm/response"
 NOT_RUN = {"annotate_serve", "demo"}
 """One serves until it is stopped, the other takes minutes; both stand in a sentence."""
+AS_TEXT: Any = str
 COMMANDS = sorted(
     name
     for name in mindgauge.__all__
@@ -80,7 +81,7 @@ def test_the_page_runs_and_every_result_is_fit_to_print(
         return call
 
     for name in COMMANDS:
-        monkeypatch.setitem(mindgauge.__dict__, name, recorded(name, getattr(mindgauge, name)))
+        monkeypatch.setattr(mindgauge, name, recorded(name, getattr(mindgauge, name)), raising=False)
     session: dict[str, Any] = {}
 
     def run() -> None:
@@ -245,6 +246,7 @@ def test_a_metric_of_one_s_own_is_the_mean_of_what_ratings_are_worth(judged: Sco
         values = [int(rating.value or 0) for rating in store.ratings(NAME)]
     scores = mindgauge.score(judged.run, metrics=high)
     [own] = scores.find("high")
+    assert own.value is not None
     assert own.value == pytest.approx(sum(value >= 4 for value in values) / len(values))
     assert own.low is not None
     assert own.high is not None
@@ -298,7 +300,7 @@ def test_missing_ratings_bound_an_own_metric_too(tmp_path: Path) -> None:
         (lambda: mindgauge.metric(lambda: 1, name="none"), r"takes \(value\) or \(value, target\), not \(\)"),
         (lambda: mindgauge.metric(lambda value: value, name="m", better="more"), "'higher' or 'lower', not 'more'"),
         (lambda: mindgauge.metric(lambda value: value.upper(), name="m"), "raised AttributeError on 1"),
-        (lambda: mindgauge.metric(str, name="m"), "returned '1' on 1, not a number"),
+        (lambda: mindgauge.metric(AS_TEXT, name="m"), "returned '1' on 1, not a number"),
         (lambda: mindgauge.metric(lambda value: value, name="m", share=True), "worth 0 or 1, not 2"),
         (lambda: mindgauge.metric(lambda value: value, name="mean"), "has a metric mean already"),
     ],

@@ -124,11 +124,10 @@ def _lost(result: Scores) -> list[str]:
 
 
 def _failure(folder: Path) -> list[str]:
-    """Say why a call failed, for one of them."""
-    query = "SELECT model, error FROM calls WHERE status = 'failed' AND error != '' LIMIT 1"
+    """Say who failed most often, and why."""
     with Store(folder) as store:
-        row = store.select(query).fetchone()
-    return [f"Why, for one: {row[0]}: {row[1]}"] if row else []
+        failure = store.commonest_failure()
+    return [] if failure is None else [f"Failed most often: {failure[0]} ({count(failure[2])} times): {failure[1]}"]
 
 
 def _trust(result: Scores, gate: ReliabilityGate) -> str:
