@@ -157,7 +157,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "runs",
         "mean_of_runs",
         "note",
-        "void",
+        "void", "title",
         "sd",
         "subjects",
         "unit",
