@@ -239,6 +239,11 @@ def _hub(
     notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in benchmarks if b not in replied]
     for benchmark in replied:
         name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
+        if held := store.count_held(benchmark.name):
+            notes.append(
+                f"{benchmark.name}: {held} replies answer a dialogue that a bot held itself; the layout has the one on file, "
+                "--to csv and --to parquet the one that was held"
+            )
         with ExportFolder(out / name) as files:
             if hidden := hub.write(files, store, benchmark, manifest, licence, show_texts=show_texts):
                 notes.append(

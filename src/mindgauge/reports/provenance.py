@@ -264,6 +264,7 @@ def _made(run: OpenRun) -> Made:
         ("Seeds", "the repeat's number, from 0" if "runs" in plan else ""),
         ("Asked", {"joint": "all criteria in one call", "split": "one criterion a call"}.get(plan.get("mode", ""), "")),
         ("Protocol", {"gold": "by the message's own category", "recognised": "by the category the judge saw"}.get(plan.get("protocol", ""), "")),
+        ("Dialogues", _held(run)),
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
@@ -275,6 +276,14 @@ def _made(run: OpenRun) -> Made:
         run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run),
         [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
     )  # fmt: skip
+
+
+def _held(run: OpenRun) -> str:
+    """Say how many replies answer another dialogue than the one on file."""
+    held = sum(run.store.count_held(section.benchmark.name) for section in run.sections if not section.benchmark.closed)
+    if not held:
+        return ""
+    return f"{plural(held, 'reply', 'replies')} in a dialogue that a bot held itself (it spoke first, or was told it turn by turn); judges saw that one, and it is shown here"
 
 
 def _continued(run: OpenRun) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
 from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
@@ -170,6 +170,12 @@ class Store:
     def count_replies(self, benchmark: str) -> int:
         """Return how many replies a benchmark has here."""
         row = self._db.execute("SELECT count(*) FROM replies WHERE benchmark = ?", (benchmark,)).fetchone()
+        return int(row[0])
+
+    def count_held(self, benchmark: str) -> int:
+        """Return how many replies answer another dialogue than the one on file: bots were told it turn by turn, or spoke first."""
+        query = "SELECT count(*) FROM replies WHERE benchmark = ? AND json_type(provenance, ?) IS NOT NULL"
+        row = self._db.execute(query, (benchmark, f"$.{HELD}")).fetchone()
         return int(row[0])
 
     def answered(self, benchmark: str, model: str) -> set[tuple[str, int]]:

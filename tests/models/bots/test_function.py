@@ -275,7 +275,8 @@ class BadStart:
         return ""
 
 
-WRONG = {
+WRONG: dict[Any, str] = {
+    (lambda message: message): "a lambda has no name",
     needs_more: "what is its parameter `history`",
     takes_nothing: "takes nothing that a person says",
     takes_another: "what is its parameter `prompt`",

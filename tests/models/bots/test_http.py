@@ -66,7 +66,11 @@ def test_a_stateful_bot_is_told_each_dialogue_in_a_conversation_of_its_own(folde
         assert all(GREETING in text for text in shown), "judges read the dialogue that was held"
         assert any("1 times so far" in text and "2 times so far" in text for text in shown)
         page = mindgauge.report(folder / "run", out=folder / "report.html")
-        assert GREETING in (folder / "report.html").read_text(encoding="utf-8"), page
+        drawn = (folder / "report.html").read_text(encoding="utf-8")
+        assert GREETING in drawn, page
+        assert f"{len(held)} replies in a dialogue that a bot held itself" in drawn
+        published = mindgauge.export(folder / "run", to="hub", licence="CC-BY-4.0", out=folder / "hub")
+        assert any(f"{len(held)} replies answer a dialogue that a bot held itself" in note for note in published.notes)
         mindgauge.export(folder / "run", to="csv", out=folder / "csv")
         messages = pl.read_csv(folder / "csv" / "replies.csv", infer_schema=False)["messages"]
         assert all(GREETING in cell for cell in messages)

@@ -20,6 +20,7 @@ from mindgauge.models import completion
 from mindgauge.models.bots import source, template
 from mindgauge.models.bots.bot import Bot, BotError, last_of
 from mindgauge.models.bots.template import CONVERSATION, MESSAGE, MESSAGES
+from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -65,9 +66,11 @@ class Function(Bot):
             setup: all that changes its answers; found from its source if not given.
 
         Raises:
-            UsageError: its signature names something that it cannot be given.
+            UsageError: its signature names something that it cannot be given, or it has no name.
         """
         name = name or getattr(function, "__name__", type(function).__name__)
+        if name == "<lambda>":
+            raise UsageError("a lambda has no name to stand in tables; give it one: Function(…, name=…)")
         self._class = source.class_of(function, name)
         self._start: source.Call | None = None
         if self._class:
