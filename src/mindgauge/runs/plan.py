@@ -80,8 +80,6 @@ def _as_model(spec: Any) -> str | Model:
         return named
     if not callable(spec):
         raise UsageError(f"{type(spec).__name__} is no model: give a name, a function, or mindgauge.Function(…)")
-    if getattr(spec, "__name__", "") == "<lambda>":
-        raise UsageError("a lambda has no name to stand in tables: mindgauge.Function(…, name=…)")
     from mindgauge.models.bots.function import Function
 
     return Function(spec)
