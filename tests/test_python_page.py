@@ -99,6 +99,8 @@ def test_the_page_runs_and_every_result_is_fit_to_print(
     [*_, demonstrated] = results["score"]
     assert "not to be trusted" in fit(Demonstration(demonstrated, "report.html"))
     assert "too busy" in str(session["scores"])
+    assert "too busy" in session["scores"]._repr_html_()
+    assert "how far to trust it is not known" in session["scores"]._repr_html_()
     assert [NAME in str(result) for result in results["run"][:2]] == [True, True]
     assert_documented(session)
 

@@ -208,7 +208,10 @@ def page(result: Tabular) -> str:
     tables = list(sheets(result))
     if not tables:
         return f"{_lines(str(result))}{'' if isinstance(result, _SHEETED) else result.table._repr_html_()}"
-    return "".join([_lines(next(iter(str(result).splitlines()))), *map(_table, tables)])
+    gate = _gate(result.run) if isinstance(result, Scores) else None
+    foot = [*_lost(result), _trust(result, gate)] if isinstance(result, Scores) and gate is not None else []
+    head = next(iter(str(result).splitlines()))
+    return "".join([_lines(head), *map(_table, tables), *([_lines("\n".join(foot))] if foot else [])])
 
 
 @functools.singledispatch
