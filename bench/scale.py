@@ -17,9 +17,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.cli.render import duration
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
+from mindgauge.records.rounding import duration
 from mindgauge.runs.forecast import CALL_BYTES, FIRST_TOKEN, PER_PROCESS, TOKEN_BYTES, WRITTEN, clock
 
 if TYPE_CHECKING:

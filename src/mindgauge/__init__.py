@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mindgauge.benchmarks.metrics import metric
     from mindgauge.commands.annotate.export import annotate_export
     from mindgauge.commands.annotate.import_ import annotate_import
     from mindgauge.commands.annotate.new import annotate_new
@@ -81,6 +82,7 @@ _WHERE = {
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
     "Function": "mindgauge.models.bots.function",
     "MindgaugeError": "mindgauge.records.errors",
+    "metric": "mindgauge.benchmarks.metrics",
     "Scripted": "mindgauge.models.scripted",
     "Settings": "mindgauge.models.settings",
 }
@@ -112,6 +114,7 @@ __all__ = [
     "judges_stress",
     "list",
     "load",
+    "metric",
     "new",
     "profile",
     "rate",
@@ -131,3 +134,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'mindgauge' has no attribute {name!r}")
     module, _, function = _WHERE[name].partition(":")
     return getattr(importlib.import_module(module), function or name)
+
+
+def __dir__() -> list[str]:  # type: ignore[valid-type]  # the builtin, not the command
+    """Name everything that is here, also what is not loaded yet, so that a notebook completes it."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

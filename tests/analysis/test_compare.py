@@ -349,7 +349,7 @@ def test_tables_have_a_row_for_each_pair_and_each_standing(planted: Planted) -> 
     assert len(found.table) == 3 * len(found.measures)
     assert len(found.standings) == 3 * len(found.measures)
     assert {"first", "second", "value", "low", "high", "adjusted", "told_apart", "n"} <= set(found.table.columns)
-    assert "told_apart" in found._repr_html_()
+    assert "a is better" in found._repr_html_()
 
 
 def test_the_same_seed_gives_the_same(planted: Planted, tmp_path: Path) -> None:

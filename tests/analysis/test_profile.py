@@ -133,7 +133,7 @@ def test_scores_are_those_computed_by_hand(planted: Planted, monkeypatch: pytest
     assert (a.mean_rank, b.mean_rank, a.rank_of_mean_rank, b.rank_of_mean_rank) == (1.5, 1.5, 1, 1), "tied, both first"
     assert (a.rank, b.rank) == (1.5, 1.5), "the same dimension score, to rounding: ties are averaged"
     assert a.indistinguishable == ("B",)
-    assert found.table.to_dicts() == [{"dimension": "Seeing", "A": a.value, "B": b.value}]
+    assert found.by_dimension.to_dicts() == [{"dimension": "Seeing", "A": a.value, "B": b.value}]
     assert msgspec.json.decode(msgspec.json.encode(found), type=Profile) == found
 
 

@@ -159,6 +159,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "mean_of_runs",
         "note",
         "void",
+        "title",
         "sd",
         "subjects",
         "unit",

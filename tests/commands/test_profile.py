@@ -72,7 +72,7 @@ def test_a_run_is_profiled(two: Path) -> None:
     found = profile(two, resamples=200)
     assert (found.suite, found.judge, found.lacking) == ("two", "judge", [])
     assert sorted(found.models) == ["always-no_crisis", "always-suicidal_ideation"]
-    assert found.table.columns == ["dimension", *found.models]
+    assert found.by_dimension.columns == ["dimension", *found.models]
     assert {score.rater for score in found.tasks if score.task == "crisis_type"} == {""}
     scores = mindgauge.score(two).metrics
     scored = {(s.name, s.criterion, s.model): s.value for s in scores if s.slice == "all"}

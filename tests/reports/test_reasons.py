@@ -42,7 +42,7 @@ def trust(run: Path) -> Any:
 
 def test_reasons_stand_in_the_judges_card_as_the_command_has_them(run: Path) -> None:
     (told,) = trust(run)["judges"]
-    asks = next(r for r in rationales(run) if r.criterion == "asks")
+    asks = next(r for r in rationales(run).rationales if r.criterion == "asks")
     share = f"{100 * (asks.contradicting.value or 0):.0f} %"
     assert asks.contradicting.value
     assert any(f"{share} contradict the judge's own checks (" in fact for fact in told["facts"])

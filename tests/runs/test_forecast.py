@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import mindgauge
-from mindgauge.cli.render import duration
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
+from mindgauge.records.rounding import duration
 from mindgauge.runs import forecast as model_of
 from mindgauge.runs.forecast import DryRun, forecast
 from mindgauge.runs.steps import PlannedStep

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.english import named
 from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
 
@@ -117,7 +120,7 @@ class Measure(msgspec.Struct, frozen=True):
         return self.slice.startswith("label=")
 
 
-class SystemComparison(msgspec.Struct, Tabular, frozen=True):
+class SystemComparison(Tabular, msgspec.Struct, frozen=True):
     """All systems on all measures that they have in common. `notes` says what was not compared, and why."""
 
     runs: list[str]
@@ -130,26 +133,49 @@ class SystemComparison(msgspec.Struct, Tabular, frozen=True):
 
     @property
     def table(self) -> pl.DataFrame:
-        """The differences, one row for each measure and two systems."""
-        return self._rows("differences")
+        """The differences, one row for each measure and two systems; `value` is the first's less the second's.
+
+        The first columns are `first`, `second`, `benchmark`, `metric` (in words), `value`, `low`, `high` (95 %), `n`, `better` and
+        `told_apart`.
+        """
+        return self._rows("differences", SystemDifference, ("first", "second"), ("better", "told_apart"))
 
     @property
     def standings(self) -> pl.DataFrame:
-        """Where each system stands, one row for each measure and system."""
-        return self._rows("standings")
+        """Where each system stands, one row for each measure and system.
 
-    def _rows(self, part: str) -> pl.DataFrame:
+        The first columns are `model`, `benchmark`, `metric` (in words), `value`, `low`, `high` (95 %), `n`, `missing` and `rank`.
+        """
+        return self._rows("standings", SystemStanding, ("system",), ("missing", "rank")).rename({"system": "model"})
+
+    def _rows(self, part: str, kind: type[msgspec.Struct], who: Sequence[str], then: Sequence[str]) -> pl.DataFrame:
+        """Tabulate a part of all measures: who, what, how much, and then the rest."""
         import polars as pl
 
-        columns = (
-            "benchmark", "name", "criterion", "slice", "rater", "unit", "direction", "rate_replies", "rank_systems",
-        )  # fmt: skip
+        about = (
+            "benchmark",
+            "slice",
+            "rater",
+            "criterion",
+            "rate_replies",
+            "rank_systems",
+            "name",
+            "unit",
+            "direction",
+        )
         rows = [
-            {column: getattr(measure, column) for column in columns} | msgspec.structs.asdict(row)
+            {"metric": measure.title or measure.name, **{column: getattr(measure, column) for column in about}}
+            | msgspec.structs.asdict(row)
             for measure in self.measures
             for row in getattr(measure, part)
         ]
-        return pl.DataFrame(rows, infer_schema_length=None)
+        first = (*who, "benchmark", "metric", "value", "low", "high", "n", *then)
+        columns = dict.fromkeys((*first, *about, *kind.__struct_fields__))
+        return pl.DataFrame(rows, [*columns], infer_schema_length=None) if rows else pl.DataFrame(schema=[*columns])
+
+    def summary(self) -> list[str]:
+        """Say what was compared; who is better is shown where it is known which judges may be believed (`reports`)."""
+        return [f"{named([system.label for system in self.systems])}: {len(self.measures)} measures in .table"]
 
     def find(self, name: str, slice_: str = "all", **fields: str) -> list[Measure]:
         """Return the measures of this name and slice whose other fields are as given."""

@@ -41,13 +41,25 @@ from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
 
 MAJORITY = ":majority"
+_COLUMNS = {
+    **dict.fromkeys(("model", "benchmark", "metric"), pl.String),
+    **dict.fromkeys(("value", "low", "high"), pl.Float64),
+    **dict.fromkeys(("n", "missing"), pl.Int64),
+    **dict.fromkeys(("slice", "rater", "criterion", "name", "unit", "better"), pl.String),
+    **dict.fromkeys(("worst", "best"), pl.Float64),
+    **dict.fromkeys(("clusters", "subjects", "runs"), pl.Int64),
+    **dict.fromkeys(("mean_of_runs", "sd"), pl.Float64),
+    **dict.fromkeys(("note", "void"), pl.String),
+}
+"""The columns of the table of scores, those that people read first first."""
+_NO_VALUE = dict.fromkeys(("value", "low", "high", "worst", "best", "mean_of_runs", "sd"))
 
 
 class Score(msgspec.Struct, frozen=True):
@@ -82,6 +94,8 @@ class Score(msgspec.Struct, frozen=True):
     unit: Kind = "level"
     better: str = ""
     void: str = ""
+    title: str = ""
+    """What the metric is called in a sentence, its criterion included where others rate."""
 
     def worse_than(self, other: Score) -> bool:
         """Whether it is worse than another score of the same metric, which also has a value."""
@@ -116,7 +130,7 @@ class Headline(msgspec.Struct, frozen=True):
         return named and score.slice in {"all", self.group}
 
 
-class Scores(msgspec.Struct, Tabular, frozen=True):
+class Scores(Tabular, msgspec.Struct, frozen=True):
     """What a run holds, in numbers."""
 
     run: str
@@ -147,8 +161,23 @@ class Scores(msgspec.Struct, Tabular, frozen=True):
             m for m in self.metrics if (headline := self.headlines.get(m.benchmark)) is not None and headline.holds(m)
         ]
 
-    def _listed(self) -> list[Score]:
-        return self.metrics
+    @property
+    def table(self) -> pl.DataFrame:
+        """Every metric, one row each: first what the benchmarks go by. A score that is void has no value.
+
+        The first columns are `model`, `benchmark`, `metric` (in words), `value`, `low`, `high` (95 %), `n`, `missing`, `slice`
+        and `rater`; `name` is the metric's name, as `find` takes it.
+        """
+        leading = {id(score) for score in self.leading}
+        rows = [
+            {**msgspec.structs.asdict(score), "metric": score.title or score.name, **(_NO_VALUE if score.void else {})}
+            for score in sorted(self.metrics, key=lambda score: id(score) not in leading)
+        ]
+        return pl.DataFrame(rows, _COLUMNS)
+
+    def summary(self) -> list[str]:
+        """Say what was measured; its numbers are shown where it is known which judges may be believed (`reports`)."""
+        return [f"{self.benchmark}: {len(self.metrics)} scores in .table; {self.run}"]
 
     def find(self, name: str, slice_: str = "all", **fields: str) -> list[Score]:
         """Return the metrics of this name and slice whose other fields are as given."""
@@ -192,19 +221,20 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
     return msgspec.structs.replace(benchmark, foreign_criteria=tuple(added.values()))
 
 
-def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
-    """Compute every metric of a run's benchmarks for every model and rater in it.
+def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequence[Metric] = ()) -> Scores:
+    """Compute every metric of a run's benchmarks, and those of the user's own, for every model and rater in it.
 
     Raises:
-        UsageError: there is no run in the folder.
+        UsageError: there is no run in the folder, or a metric of the user's own cannot be computed or has a taken name.
     """
     store, members, manifest = open_run(folder)
     with store:
+        members = [_with(metrics, benchmark) for benchmark in members]
         recognised = manifest["plan"].get("protocol") == "recognised"
         rated = {b.name: frame.ratings(store, b) for b in members}
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
-        metrics = [m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
+        figures = [m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
         constant = {name for b in members for name in baselines.names(b)}
         status_counts = [count for benchmark in members for count in _statuses(store, benchmark, rated[benchmark.name])]
         totals: dict[str, int] = {}
@@ -214,13 +244,13 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             run=str(folder),
             benchmark=", ".join(b.name for b in members),
             models=sorted(
-                ({m.model for m in metrics} - constant) | {c.name for c in status_counts if c.kind == "reply"}
+                ({m.model for m in figures} - constant) | {c.name for c in status_counts if c.kind == "reply"}
             ),
             judges=sorted(_judges(members, status_counts)),
             calls=_calls(store, manifest),
             statuses=totals,
             statuses_by=status_counts,
-            metrics=metrics,
+            metrics=figures,
             qualifications=qualifications,
             unfit=unfit,
             notes=[
@@ -236,6 +266,22 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
             broken=manifest.get("not_run", {}).get("broken", {}),
             headlines={b.name: _headline(b) for b in members},
         )
+
+
+def _with(metrics: Sequence[Metric], benchmark: Benchmark) -> Benchmark:
+    """Return a benchmark with metrics of the user's own, which then lead.
+
+    Raises:
+        UsageError: one has the name of another, or is about a criterion that no benchmark's rubric has.
+    """
+    names = [metric.name for metric in (*benchmark.metrics, *metrics)]
+    twice = next((metric.name for metric in metrics if names.count(metric.name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{benchmark.name} has a metric {twice} already: give yours another name")
+    own = tuple(metric.name for metric in metrics)
+    return msgspec.structs.replace(
+        benchmark, metrics=(*benchmark.metrics, *metrics), headline=(*own, *benchmark.headline)
+    )
 
 
 def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
@@ -324,8 +370,9 @@ def _score(
     """Put an estimate with what it is of."""
     figures = msgspec.structs.asdict(figure)
     return Score(
-        benchmark.name, metric.name, criterion.name, slice_, *names, **figures, unit=metric.unit, better=metric.better
-    )
+        benchmark.name, metric.name, criterion.name, slice_, *names, **figures, unit=metric.unit, better=metric.better,
+        title=metric.titled("" if names[0] == names[1].removesuffix(MAJORITY) else criterion.name),
+    )  # fmt: skip
 
 
 def _estimates(

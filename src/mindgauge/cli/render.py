@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.cli import layout, terminal
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
-from mindgauge.records.rounding import dollars, megabytes, seconds
+from mindgauge.records.rounding import dollars, duration, megabytes, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -212,17 +212,6 @@ def forecast(estimate: Forecast) -> None:
     print(f"about {duration(estimate.seconds)} on 1 machine{parallel}; {room}")
     for assumption in estimate.rests_on:
         print(f"note: {assumption}")
-
-
-def duration(seconds: float) -> str:
-    """Write a time on the clock in the two largest units that it has."""
-    if seconds < 60:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 def _calls(step: PlannedStep) -> str:

@@ -17,7 +17,8 @@ from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import plural
+from mindgauge.records.tabular import Tabular, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ NAMES = tuple(
 """Columns that may be mapped."""
 
 
-class Audit(msgspec.Struct, Tabular, frozen=True):
+class Audit(Tabular, msgspec.Struct, frozen=True):
     """What is wrong with some data, the most severe first, and how much was looked at."""
 
     findings: list[Finding]
@@ -41,6 +42,16 @@ class Audit(msgspec.Struct, Tabular, frozen=True):
     ratings: int
     counts: dict[str, int]
     """How many findings of each severity there are."""
+
+    def summary(self) -> list[str]:
+        """Say what was looked at, and name the worst findings."""
+        counts = ", ".join(plural(n, severity) for severity, n in self.counts.items() if n) or "nothing found"
+        findings = [f"{finding.severity.value}: {finding.message}" for finding in self.findings]
+        return [
+            f"{self.source}: {counts}; looked at {plural(self.texts, 'text')} and {plural(self.ratings, 'rating')}",
+            *first_of(findings, 7),
+            *([".table says where each stands and what it does to results."] if findings else []),
+        ]
 
     @property
     def table(self) -> pl.DataFrame:

@@ -10,8 +10,11 @@ import msgspec
 from mindgauge.analysis.score import Scores
 from mindgauge.commands.report import report
 from mindgauge.commands.run import run
+from mindgauge.records.tabular import LINES, Tabular
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from mindgauge.runs.session import Progress
 
 MODEL = "local/smollm2-135m"
@@ -25,12 +28,22 @@ WARNING = (
 )
 
 
-class Demonstration(msgspec.Struct, frozen=True):
+class Demonstration(Tabular, msgspec.Struct, frozen=True):
     """What the demonstration found, and where its report lies."""
 
     scores: Scores
     report: str
     warning: str = WARNING
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Its scores as a table, one row each."""
+        return self.scores.table
+
+    def summary(self) -> list[str]:
+        """Say what the scores say, and what they are worth."""
+        lines = str(self.scores).splitlines()
+        return [*lines[: LINES - 2], "Its judge is not to be trusted: .warning says why.", f"The report: {self.report}"]
 
 
 def demo(

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import megabytes
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import megabytes, plural
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.address import destination, is_address
 from mindgauge.reports.export.folder import ExportFolder, Written
 
@@ -25,7 +25,7 @@ QUESTIONS = "questions"
 FORMATS = ("csv", "parquet", "hub", "review", QUESTIONS)
 
 
-class Exported(msgspec.Struct, Tabular, frozen=True):
+class Exported(Tabular, msgspec.Struct, frozen=True):
     """What was written, file by file; `notes` says what of the run has no place in the format."""
 
     run: str
@@ -33,6 +33,15 @@ class Exported(msgspec.Struct, Tabular, frozen=True):
     path: str
     files: list[Written]
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say what was written where, and what has no place there."""
+        size = megabytes(sum(file.size for file in self.files))
+        return [
+            f"{plural(len(self.files), 'file')} ({self.to}, {size}) of {self.run}",
+            *noted(self.notes, 3),
+            self.path,
+        ]
 
     def _listed(self) -> list[Written]:
         return self.files

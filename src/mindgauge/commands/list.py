@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.records.rubric import Criterion
 
@@ -44,12 +46,25 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Listing(msgspec.Struct, Tabular, frozen=True):
+class Listing(Tabular, msgspec.Struct, frozen=True):
     """The benchmarks that are here."""
 
     benchmarks: list[BenchmarkListing]
     broken: dict[str, str] = {}
     """What cannot be loaded, and why."""
+
+    def summary(self) -> Iterator[str]:
+        """Name the benchmarks by family, and what cannot be loaded."""
+        yield f"{plural(len(self.benchmarks), 'benchmark')}; a name or a family goes into mindgauge.run and mindgauge.rate:"
+        lines: dict[str, str] = {}
+        for entry in self.benchmarks:
+            family = entry.name.partition("/")[0]
+            members = [other for other in self.benchmarks if other.name.partition("/")[0] == family]
+            names = named([other.name.partition("/")[2] for other in members])
+            size = f"{plural(len(members), 'benchmark')}, {count(sum(other.samples for other in members))} samples"
+            lines[family] = f"{family}: {size}; {names}" if len(members) > 1 else f"{entry.name}: {entry.measures}"
+        yield from first_of([*lines.values()], 7)
+        yield from noted([f"{name} cannot be loaded: {reason}" for name, reason in self.broken.items()])
 
     def _listed(self) -> Sequence[BenchmarkListing]:
         return self.benchmarks

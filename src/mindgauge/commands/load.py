@@ -10,9 +10,11 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.records import digest
+from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder as files
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import plural
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs.plan import samples_hash
 from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, manifest
@@ -36,7 +38,7 @@ class LoadedCount(msgspec.Struct, frozen=True):
     n: int
 
 
-class Loaded(msgspec.Struct, Tabular, frozen=True):
+class Loaded(Tabular, msgspec.Struct, frozen=True):
     """What was loaded. `ratings` counts by rater; `notes` says what was missing, doubled or damaged, one line each."""
 
     run: str
@@ -46,6 +48,19 @@ class Loaded(msgspec.Struct, Tabular, frozen=True):
     ratings: dict[str, int]
     notes: list[str]
     counts: list[LoadedCount]
+
+    def summary(self) -> list[str]:
+        """Say how much was loaded, by whom it was rated, and what was odd."""
+        raters = [f"{name} {n:,}" for name, n in self.ratings.items()]
+        return [
+            (
+                f"{named(self.benchmarks)}: {plural(self.samples, 'sample')}, {plural(self.replies, 'reply', 'replies')}, "
+                f"{plural(sum(self.ratings.values()), 'rating')}"
+            ),
+            *([f"Ratings by {named(raters, limit=6)}"] if raters else []),
+            *noted(self.notes, 3),
+            f'The run: {self.run} (mindgauge.score("{self.run}"), mindgauge.report("{self.run}"))',
+        ]
 
     def _listed(self) -> list[LoadedCount]:
         return self.counts

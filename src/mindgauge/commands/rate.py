@@ -16,7 +16,7 @@ from mindgauge.runs import inputs, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
-from mindgauge.runs.options import RateOptions, RunConfig, listed
+from mindgauge.runs.options import RateOptions, RunConfig
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.files.texts import Frame
-    from mindgauge.records.request import Model
+    from mindgauge.runs.options import AnyModel
 
 
 def rate(
     name: str | None = None,
     *,
     replies: str | Path | Frame | None = None,
-    judge: str | Model | Sequence[str | Model],
+    judge: AnyModel | Sequence[AnyModel],
     rubric: str | Path | None = None,
     dialogues: str | Path | Frame | None = None,
     unit: str | None = None,
@@ -50,7 +50,7 @@ def rate(
         replies: a table (docs/files.md) with `reply` and `user` or `messages`, and optionally `id`, `model`,
             `run`, `category`, `language`, `target` and `cluster`; a polars, pandas or Arrow table with these columns;
             or a run directory, which then gains a rater.
-        judge: who rates: models, classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
+        judge: who rates: models (functions, too), classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
         rubric: in place of a name, a rubric file: the instrument by which everybody rates.
         dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
             ones.
@@ -97,9 +97,9 @@ def rate(
         )
     multi_turn.one_source(benchmark, replies, dialogues, unit)
     if benchmark.closed:
-        judges = plan.open_tested(listed(judge), [benchmark], config, config.judged)
+        judges = plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
     else:
-        judges = plan.open_judges(listed(judge), [benchmark], config)
+        judges = plan.open_judges(plan.as_models(judge), [benchmark], config)
     if not judges.names:
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges.models, config)

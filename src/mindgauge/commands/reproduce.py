@@ -9,10 +9,11 @@ import msgspec
 from mindgauge import benchmarks
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.records.errors import UsageError
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import count, decimal, plural
+from mindgauge.records.tabular import Tabular, first_of
 
 
-class Reproduction(msgspec.Struct, Tabular, frozen=True):
+class Reproduction(Tabular, msgspec.Struct, frozen=True):
     """Every published number beside the recomputed one. `counts` says how many match, differ, are missing or repaired.
 
     `from_files` counts those that were recomputed from released files, and not from other printed numbers alone.
@@ -23,8 +24,30 @@ class Reproduction(msgspec.Struct, Tabular, frozen=True):
     counts: dict[str, int]
     from_files: int = 0
 
+    def summary(self) -> list[str]:
+        """Say how many published numbers the files give again, and name those that differ."""
+        counts = ", ".join(f"{count(n)} {verdict}" for verdict, n in self.counts.items())
+        differing = [
+            f"differs: {cell.table}, {cell.row}, {cell.column}: published {_written(cell.published)}, recomputed {_written(cell.recomputed)}"
+            for cell in self.cells
+            if cell.verdict == "differs"
+        ]
+        return [
+            f"{self.benchmark}: {counts}, of {plural(len(self.cells), 'published number')}",
+            *(
+                []
+                if self.from_files
+                else ["Nothing could be recomputed from the files; the notes in .table say which are missing."]
+            ),
+            *first_of(differing, 6),
+        ]
+
     def _listed(self) -> list[CellComparison]:
         return self.cells
+
+
+def _written(value: float | str | None) -> str:
+    return value if isinstance(value, str) else decimal(value, 4)
 
 
 def reproduce(name: str, *, data: str | Path) -> Reproduction:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.judge import Instrument
-    from mindgauge.records.request import Model
     from mindgauge.runs.inputs import Available
+    from mindgauge.runs.options import AnyModel
     from mindgauge.runs.steps import Step
 
 
@@ -41,8 +41,8 @@ WITHOUT_PROTOCOL = ("rule/", "classifier/")
 def run(
     names: str | Sequence[str] = (),
     *,
-    model: str | Model | Sequence[str | Model],
-    judge: str | Model | Sequence[str | Model] = (),
+    model: AnyModel | Sequence[AnyModel],
+    judge: AnyModel | Sequence[AnyModel] = (),
     rubric: str | Path | None = None,
     about: str = standalone_rubric.REPLIES,
     data: str | Path | None = None,
@@ -60,9 +60,9 @@ def run(
 
     Args:
         names: benchmarks, or families of them.
-        model: the models under test, by name or as objects (`Scripted`); for closed questions also classifiers
+        model: the models under test: names, plain functions of `message`, or objects (`Function`, `Scripted`); for closed questions also classifiers
             (`classifier/FOLDER`), which make no calls.
-        judge: who rates replies: models, classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
+        judge: who rates replies: models (functions, too), classifiers (`classifier/FOLDER`), or rules (`rule/refusal`).
         rubric: in place of benchmarks, a rubric file, by which everybody rates the replies to the messages of `data`.
         about: what the rubric is about: `replies`, or `messages`, which the models under test then rate themselves.
         data: a copy of the authors' released files, or texts of your own: a table with `user` or `messages`, or a folder of
@@ -125,10 +125,11 @@ def run(
         if name not in named  # which is found, and alone
         for other, reason in benchmarks.broken(name).items()
     )
-    tested = plan.open_tested(listed(model), available.benchmarks, config, plan.tested_settings(listed(model), config))
+    models, judging = plan.as_models(model), plan.as_models(judge)
+    tested = plan.open_tested(models, available.benchmarks, config, plan.tested_settings(models, config))
     if not tested.names:
         raise UsageError("name a model under test with --model")
-    judges = plan.open_judges(listed(judge), available.benchmarks, config)
+    judges = plan.open_judges(judging, available.benchmarks, config)
     questions = [
         prompt_styles.questions(benchmark, None, config, samples)
         if benchmark.name in available.own

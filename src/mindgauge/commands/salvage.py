@@ -10,8 +10,9 @@ import msgspec
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Rubric
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.store import manifest
 from mindgauge.store import salvage as store
 from mindgauge.store.failures import PENDING
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _ANOTHER = "the command that made the run writes another"
 
 
-class Salvaged(msgspec.Struct, Tabular, frozen=True):
+class Salvaged(Tabular, msgspec.Struct, frozen=True):
     """What of a damaged run is in the new one, table by table."""
 
     run: str
@@ -36,6 +37,18 @@ class Salvaged(msgspec.Struct, Tabular, frozen=True):
     def whole(self) -> bool:
         """Whether nothing was found to be damaged."""
         return not any(table.lost or table.pages for table in self.tables)
+
+    def summary(self) -> list[str]:
+        """Say what could be read and what was lost, and how to go on."""
+        kept, lost, pages = (sum(getattr(table, name) for table in self.tables) for name in ("kept", "lost", "pages"))
+        damage = (
+            "nothing was found damaged" if self.whole else f"{plural(lost, 'row')} and {plural(pages, 'page')} lost"
+        )
+        return [
+            f"{self.run}: {plural(kept, 'row')} kept, {damage}",
+            *noted(self.notes, 3),
+            f"{self.out}: the command that made the run, with this `out`, pays only for what was lost.",
+        ]
 
     def _listed(self) -> list[Kept]:
         return self.tables

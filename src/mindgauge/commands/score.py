@@ -6,20 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis import score as analysis
+from mindgauge.benchmarks.metrics import Metric
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mindgauge.analysis.score import Scores
 
 
-def score(run: str | Path, *, resamples: int = 2000, seed: int = 0) -> Scores:
+def score(run: str | Path, *, resamples: int = 2000, seed: int = 0, metrics: Metric | Sequence[Metric] = ()) -> Scores:
     """Compute every metric of a run for every model and rater in it.
 
     Args:
         run: a run directory.
         resamples: of the bootstrap.
         seed: of the bootstrap.
+        metrics: of your own, beside the benchmark's: `metric(…)`. They come first in what is printed.
 
     Raises:
-        UsageError: there is no run in the folder.
+        UsageError: there is no run in the folder, or a metric of your own cannot be computed.
     """
-    return analysis.score(Path(run), resamples=resamples, seed=seed)
+    own = [metrics] if isinstance(metrics, Metric) else [*metrics]
+    return analysis.score(Path(run), resamples=resamples, seed=seed, metrics=own)

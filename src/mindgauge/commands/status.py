@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.english import named
+from mindgauge.records.rounding import count, dollars, megabytes, plural
+from mindgauge.records.tabular import Tabular
 from mindgauge.runs.step_outputs import RATING, REPLY, judges, recorded
 from mindgauge.store import Store, manifest
 from mindgauge.store.locks import writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    import polars as pl
 
     from mindgauge.runs.step_outputs import StepOutput
 
@@ -77,7 +78,7 @@ class BatchesUnderWay(msgspec.Struct, frozen=True):
     calls: int
 
 
-class RunStatus(msgspec.Struct, frozen=True):
+class RunStatus(Tabular, msgspec.Struct, frozen=True):
     """How far a run has come. `writer` is the process that is writing it now; `left` is empty where no plan says it."""
 
     run: str
@@ -94,15 +95,41 @@ class RunStatus(msgspec.Struct, frozen=True):
     left: list[Left]
     batches: list[BatchesUnderWay]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The counts as a table, one row each."""
-        import polars as pl
+    def summary(self) -> list[str]:
+        """Say what is done, what failed, what it cost, what is left, and who is writing it."""
+        calls, failed = sum(c.n for c in self.calls), sum(c.n for c in self.calls if c.status == "failed")
+        costs = [c.cost for c in self.calls if c.status != "failed" or c.cost is not None]
+        cost = "unknown cost" if None in costs else dollars(sum(filter(None, costs)))
+        judges_ = f", judged by {named(self.judges)}" if self.judges else ""
+        parts = [
+            f"{plural(task.left, task.kind)} by {task.name} of {count(task.of)}" for task in self.left if task.left
+        ]
+        return [
+            f"{named(self.benchmarks)}: {named(self.models) or 'no model'}{judges_}",
+            "; ".join(_counted(self.counts, kind) for kind in ("sample", "reply", "rating")),
+            f"{plural(calls, 'call')} ({count(failed)} failed), {cost}",
+            f"Left by the plan: {named(parts)}"
+            if parts
+            else "Nothing is left by the plan."
+            if self.left
+            else "There is no plan of calls.",
+            f"Process {self.writer} is writing it now." if self.writer else "Nobody is writing it now.",
+            f"{self.run} ({megabytes(self.bytes)})",
+        ]
 
-        return pl.DataFrame([msgspec.structs.asdict(count) for count in self.counts], infer_schema_length=None)
+    def _listed(self) -> list[RecordCount]:
+        return self.counts
 
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+
+def _counted(counts: Sequence[RecordCount], kind: str) -> str:
+    """Count records of a kind, and those of them that are not ok by what became of them."""
+    own = [entry for entry in counts if entry.kind == kind]
+    other: Counter[str] = Counter()
+    for entry in own:
+        other[entry.status] += entry.n
+    trouble = ", ".join(f"{count(n)} {name}" for name, n in sorted(other.items()) if name not in {"", "ok"})
+    total = plural(sum(entry.n for entry in own), kind, "replies" if kind == REPLY else "")
+    return f"{total} ({trouble})" if trouble else total
 
 
 def status(run: str | Path) -> RunStatus:
@@ -169,12 +196,12 @@ def _left(
     outputs: Sequence[StepOutput], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
 ) -> Iterator[Left]:
     """Compare what the steps of the plan leave on a benchmark with what is there."""
-    own_counts = [count for count in counts if count.benchmark == benchmark]
-    samples = sum(count.n for count in own_counts if count.kind == "sample")
+    own_counts = [entry for entry in counts if entry.benchmark == benchmark]
+    samples = sum(entry.n for entry in own_counts if entry.kind == "sample")
     replies = Counter[str]()
-    for count in own_counts:
-        if count.kind == REPLY:
-            replies[count.name] += count.n if count.status != "failed" else 0
+    for entry in own_counts:
+        if entry.kind == REPLY:
+            replies[entry.name] += entry.n if entry.status != "failed" else 0
     asked_for = [samples * output.repeats for output in outputs if output.kind == REPLY]
     subjects = {REPLY: samples, RATING: samples if _closed(rated) else sum(asked_for) if asked_for else replies.total()}
     for output in outputs:

@@ -122,6 +122,17 @@ def seconds(time: float | None, digits: int = 0) -> str:
     return NONE if time is None else f"{_least(time, digits)} s"
 
 
+def duration(seconds: float) -> str:
+    """Write a time on the clock in the two largest units that it has."""
+    if seconds < 60:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
+
+
 def megabytes(size: float, digits: int = 1) -> str:
     """Write a size in bytes as megabytes."""
     return f"{_least(size / 1e6, digits)} MB"

@@ -46,12 +46,12 @@ def label(name: str) -> str:
 
 def main(card: ReliabilityCard) -> str:
     """Return the coefficient that decides about single replies: of values with an order, and of classes."""
-    return "icc_a1_within" if card.ordered else "alpha_within"
+    return card.coefficient
 
 
 def agreement(card: ReliabilityCard) -> Bound:
     """Return a judge's agreement with one person on single replies, within systems."""
-    return card.estimates[main(card)]
+    return card.agreement
 
 
 def ceiling(card: ReliabilityCard) -> Bound | None:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.analysis.score import Scores
+from mindgauge.records.english import named
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import plural
+from mindgauge.records.tabular import Tabular
 from mindgauge.reports import (
     answer_section,
     paired,
@@ -51,7 +53,7 @@ class _Made(msgspec.Struct):
     software: str
 
 
-class ReportFiles(msgspec.Struct, frozen=True):
+class ReportFiles(Tabular, msgspec.Struct, frozen=True):
     """Where a report was written. `path` is the page."""
 
     path: Path
@@ -68,6 +70,16 @@ class ReportFiles(msgspec.Struct, frozen=True):
         return polars.concat(
             [s.table.select(polars.lit(s.run).alias("run"), polars.all()) for s in self.scores], how="diagonal_relaxed"
         )
+
+    def summary(self) -> list[str]:
+        """Say what is reported, what is withheld, and where the report lies."""
+        away = [f"{entry.rater} on {entry.criterion}" for entry in self.withheld if not entry.shown]
+        return [
+            f"Report of {named([scores.run for scores in self.scores])}: {named(list(dict.fromkeys(scores.benchmark for scores in self.scores)))}",
+            *([f"Withheld, since they agree too little with people: {named(away)}"] if away else []),
+            f"{self.path}",
+            f"for machines {self.json.name}, for a pull request {self.markdown.name}",
+        ]
 
     def _repr_html_(self) -> str:
         return f'<a href="{html.escape(self.path.as_posix())}">{html.escape(str(self.path))}</a>'

@@ -42,7 +42,7 @@ def numbers(score: Score, gate: ReliabilityGate) -> list[Cell]:
 
 def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]:
     """Tabulate what each benchmark goes by, a table for each; its note says how repeats and missing answers count."""
-    scores = _leading(result)
+    scores = leading(result)
     tables = []
     for benchmark in dict.fromkeys(score.benchmark for score in scores):
         listed = [score for score in scores if score.benchmark == benchmark and not _of_label(score)]
@@ -91,8 +91,8 @@ def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | N
             cells[key] = score
     if not cells:
         return None
-    leading = _leading(result)
-    several = {name for name in result.headlines if _of_several([s for s in leading if s.benchmark == name])}
+    shown = leading(result)
+    several = {name for name in result.headlines if _of_several([s for s in shown if s.benchmark == name])}
     columns = [Column("model"), Column("rated by"), Column("measure"), Column("where"), *NUMBERS]
     rows: list[list[Cell]] = [
         [
@@ -109,7 +109,7 @@ def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | N
 
 def remarks(result: Scores, gate: ReliabilityGate = OPEN) -> Iterator[str]:
     """Say why there are no scores of whom, and which scores have no interval and why."""
-    scores = _leading(result)
+    scores = leading(result)
     unfit = {(unfit_judge.benchmark, unfit_judge.judge, unfit_judge.criterion) for unfit_judge in result.unfit}
     void: dict[str, dict[str, None]] = {}
     without: dict[str, dict[str, None]] = {}
@@ -140,7 +140,7 @@ def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
         yield f"{benchmark}: in {', '.join(names)} an answer without a value counts as {counted}."
 
 
-def _leading(result: Scores) -> list[Score]:
+def leading(result: Scores) -> list[Score]:
     """Return what benchmarks go by; a metric of the answers that could be read only where it differs from the strict one."""
     unread = {(m.benchmark, m.rater, m.name) for m in result.leading if m.missing}
     return [

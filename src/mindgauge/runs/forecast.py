@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.rounding import count, dollars, duration, plural
+from mindgauge.records.tabular import Tabular, first_of
 from mindgauge.runs.budget import system_tokens, tokens
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
 from mindgauge.runs.steps import CallStep, PlannedStep
@@ -58,7 +60,7 @@ class Forecast(msgspec.Struct, frozen=True):
     rests_on: tuple[str, ...] = ()
 
 
-class DryRun(msgspec.Struct, frozen=True):
+class DryRun(Tabular, msgspec.Struct, frozen=True):
     """What a command would take. `done` counts what the run directory holds already; time and room are a `Forecast`."""
 
     run: str
@@ -70,6 +72,25 @@ class DryRun(msgspec.Struct, frozen=True):
     cost: float | None
     steps: list[PlannedStep]
     forecast: Forecast
+
+    def summary(self) -> list[str]:
+        """Say what would be asked of whom, and what it would take; nothing was sent."""
+        steps = [
+            f"{step.model}, {step.purpose}: {plural(step.calls, 'call')}, about {count(step.prompt_tokens)} + {count(step.completion_tokens)} tokens"
+            for step in self.steps
+        ]
+        cost = "unknown cost" if self.cost is None else f"about {dollars(self.cost)}"
+        seconds = self.forecast.seconds
+        takes = "as long as the batches take" if seconds is None else f"about {duration(seconds)}"
+        return [
+            f"{self.benchmark}: nothing is sent ({plural(self.done, 'call')} done before)",
+            *first_of(steps, 5),
+            f"{plural(self.calls, 'call')}, about {count(self.prompt_tokens)} + {count(self.completion_tokens)} tokens, {cost}, {takes}",
+            f"The run would be {self.run}.",
+        ]
+
+    def _listed(self) -> list[PlannedStep]:
+        return self.steps
 
 
 def foresee(path: Path, benchmarks: Sequence[Benchmark], steps: Iterable[Step], config: RunConfig) -> DryRun:

@@ -24,7 +24,13 @@ from mindgauge.records.rubric import Method
 from mindgauge.runs.sending import Sending
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from mindgauge.records.request import Model
     from mindgauge.runs.session import Progress
+
+    AnyModel: TypeAlias = str | Model | Callable[..., Any]
+    """A model by its name, as an object, or as a plain function or class with `reply`."""
 
 GOLD, RECOGNISED = "gold", "recognised"
 PROTOCOLS = (GOLD, RECOGNISED)

@@ -22,6 +22,7 @@ from mindgauge.records.request import identity
 from mindgauge.runs import probe
 from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
+from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Session, run_async
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from mindgauge.models.settings import Settings
     from mindgauge.records import Sample
     from mindgauge.records.request import Model
-    from mindgauge.runs.options import Judging, RunConfig
+    from mindgauge.runs.options import AnyModel, Judging, RunConfig
     from mindgauge.runs.steps import LocalStep, Planned, Step
     from mindgauge.store import ReplyScope
 
@@ -65,6 +66,26 @@ def open_carried(spec: str, settings: Settings) -> Model:
 
         return on_ray(model, spec, settings)
     return model
+
+
+def as_models(specs: AnyModel | Sequence[AnyModel]) -> list[str | Model]:
+    """Return one or several models as a list; a plain function, or a class with `reply`, is a model by its own name.
+
+    Raises:
+        UsageError: a function has no name of its own, or its signature names something that it cannot be given.
+    """
+    return [_as_model(spec) for spec in listed(specs)]
+
+
+def _as_model(spec: Any) -> str | Model:
+    if isinstance(spec, str) or hasattr(spec, "ask"):
+        named: str | Model = spec
+        return named
+    if not callable(spec):
+        raise UsageError(f"{type(spec).__name__} is no model: give a name, a function, or mindgauge.Function(…)")
+    from mindgauge.models.bots.function import Function
+
+    return Function(spec)
 
 
 def open_models(specs: Sequence[str | Model], config: RunConfig, settings: Settings) -> list[Model]:

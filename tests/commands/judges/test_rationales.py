@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def of(run: Path, criterion: str) -> Rationales:
-    (found,) = (r for r in rationales(run) if r.criterion == criterion)
+    (found,) = (r for r in rationales(run).rationales if r.criterion == criterion)
     return found
 
 

@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.english import named
+from mindgauge.records.rounding import bounded, count, percent, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
 
@@ -41,7 +43,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """Of a fit to all replies, in log odds: per standard deviation, and per category."""
 
 
-class Escalation(msgspec.Struct, Tabular, frozen=True, kw_only=True):
+class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
 
     `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
@@ -65,6 +67,19 @@ class Escalation(msgspec.Struct, Tabular, frozen=True, kw_only=True):
     """How many of the replies each model wrote; empty where nobody is measured but the raters."""
     orders: list[Order]
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say how much people must read in whose order, and what an order without error would take."""
+        orders = [
+            f"{order.name}: {bounded(order.reads.value, order.reads.low, order.reads.high, 'share')} of the replies are read"
+            for order in self.orders
+        ]
+        return [
+            f"{self.benchmark}: {plural(self.n, 'reply', 'replies')}, {count(self.n_unsafe)} unsafe ({self.unsafe}, by {named(self.people)})",
+            f"To find {percent(self.target)} of them people read at least {percent(self.ideal, 1)}; in the order of",
+            *first_of(orders, 6),
+            *noted(self.notes),
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         return [

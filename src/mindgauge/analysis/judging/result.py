@@ -8,7 +8,11 @@ import msgspec
 
 from mindgauge.analysis.qualify import Qualification
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import bounded, count, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
+
+_MAIN = ("kappa_quadratic", "kappa", "accuracy")
+"""The agreement that is named first, as far as a criterion's levels have it."""
 
 
 class JudgeAgreement(msgspec.Struct, frozen=True):
@@ -89,7 +93,7 @@ class JudgeDifference(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class JudgeComparison(msgspec.Struct, Tabular, frozen=True):
+class JudgeComparison(Tabular, msgspec.Struct, frozen=True):
     """Judges beside each other; without people, `reference` is empty and judges are compared among themselves."""
 
     run: str
@@ -102,6 +106,29 @@ class JudgeComparison(msgspec.Struct, Tabular, frozen=True):
     notes: list[str]
     qualifications: list[Qualification] = []
     """How judges did in their entry test; empty where none took it."""
+
+    def summary(self) -> list[str]:
+        """Say how far each judge agrees, criterion by criterion, and how many differences are real."""
+        against = self.reference or "each other"
+        lines = [
+            f"{entry.judge} on {entry.criterion}: {name.replace('_', ' ')} {bounded(bound.value, bound.low, bound.high)}, "
+            f"n {count(entry.n)}, {count(entry.missing)} missing"
+            for entry in self.agreements
+            for name in [next((name for name in _MAIN if name in entry.estimates), "")]
+            for bound in [entry.estimates.get(name, Bound(None))]
+        ]
+        real = sum(difference.real is True for difference in self.differences)
+        return [
+            f"{self.benchmark}: judges beside {against}",
+            *first_of(lines, 5),
+            *(
+                [f"{count(real)} of {plural(len(self.differences), 'difference')} are real."]
+                if self.differences
+                else []
+            ),
+            *noted(self.notes),
+            f"The run: {self.run}; .differences, .stability and .taken have the rest.",
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         return [

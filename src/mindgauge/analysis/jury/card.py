@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 
 from mindgauge.analysis.reliability.card import Bound, ReliabilityCard, estimate_columns
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.english import named
+from mindgauge.records.rounding import bounded
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 _SHOWN = ("icc_a1", "alpha", "kappa_quadratic", "kappa", "percent", "pearson", "bias", "mse", "system_icc_c1")
 
@@ -77,13 +79,36 @@ class JuryCard(msgspec.Struct, frozen=True, kw_only=True):
     """Rater → system → mean value."""
 
 
-class Panels(msgspec.Struct, Tabular, frozen=True):
+class Panels(Tabular, msgspec.Struct, frozen=True):
     """The panels of some ratings, criterion by criterion."""
 
     source: str
     people: list[str]
     panels: list[JuryCard]
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say of each criterion how the members and their juries agree with people, the best first."""
+        lines = []
+        for panel in self.panels:
+            cards = sorted(
+                panel.cards, key=lambda card: -(card.agreement.value if card.agreement.value is not None else -2.0)
+            )
+            agreements = [
+                f"{card.judge} {bounded(card.agreement.value, card.agreement.low, card.agreement.high)}"
+                for card in cards[:3]
+            ]
+            lines.append(
+                f"{panel.criterion}: {', '.join(agreements) or f'{len(panel.members)} judges, nobody to compare with'}"
+            )
+        members = list(dict.fromkeys(member for panel in self.panels for member in panel.members))
+        whom = f"agreement with {named(self.people)}" if self.people else "without people"
+        return [
+            f"{self.source}: juries of {named(members)}, {whom}",
+            *first_of(lines, 6),
+            *noted(self.notes),
+            ".table has every member and jury.",
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         return [

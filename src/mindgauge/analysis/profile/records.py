@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.english import named
+from mindgauge.records.rounding import bounded, decimal, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,7 +85,7 @@ class DimensionScore(msgspec.Struct, frozen=True):
     """The rank of that mean, ties at the better rank."""
 
 
-class Profile(msgspec.Struct, Tabular, frozen=True):
+class Profile(Tabular, msgspec.Struct, frozen=True):
     """A suite's scores of some models."""
 
     suite: str
@@ -100,7 +102,27 @@ class Profile(msgspec.Struct, Tabular, frozen=True):
 
     @property
     def table(self) -> pl.DataFrame:
-        """The scores as a table, a row per dimension and a column per model."""
+        """Every model's score in every task, one row each.
+
+        The first columns are `model`, `benchmark`, `metric` (the task's title), `value`, `low`, `high` (95 %, in the metric's own
+        unit), `n`, `missing`, `dimension`, `scaled` (0 worst, 1 best) and `rank`; `name` is the metric's name.
+        """
+        import polars as pl
+
+        first = (
+            "model", "benchmark", "metric", "value", "low", "high", "n", "missing", "dimension", "scaled", "rank", "scaled_low",
+            "scaled_high", "rank_low", "rank_high", "rater",
+        )  # fmt: skip
+        rows = [{**msgspec.structs.asdict(score), "metric": score.title, "name": score.metric} for score in self.tasks]
+        columns = dict.fromkeys((*first, "name", *TaskScore.__struct_fields__))
+        del columns["title"]
+        return (
+            pl.DataFrame(rows, infer_schema_length=None).select(*columns) if rows else pl.DataFrame(schema=[*columns])
+        )
+
+    @property
+    def by_dimension(self) -> pl.DataFrame:
+        """The scores of dimensions, a row per dimension and a column per model."""
         import polars as pl
 
         values = {(score.dimension, score.model): score.value for score in self.dimensions}
@@ -108,3 +130,30 @@ class Profile(msgspec.Struct, Tabular, frozen=True):
         rows = [(name, *(values[name, model] for model in self.models)) for name in names]
         columns = {"dimension": pl.String, **dict.fromkeys(self.models, pl.Float64)}
         return pl.DataFrame(rows, columns, orient="row")
+
+    def summary(self) -> list[str]:
+        """Say what each model scores in each dimension, which tasks are lacking, and what must be known."""
+        judged = f", replies rated by {self.judge}" if self.judge else ""
+        lacking = [line.partition(" (")[0] for line in self.lacking]
+        return [
+            f"{self.suite}: {plural(len({score.task for score in self.tasks}), 'task')} of {named(self.models)}{judged}",
+            *_by_model(self.dimensions),
+            f"Lacking: {named(lacking, limit=6)}" if self.lacking else "No task is lacking.",
+            *noted(self.notes),
+            "Scores are scaled, 0 worst and 1 best. .by_dimension, .table; mindgauge.report has the whole.",
+        ]
+
+
+def _by_model(scores: list[DimensionScore], most: int = 6) -> list[str]:
+    """Write each model's dimensions in a line, or each dimension where there is one model."""
+    scores = [score for score in scores if score.value is not None]
+    models = list(dict.fromkeys(score.model for score in scores))
+    if len(models) == 1:
+        lines = [f"{score.dimension}: {bounded(score.value, score.low, score.high)}" for score in scores]
+    else:
+        lines = [
+            f"{model}: "
+            + ", ".join(f"{score.dimension} {decimal(score.value)}" for score in scores if score.model == model)
+            for model in models
+        ]
+    return first_of(lines, most)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.english import named
+from mindgauge.records.rounding import bounded, count, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -203,6 +205,16 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     """Of models of its own family; None where it rated none."""
 
+    @property
+    def coefficient(self) -> str:
+        """The estimate that decides about single replies: of values with an order, and of classes."""
+        return "icc_a1_within" if self.ordered else "alpha_within"
+
+    @property
+    def agreement(self) -> Bound:
+        """The judge's agreement with one person on single replies, within systems."""
+        return self.estimates[self.coefficient]
+
 
 class PersonBesideOthers(msgspec.Struct, frozen=True):
     """One person beside the others who rated the same.
@@ -264,7 +276,7 @@ class DesignStudy(msgspec.Struct, frozen=True):
     conversations_needed: NumberNeeded
 
 
-class Reliability(msgspec.Struct, Tabular, frozen=True):
+class Reliability(Tabular, msgspec.Struct, frozen=True):
     """The cards of some ratings, people's agreement, and the designs of their ratings where several rated the same.
 
     `notes` says what was assumed and what was left out, one line each.
@@ -282,18 +294,63 @@ class Reliability(msgspec.Struct, Tabular, frozen=True):
             return [_people_row(people) for people in self.people]
         return [
             {
-                "judge": card.judge, "reference": card.reference, "criterion": card.criterion, "verdict": card.verdict,
-                "rate_replies": card.rate_replies.verdict, "rank_systems": card.rank_systems.verdict, "n": card.n,
-                "missing": card.missing, "clusters": card.clusters, "systems": len(card.systems),
+                "judge": card.judge, "criterion": card.criterion, "metric": card.coefficient, "value": card.agreement.value,
+                "low": card.agreement.low, "high": card.agreement.high, "n": card.n, "missing": card.missing,
+                "verdict": card.verdict, "rate_replies": card.rate_replies.verdict,
+                "rank_systems": card.rank_systems.verdict, "reference": card.reference, "clusters": card.clusters,
+                "systems": len(card.systems),
             }
             | estimate_columns(card.estimates)
             for card in self.cards
         ]  # fmt: skip
 
+    def summary(self) -> list[str]:
+        """Give each judge's verdict and agreement, or people's agreement; nothing of what is limited is a score."""
+        if not self.cards and not self.people:
+            return [f"{self.source}: nothing to compare", *noted(self.notes)]
+        cards = [
+            f"{card.judge} on {card.criterion}: {card.verdict} (agreement {_written(card.agreement)}, n {count(card.n)}, "
+            f"{count(card.missing)} missing)"
+            for card in self.cards
+        ]
+        people = [
+            f"People on {entry.criterion}: Krippendorff's alpha {_written(alpha)}, {plural(entry.raters, 'person', 'people')}, n {count(entry.n)}"
+            for entry in self.people
+            if (alpha := entry.estimates.get("krippendorff_alpha")) is not None
+        ]
+        room = 4 if people and cards else 6
+        whom = (
+            f"judges beside {named(list(dict.fromkeys(card.reference for card in self.cards)))}"
+            if self.cards
+            else "people alone"
+        )
+        return [
+            f"{self.source}: {whom}, by the rule {self.rule}",
+            *first_of(cards, room),
+            *first_of(people, 6 - min(room, len(cards))),
+            *noted(self.notes),
+            ".cards have reasons and warnings, .table all estimates.",
+        ]
+
+
+def _written(bound: Bound) -> str:
+    return bounded(bound.value, bound.low, bound.high)
+
 
 def _people_row(people: People) -> dict[str, Any]:
-    counts = {name: getattr(people, name) for name in ("criterion", "raters", "independent", "n")}
-    return counts | estimate_columns(people.estimates)
+    alpha = people.estimates.get("krippendorff_alpha", Bound(None))
+    first = {
+        "criterion": people.criterion,
+        "metric": "krippendorff_alpha",
+        "value": alpha.value,
+        "low": alpha.low,
+        "high": alpha.high,
+    }
+    return (
+        first
+        | {"n": people.n, "raters": people.raters, "independent": people.independent}
+        | estimate_columns(people.estimates)
+    )
 
 
 def estimate_columns(estimates: Mapping[str, Bound]) -> dict[str, float | None]:

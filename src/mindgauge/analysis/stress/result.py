@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.rounding import count
 from mindgauge.records.tabular import Tabular
 
 BIASED, CLEAN, CANNOT_TELL = "biased", "clean", "cannot tell"
@@ -95,7 +96,7 @@ class Repeats(msgspec.Struct, frozen=True):
     """Mean distance of two verdicts, in shares of the scale."""
 
 
-class Stress(msgspec.Struct, Tabular, frozen=True, kw_only=True):
+class Stress(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """What came of a judge's stress test on one benchmark; `notes` say what could not be tried."""
 
     run: str
@@ -121,6 +122,10 @@ class Stress(msgspec.Struct, Tabular, frozen=True, kw_only=True):
     def kinds(self) -> list[Injections]:
         """The injections by kind, which are tested."""
         return [part for part in self.injections if part.slice.startswith(KIND)]
+
+    def summary(self) -> list[str]:
+        """Say on what the judge was tried; what moves it is told in the report's words (`reports`)."""
+        return [f"{self.judge} under stress: {self.benchmark}, {count(self.items)} replies; {self.run}"]
 
     def _listed(self) -> list[dict[str, Any]]:
         return [

@@ -31,6 +31,7 @@ from mindgauge.benchmarks.metrics.ordered import (
     under_triage_rate,
     within_one,
 )
+from mindgauge.benchmarks.metrics.own import metric
 from mindgauge.benchmarks.metrics.scores import (
     distribution_of,
     label_of,
@@ -73,6 +74,7 @@ __all__ = [
     "macro_recall",
     "mean_level",
     "mean_of",
+    "metric",
     "node_accuracy",
     "over_triage_rate",
     "precision",

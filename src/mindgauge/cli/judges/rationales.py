@@ -28,11 +28,11 @@ def show(run: Run, json: options.Json = False) -> None:
         return
     from mindgauge.reports.reasons import sheet
 
-    for judge in dict.fromkeys(r.judge for r in result):
-        render.sheet(sheet("", judge, [r for r in result if r.judge == judge]))
+    for judge in dict.fromkeys(r.judge for r in result.rationales):
+        render.sheet(sheet("", judge, [r for r in result.rationales if r.judge == judge]))
     shares = ("traceable", "contradicting", "unsupported", "uncertain")
     for line in measures.missing(
-        (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in result for name in shares
+        (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in result.rationales for name in shares
     ):
         print(f"Note: {line}")
 

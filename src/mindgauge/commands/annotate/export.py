@@ -15,12 +15,13 @@ from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import plural
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.folder import ExportFolder, Written
 from mindgauge.store import Store, manifest
 
 
-class ExportedLabels(msgspec.Struct, Tabular, frozen=True):
+class ExportedLabels(Tabular, msgspec.Struct, frozen=True):
     """What was written, file by file.
 
     `labels` counts people's independent ones; of the `batches`, `open` ones are still worked on.
@@ -34,6 +35,15 @@ class ExportedLabels(msgspec.Struct, Tabular, frozen=True):
     open: list[int]
     labels: int
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say how many labels were written where, and of how many batches people are still at work."""
+        still = f", {plural(len(self.open), 'batch', 'batches')} still open" if self.open else ""
+        return [
+            f"{plural(self.labels, 'label')} of {plural(len(self.batches), 'batch', 'batches')}{still} ({self.to}) of {self.project}",
+            *noted(self.notes, 3),
+            self.path,
+        ]
 
     def _listed(self) -> list[Written]:
         return self.files

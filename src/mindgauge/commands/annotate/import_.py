@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mindgauge.annotation import exchange
 from mindgauge.annotation.project import Annotation
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class ImportedLabels(msgspec.Struct, frozen=True):
+class ImportedLabels(Tabular, msgspec.Struct, frozen=True):
     """What became of a file's labels.
 
     `labels` and `handed_on` count what is new, `superseded` how many of these took the place of another, `same` what was
@@ -32,6 +34,22 @@ class ImportedLabels(msgspec.Struct, frozen=True):
     batches: list[int]
     closed: list[int]
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say how many labels are new, and which batches they finish."""
+        closed = f", which closes {plural(len(self.closed), 'batch', 'batches')}" if self.closed else ""
+        return [
+            (
+                f"{self.file} ({self.form}): {plural(self.labels, 'new label')}, {count(self.handed_on)} handed on, "
+                f"{count(self.superseded)} superseded, {count(self.same)} there already{closed}"
+            ),
+            *noted(self.notes, 3),
+            f'{self.project}: mindgauge.annotate_status("{self.project}") says what is next.',
+        ]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        names = ("file", "labels", "handed_on", "superseded", "same")
+        return [{name: getattr(self, name) for name in names}]
 
 
 def annotate_import(

@@ -22,9 +22,11 @@ from mindgauge.commands.annotate import source
 from mindgauge.commands.annotate.folder import keep, made_whole
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.commands.annotate.named import people_of
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import plural
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs.options import refuse_unknown
 from mindgauge.store import manifest
 
@@ -44,7 +46,7 @@ class Link(msgspec.Struct, frozen=True):
     link: str
 
 
-class NewProject(msgspec.Struct, Tabular, frozen=True):
+class NewProject(Tabular, msgspec.Struct, frozen=True):
     """What was set up. `batches` has the sizes of the batches, in order; `training` counts anchors before the first."""
 
     folder: str
@@ -62,6 +64,18 @@ class NewProject(msgspec.Struct, Tabular, frozen=True):
     needed: str
     """How many unsafe replies people must meet before a judge can be called good; empty where no level is unsafe."""
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say what people will label, how, and where their links are."""
+        first = f" after {plural(self.training, 'anchor')}" if self.training else ""
+        return [
+            f"{self.folder}: {plural(self.items, 'item')} of {self.benchmark or self.rubric} in {plural(len(self.batches), 'batch', 'batches')}{first}",
+            f"People: {named([link.name for link in self.links], limit=8)}; their links, each good once, are in .links",
+            f"A batch closes at an agreement of {self.gate:g}; gold is {self.policy}.",
+            *([self.needed] if self.needed else []),
+            *noted(self.notes),
+            f'mindgauge.annotate_serve("{self.folder}") opens the page.',
+        ]
 
     def _listed(self) -> list[Link]:
         return self.links

@@ -14,7 +14,8 @@ from mindgauge.annotation.people import access
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answered, Phase, Policy, Role
 from mindgauge.annotation.tasks import progress
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import plural
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from mindgauge.annotation.project import Batch
@@ -80,7 +81,7 @@ class PersonStatus(msgspec.Struct, frozen=True):
     training: list[WithAnchors]
 
 
-class ProjectStatus(msgspec.Struct, Tabular, frozen=True):
+class ProjectStatus(Tabular, msgspec.Struct, frozen=True):
     """How far a project is. `in_run` lists the batches whose ratings are in the folder's run."""
 
     folder: str
@@ -94,6 +95,19 @@ class ProjectStatus(msgspec.Struct, Tabular, frozen=True):
     people: list[PersonStatus]
     in_run: list[int]
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say how far each batch is and what the work waits for; nothing of what anybody labelled."""
+        batches = [
+            f"Batch {batch.batch or 'of training'}: {batch.decided or batch.phase}, {plural(batch.items, 'item')}"
+            for batch in self.batches
+        ]
+        return [
+            f"{self.folder}: {self.rubric}, {plural(len(self.people), 'person', 'people')}, gate {self.gate:g}, gold {self.policy}",
+            *first_of(batches, 5),
+            *noted(self.notes),
+            self.next,
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         return [{"batch": b.batch, **msgspec.to_builtins(part)} for b in self.batches for part in b.people]

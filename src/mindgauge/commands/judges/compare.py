@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.judging.result import JudgeComparison
     from mindgauge.records.files.texts import Frame
-    from mindgauge.records.request import Model
+    from mindgauge.runs.options import AnyModel
 
 
 def compare(
     name: str | None = None,
     *,
     replies: str | Path | Frame,
-    judge: str | Model | Sequence[str | Model],
+    judge: AnyModel | Sequence[AnyModel],
     rubric: str | Path | None = None,
     reference: str | Sequence[str] = (),
     out: str | Path | None = None,
@@ -94,7 +94,7 @@ def compare(
         raise UsageError(
             f"{benchmark.name} is a closed question: there are no replies to judge; mindgauge compare compares ways"
         )
-    judges = plan.open_models(listed(judge), config, config.judged)
+    judges = plan.open_models(plan.as_models(judge), config, config.judged)
     if not judges:
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges, config)

@@ -11,6 +11,8 @@ import polars as pl
 
 from mindgauge.analysis import rationales as checked
 from mindgauge.analysis.rated_rationales import RatedRationales, rated
+from mindgauge.analysis.rationales import Rationales
+from mindgauge.analysis.reliability.card import Bound, estimate_columns
 from mindgauge.analysis.score import open_run
 from mindgauge.annotation.blind import RATIONALES, Blind
 from mindgauge.benchmarks import restricted
@@ -18,6 +20,8 @@ from mindgauge.commands.judges.filled import answer, lines
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private, tables
+from mindgauge.records.rounding import bounded, count, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
 from mindgauge.reports.export import rationales as forms
 from mindgauge.reports.export.folder import ExportFolder, Written
 from mindgauge.store import Store, manifest
@@ -25,13 +29,41 @@ from mindgauge.store import Store, manifest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.rationales import Rationales
     from mindgauge.benchmarks import Benchmark
 
 INSTRUMENT = "mindgauge:rationales@1"
 
 
-class Forms(msgspec.Struct, frozen=True):
+class CheckedRationales(Tabular, msgspec.Struct, frozen=True):
+    """How far the reasons of a run's judges can be checked, by judge and criterion."""
+
+    run: str
+    rationales: list[Rationales]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each judge and criterion: `judge`, `criterion`, `n`, and each share with its interval."""
+        shares = ("traceable", "quoted_reply", "contradicting", "unsupported", "uncertain")
+        return pl.DataFrame(
+            [
+                {name: value for name, value in msgspec.structs.asdict(entry).items() if name not in shares}
+                | estimate_columns({name: getattr(entry, name) for name in shares})
+                for entry in self.rationales
+            ],
+            infer_schema_length=None,
+        )
+
+    def summary(self) -> list[str]:
+        """Say of each judge how many of its reasons quote only what stands in the text."""
+        lines = [
+            f"{entry.judge} on {entry.criterion}: quotes all found {_share(entry.traceable)}, against its own chain "
+            f"{_share(entry.contradicting)}, n {count(entry.n)}"
+            for entry in self.rationales
+        ]
+        return [f"{self.run}: whether judges' reasons can be checked", *first_of(lines, 8)]
+
+
+class Forms(Tabular, msgspec.Struct, frozen=True):
     """What was written: a form for each person, and the key, which stays in the run."""
 
     run: str
@@ -42,8 +74,19 @@ class Forms(msgspec.Struct, frozen=True):
     files: list[Written]
     notes: list[str]
 
+    def summary(self) -> list[str]:
+        """Say how many forms there are, and what to do with them."""
+        return [
+            f"{plural(self.verdicts, 'verdict')} on {plural(len(self.files), 'file')} in {self.path}; the key stays in {self.key}",
+            *noted(self.notes),
+            f'Filled in: mindgauge.judges_rationales_import("{self.run}", filled=[…])',
+        ]
 
-class Imported(msgspec.Struct, frozen=True):
+    def _listed(self) -> list[Written]:
+        return self.files
+
+
+class Imported(Tabular, msgspec.Struct, frozen=True):
     """What people said; `notes` names what could not be read."""
 
     run: str
@@ -51,8 +94,38 @@ class Imported(msgspec.Struct, frozen=True):
     questions: list[RatedRationales]
     notes: list[str]
 
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row for each question and judge: people's mean, 1 to 5, with its interval."""
+        return pl.DataFrame(
+            [
+                {"judge": judge, "metric": entry.question, "value": bound.value, "low": bound.low, "high": bound.high, "n": entry.n,
+                 "missing": entry.missing}
+                for entry in self.questions
+                for judge, bound in entry.means.items()
+            ],
+            infer_schema_length=None,
+        )  # fmt: skip
 
-def rationales(run: str | Path) -> list[Rationales]:
+    def summary(self) -> list[str]:
+        """Say what people think of each judge's reasons."""
+        lines = [
+            f"{judge}, {entry.question}: {bounded(bound.value, bound.low, bound.high)} of 5, n {count(entry.n)}, {count(entry.missing)} missing"
+            for entry in self.questions
+            for judge, bound in entry.means.items()
+        ]
+        return [
+            f"{self.run}: {plural(self.ratings, 'rating')} of reasons by people",
+            *first_of(lines, 6),
+            *noted(self.notes),
+        ]
+
+
+def _share(bound: Bound) -> str:
+    return bounded(bound.value, bound.low, bound.high, "share")
+
+
+def rationales(run: str | Path) -> CheckedRationales:
     """Say of every judge of a run how far its reasons can be checked.
 
     Raises:
@@ -63,7 +136,7 @@ def rationales(run: str | Path) -> list[Rationales]:
         summaries = checked.rationales(store, benchmark)
     if not summaries:
         raise UsageError(f"{folder}: no verdict of a judge here came with reasons, so there is nothing to check")
-    return summaries
+    return CheckedRationales(str(folder), summaries)
 
 
 def rationales_export(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Rating
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.request import Model
+    from mindgauge.runs.options import AnyModel
 
 EACH = 4
 """Replies that each injection is tried on."""
@@ -53,7 +54,7 @@ class StressOptions(CommandOptions, total=False):
 
 
 def stress(
-    judge: str | Model,
+    judge: AnyModel,
     *,
     benchmark: str | None = None,
     rubric: str | Path | None = None,
@@ -107,7 +108,7 @@ def stress(
         raise UsageError(f"{task.name} is a closed question: it has no judge to put under stress")
     if each < 1:
         raise UsageError("--each must be at least 1")
-    judges = plan.open_judges([judge], [task], config)
+    judges = plan.open_judges(plan.as_models(judge), [task], config)
     if not judges.models:
         raise UsageError(f"{judges.names[0]} reads no instructions; name a model to put under stress")
     models = judges.models

@@ -10,7 +10,8 @@ from mindgauge.analysis.trained import TrainedFigure
 from mindgauge.raters.classifiers.calibration import Abstention, Calibration
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.saved import Decision
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.rounding import bounded, count, decimal
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 
 class PartSummary(msgspec.Struct, frozen=True):
@@ -37,7 +38,7 @@ class TrialSummary(msgspec.Struct, frozen=True):
     pieces: int
 
 
-class Trained(msgspec.Struct, Tabular, frozen=True, kw_only=True):
+class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     """A trained classifier and what it is worth."""
 
     out: str
@@ -61,6 +62,23 @@ class Trained(msgspec.Struct, Tabular, frozen=True, kw_only=True):
     """By part, where a risk was stated."""
     decision: Decision
     notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say what was trained on what, what it reached, how well calibrated it is, and how to use it."""
+        figures = [
+            f"{figure.name}: {bounded(figure.value, figure.low, figure.high)}, n {count(figure.n)} "
+            f"(always the most frequent label: {decimal(figure.majority)})"
+            for figure in self.figures
+            if not figure.label
+        ]
+        calibration = self.calibration.get(self.tested)
+        return [
+            f"{self.kind} classifier of {self.criterion} ({self.rubric}), trained on {self.data}; tested: {self.tested}",
+            *first_of(figures, 4),
+            *([f"Calibration error: {decimal(calibration.ece)}, n {count(calibration.n)}"] if calibration else []),
+            *noted(self.notes),
+            f'{self.out}/card.md says what it must not be used for; as a judge: judge="classifier/{self.out}"',
+        ]
 
     def _listed(self) -> list[dict[str, Any]]:
         rows = [msgspec.structs.asdict(figure) for figure in self.figures]

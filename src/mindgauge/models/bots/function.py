@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import inspect
+import json
 import secrets
 import threading
 from pathlib import Path
@@ -23,18 +25,21 @@ from mindgauge.records.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from mindgauge.records import Message
-    from mindgauge.records.request import Price, Setup
+    from mindgauge.records import Exchange, Message
+    from mindgauge.records.request import Price, Request, Setup
 
 MOST_LOST = 256
 """Calls that never came back, whose threads still run; beyond them nothing more is begun."""
+_form_asked = contextvars.ContextVar("form_asked", default=False)
+"""Whether the question that is being answered asks for a form, which a dict fills in. A reply to a person is a text."""
 
 
 class Function(Bot):
     """A Python function as a model: under test, or as a judge.
 
     It is called with what its signature names: `message` (the person's last message, a judge's whole prompt),
-    `messages` (a list of `{"role": …, "content": …}`), `conversation` (an id). It returns a text.
+    `messages` (a list of `{"role": …, "content": …}`), `conversation` (an id). It returns a text; where
+    a form is asked for, of judges and in closed questions, a dict will do.
 
     A class with `reply` (and `start`, whose text comes first, where it has one) is made anew for each conversation. One
     whose `reply` takes `message` is told a dialogue turn by turn, so that its own answers stand in it.
@@ -82,6 +87,14 @@ class Function(Bot):
         self._folder = _folder(function)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lost = 0
+
+    async def ask(self, request: Request) -> Exchange:
+        """Hold one conversation, and take the last reply; see `Model.ask`."""
+        asked = _form_asked.set(request.schema is not None)
+        try:
+            return await super().ask(request)
+        finally:
+            _form_asked.reset(asked)
 
     @contextlib.asynccontextmanager
     async def conversation(self) -> AsyncIterator[_FunctionConversation]:
@@ -188,6 +201,11 @@ class _FunctionConversation:
         """Let the function answer; see `Conversation`."""
         told = {MESSAGE: last_of(messages), MESSAGES: template.listed(messages), CONVERSATION: self._ident}
         text = await self._bot.called(self._reply, **told)
+        if isinstance(text, dict) and _form_asked.get():
+            try:
+                return json.dumps(text, ensure_ascii=False)
+            except (TypeError, ValueError) as error:
+                raise BotError(f"it returned a dict that is no JSON: {error}") from error
         if not isinstance(text, str):
             raise BotError(f"it returned {type(text).__name__}, not a text")
         return text
