@@ -21,7 +21,7 @@ class Settings(msgspec.Struct, frozen=True):
     ] = 120.0
     tries: Annotated[int, Meta(ge=1, description="Attempts per call.")] = 5
     max_tokens: int | None = None
-    """The longest answer asked for, which is another for models under test and for judges."""
+    """The longest answer asked for, where the command says none for models under test or for judges."""
     price: Annotated[
         Price | None,
         Meta(

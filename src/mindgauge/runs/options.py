@@ -283,12 +283,13 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asked(self) -> Settings:
         """How models under test are called."""
-        return msgspec.structs.replace(self.settings, max_tokens=self.asking.max_tokens)
+        return msgspec.structs.replace(self.settings, max_tokens=self.asking.max_tokens or self.settings.max_tokens)
 
     @property
     def judged(self) -> Settings:
         """How judges are called."""
-        return msgspec.structs.replace(self.settings, max_tokens=self.judging.judge_max_tokens)
+        limit = self.judging.judge_max_tokens or self.settings.max_tokens
+        return msgspec.structs.replace(self.settings, max_tokens=limit)
 
     def __post_init__(self) -> None:
         _check(self.settings)
