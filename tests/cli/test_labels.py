@@ -4,7 +4,9 @@ import pytest
 
 from mindgauge.analysis.score import Score, Scores
 from mindgauge.benchmarks.metrics import Metric, mean_level, share_at_most, share_of
-from mindgauge.cli.score import show
+from mindgauge.cli import render
+from mindgauge.reports.score_tables import OPEN, labels
+from mindgauge.reports.standing import masked
 
 
 def lines(capsys: pytest.CaptureFixture[str], *metrics: Metric, void: str = "") -> list[list[str]]:
@@ -14,7 +16,9 @@ def lines(capsys: pytest.CaptureFixture[str], *metrics: Metric, void: str = "") 
     calls = dict.fromkeys(
         ("made", "failed", "cost", "prompt_tokens", "cached_tokens", "completion_tokens", "seconds"), 0
     )
-    show(Scores("run", "help_or_harm/response", ["model"], [], calls, {}, [], values, []))
+    result = Scores("run", "help_or_harm/response", ["model"], [], calls, {}, [], values, [])
+    for table in labels(masked(result, OPEN)):
+        render.sheet(table)
     printed = [line.split() for line in capsys.readouterr().out.splitlines() if line]
     return printed[[line[0] for line in printed].index("label") + 1 :]
 
@@ -27,4 +31,4 @@ def test_what_is_void_stands_in_no_table_of_labels(capsys: pytest.CaptureFixture
 
 def test_only_shares_of_labels_stand_in_the_table_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
     rows = lines(capsys, share_at_most(2), share_of("calm"), share_of("wants_help"), mean_level)
-    assert [row[0] for row in rows][:5] == ["calm", "wants_help", "(no", "replies", "conversations"]
+    assert [row[0] for row in rows][:5] == ["calm", "wants_help", "(no", "answers", "conversations"]
