@@ -20,6 +20,7 @@ from mindgauge.benchmarks import registry
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import state
+from mindgauge.runs import inputs
 from tests.in_process import mindgauge as typed
 from tests.thinned import examples
 
@@ -422,6 +423,17 @@ def test_a_closed_folder_trains_a_classifier(tmp_path: Path) -> None:
     table = written(tmp_path, {"more.csv": f"user,target\n{rows}"}) / "more.csv"
     samples = benchmarks.asked_one(str(place)).samples(table)
     assert {(sample.target, sample.tags["texts"]) for sample in samples} == {("calm", "own"), ("low", "own")}
+    table.write_text("user,target,split\nI am well today.,calm,train\nI am worn out.,low,test\n", "utf-8")
+    assert [sample.target for sample in benchmarks.asked_one(str(place)).training(table)] == ["calm"]
+
+
+def test_messages_in_the_place_of_the_samples_are_in_the_one_language_of_the_card(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth", card__toml='title = "Wärme"\nlanguages = ["de"]\n')
+    table = (
+        written(tmp_path, {"more.csv": "user,language\nIch schlafe schlecht.,\nI moved house.,en-GB\n"}) / "more.csv"
+    )
+    available = inputs.at_hand([benchmarks.asked_one(str(place))], table, None, None)
+    assert [sample.tags["language"] for sample in available.samples[0]] == ["de", "en"]
 
 
 # -- as a package --------------------------------------------------------------------------------------------------------

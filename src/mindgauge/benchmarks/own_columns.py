@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
 
 COLUMNS = (
-    "user", "messages", "reply", "id", "language", "target", "category", "cluster", "risk", "graphic", "tags",
+    "user", "messages", "reply", "id", "language", "target", "category", "cluster", "split", "risk", "graphic", "tags",
 )  # fmt: skip
 """Columns that every benchmark reads of such a table; `tags` holds several, as JSON."""
 TAG, TARGET = "tag.", "target."
