@@ -18,8 +18,9 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import registry
 from mindgauge.models.scripted import Scripted
-from mindgauge.records.errors import FaultsError, UsageError
+from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import state
+from mindgauge.runs import inputs
 from tests.in_process import mindgauge as typed
 from tests.thinned import examples
 
@@ -224,12 +225,12 @@ def test_a_table_of_the_user_s_takes_the_place_of_the_samples(tmp_path: Path) ->
     place = least(tmp_path / "warmth")
     table = written(tmp_path, {"more.csv": "Text;Nr\nA new town.;1\nNo sleep.;2\nA quiet day.;3\n"}) / "more.csv"
     assert run(place, tmp_path / "run", data=table, columns={"user": "Text"}).find("share_yes")[0].n == 3
-    with pytest.raises(FaultsError, match=r"more.csv cannot be asked about: no column user .* or --map user=Text"):
+    with pytest.raises(DataError, match=r"more.csv: no column `user` .* --map user=Text"):
         run(place, tmp_path / "other", data=table)
     written(tmp_path, {"columns.toml": 'user = "Text"\n'})
     assert run(place, tmp_path / "beside", data=table).find("share_yes")[0].n == 3
     written(tmp_path, {"columns.toml": "", "gaps.csv": "id,user\n1,\n"})
-    with pytest.raises(FaultsError, match=r"gaps.csv cannot be asked about: line 2: no text"):
+    with pytest.raises(DataError, match=r"gaps.csv: no message in it"):
         run(place, tmp_path / "gaps", data=tmp_path / "gaps.csv")
 
 
@@ -419,6 +420,20 @@ def test_a_closed_folder_trains_a_classifier(tmp_path: Path) -> None:
     )
     trained = mindgauge.train(str(place), baseline=True, folds=3, out=tmp_path / "trained")
     assert trained is not None
+    table = written(tmp_path, {"more.csv": f"user,target\n{rows}"}) / "more.csv"
+    samples = benchmarks.asked_one(str(place)).samples(table)
+    assert {(sample.target, sample.tags["texts"]) for sample in samples} == {("calm", "own"), ("low", "own")}
+    table.write_text("user,target,split\nI am well today.,calm,train\nI am worn out.,low,test\n", "utf-8")
+    assert [sample.target for sample in benchmarks.asked_one(str(place)).training(table)] == ["calm"]
+
+
+def test_messages_in_the_place_of_the_samples_are_in_the_one_language_of_the_card(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth", card__toml='title = "Wärme"\nlanguages = ["de"]\n')
+    table = (
+        written(tmp_path, {"more.csv": "user,language\nIch schlafe schlecht.,\nI moved house.,en-GB\n"}) / "more.csv"
+    )
+    available = inputs.at_hand([benchmarks.asked_one(str(place))], table, None, None)
+    assert [sample.tags["language"] for sample in available.samples[0]] == ["de", "en"]
 
 
 # -- as a package --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, own_folder, selection, suite
+from mindgauge.benchmarks import anchors, own_folder, own_texts, selection, suite
 from mindgauge.benchmarks.card import BenchmarkCard, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.material import Material
 from mindgauge.benchmarks.metrics import Metric
@@ -188,7 +188,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             DataError: nothing usable is there, or nothing is left.
         """
         keep = {**(self.keep if data is not None else {}), **(where or {})}
-        return self.selected(self.own_samples() if data is None else self.read(data), keep, limit)
+        return self.selected(self.own_samples() if data is None else self._read(data), keep, limit)
 
     def selected(self, candidates: list[Sample], keep: dict[str, tuple[str, ...]], limit: int | None) -> list[Sample]:
         """Return the samples of some that are asked about, and their variants.
@@ -209,6 +209,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if mute is not None:
             raise DataError(f"{self.name}: sample {mute} does not end with the reply that is asked about")
         return selected
+
+    def _read(self, data: Path) -> list[Sample]:
+        """Return the authors' samples below `data`; where they released none, the texts that lie there."""
+        return own_texts.take(self, data).samples if self.read is own_texts.unreleased else self.read(data)
 
     def own_samples(self) -> list[Sample]:
         """Return the samples that this project wrote for it, without variants.
@@ -272,7 +276,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: nothing usable is there.
         """
-        samples = self.read(data) if data is not None else []
+        samples = self._read(data) if data is not None else []
         elsewhere = {s.cluster for s in samples if s.tags.get("split") != "train"}
         train = [s for s in samples if s.tags.get("split") == "train" and s.cluster not in elsewhere]
         return train or self.own_samples()

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import BASE
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import folder, mapping, tables, texts
+from mindgauge.records.files import bounds, folder, mapping, tables, texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from mindgauge.benchmarks.benchmark import Benchmark
-    from mindgauge.records import Sample
+    from mindgauge.records import Sample, Value
     from mindgauge.records.files.folder import Readable
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
+    from mindgauge.records.rubric import Criterion
 
 COLUMNS = (
-    "user", "messages", "reply", "id", "language", "target", "category", "cluster", "risk", "graphic", "tags",
+    "user", "messages", "reply", "id", "language", "target", "category", "cluster", "split", "risk", "graphic", "tags",
 )  # fmt: skip
 """Columns that every benchmark reads of such a table; `tags` holds several, as JSON."""
 TAG, TARGET = "tag.", "target."
@@ -34,6 +35,7 @@ TEXT = ".txt"
 """The ending of a file that is one message."""
 _GLIMPSE = 200
 """Rows by which the longest column is told."""
+_WHOLE = re.compile(r"-?\d+\.0+")
 _PROSE = re.compile(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
 """What reads like this is a message and no header: long, a sentence, or many words."""
 
@@ -46,6 +48,40 @@ def names(benchmark: Benchmark) -> tuple[str, ...]:
     ]  # fmt: skip
     loaded = ALSO if benchmark.load_mapped is not None else ()
     return tuple(dict.fromkeys(name for name in (*COLUMNS, *tags, *loaded) if name not in {"", BASE}))
+
+
+def tags_in(row: Mapping[str, Any], place: str, *plain: str) -> dict[str, str]:
+    """Read the tags of a row: the column `tags`, an object of texts or its JSON, and before it columns of their own.
+
+    Args:
+        row: without cells that say nothing.
+        place: where it stands.
+        plain: columns that are tags by their own names, before which go those called `tag.…`.
+
+    Raises:
+        DataError: `tags` is no such object; the message names `place`.
+    """
+    tags = row.get("tags", {})
+    if isinstance(tags, str):
+        try:
+            tags = bounds.json_value(tags)
+        except bounds.Fault as fault:
+            raise DataError(f"{place}: the column `tags` is not JSON ({fault})") from fault
+    if not isinstance(tags, dict) or any(isinstance(value, dict | list) for value in tags.values()):
+        raise DataError(
+            f'{place}: the column `tags` holds no object of names and texts, {{"topic": "work"}}; write a column tag.topic, or mend it'
+        )
+    named = {str(name): cell for name, cell in texts.filled(tags).items()}
+    stated = {name.removeprefix(TAG): cell for name, cell in row.items() if name.startswith(TAG)}
+    return {**texts.words(named, *named), **texts.words(row, *plain), **texts.words(stated, *stated)}
+
+
+def level(criterion: Criterion, cell: object) -> Value | None:
+    """Read a target as a level of a criterion, also 2.0, which a table made of 2; None if it is none."""
+    value = criterion.read(cell)
+    if value is None and isinstance(cell, str) and _WHOLE.fullmatch(cell.strip()):
+        return criterion.read(float(cell))
+    return value
 
 
 def targeted(sample: Sample) -> bool:
@@ -155,12 +191,18 @@ class _Guess(NamedTuple):
         return self.header
 
 
-def _guess(table: InputTable) -> _Guess | None:
-    """Return the column with the longest texts; None where no column holds any."""
+def lengths_of(table: InputTable) -> list[int]:
+    """Return how many characters the texts in each column have, over the first rows; numbers have none."""
     lengths = [0] * len(table.headers)
     for _, cells in islice(table.cells(), _GLIMPSE):
         for place, cell in enumerate(islice(cells, len(lengths))):
             lengths[place] += len(cell) if isinstance(cell, str) and not _numeric(cell) else 0
+    return lengths
+
+
+def _guess(table: InputTable) -> _Guess | None:
+    """Return the column with the longest texts; None where no column holds any."""
+    lengths = lengths_of(table)
     if not any(lengths):
         lengths = [0 if _numeric(header) else len(header) for header in table.headers]
     if not any(lengths):

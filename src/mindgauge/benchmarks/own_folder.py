@@ -22,8 +22,9 @@ import msgspec
 from mindgauge.benchmarks import anchors, own_samples, usual
 from mindgauge.benchmarks.card import SHARED, SLOTS, BenchmarkCard
 from mindgauge.benchmarks.metrics import Metric
+from mindgauge.benchmarks.own_columns import TARGET, targeted
 from mindgauge.benchmarks.own_samples import SampleRules
-from mindgauge.benchmarks.released import Released
+from mindgauge.benchmarks.own_texts import unreleased
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
@@ -113,12 +114,12 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         count = len(reading.faults)
         things = "one thing is" if count == 1 else f"{count} things are"
         raise FaultsError(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
-    targeted = closed and (samples is None or any(_has_target(sample) for sample in samples.samples))
+    compared = closed and (samples is None or any(targeted(sample) for sample in samples.samples))
     metrics = {metric.name: metric for metric in own_metrics}
     if "metrics" not in details:
-        usual_metrics = usual.metrics(rubric, closed=targeted)
+        usual_metrics = usual.metrics(rubric, closed=compared)
         details["metrics"] = (*own_metrics, *(metric for metric in usual_metrics if metric.name not in metrics))
-        details.setdefault("headline", usual.headline(rubric, closed=targeted))
+        details.setdefault("headline", usual.headline(rubric, closed=compared))
     if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
         prompts = {"ask": _about_replies(), **prompts}
     return {
@@ -133,31 +134,18 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
 
 
 def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str, Any]:
-    """Return how a benchmark reads its own samples, and the user's tables in their place."""
+    """Return the samples of a benchmark, and what is told by them; tables in their place are read as of any benchmark."""
     tags: dict[str, set[str]] = {}
     for sample in table.samples:
         for tag, value in sample.tags.items():
             tags.setdefault(tag, set()).add(value)
     unsliced = {"id", "split"}
-    slices = [tag for tag, values in tags.items() if tag not in unsliced and not tag.startswith(own_samples.TARGET) and 1 < len(values) <= _MOST_SLICES]  # fmt: skip
-
-    def mapped(path: Path, columns: Mapping[str, str] | None = None) -> Released:
-        result = own_samples.read(path, rules, columns)
-        if result.faults:
-            raise FaultsError(
-                f"{path} cannot be asked about",
-                [
-                    line.removeprefix(": ") if line.startswith(":") else f"line {line}"
-                    for line in own_samples.said(result)
-                ],
-            )
-        return Released(result.samples, [], [], result.notes)
+    slices = [tag for tag, values in tags.items() if tag not in unsliced and not tag.startswith(TARGET) and 1 < len(values) <= _MOST_SLICES]  # fmt: skip
 
     return {
         "own": lambda: list(table.samples),
         "own_notes": tuple(f"{table.name}: {note}" for note in table.notes),
-        "read": lambda path: mapped(path).samples,
-        "load_mapped": mapped,
+        "read": unreleased,
         "protocol": rules.protocol,
         "slices": tuple(slices),
     }
@@ -170,10 +158,6 @@ def _about_reply(samples: list[Sample]) -> bool:
 def _about_replies() -> dict[str, Prompt]:
     """Return the usual prompt of a closed question about a reply, by language."""
     return {lang: Prompt.load(SHARED / f"ask.reply.{lang}.md", SLOTS["ask"]) for lang in ("en", "zh")}
-
-
-def _has_target(sample: Sample) -> bool:
-    return sample.target is not None or any(tag.startswith(own_samples.TARGET) for tag in sample.tags)
 
 
 def _filled(card: BenchmarkCard, rubric: Rubric) -> BenchmarkCard:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks import own_columns
-from mindgauge.benchmarks.own_columns import ALSO, FILE, OWN, TAG, TARGET, TEXTS, targeted
+from mindgauge.benchmarks.own_columns import ALSO, FILE, OWN, TARGET, TEXTS, targeted
 from mindgauge.records import Message, Sample
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MissingDataError
-from mindgauge.records.files import bounds, mapping, texts
+from mindgauge.records.files import mapping, texts
 from mindgauge.records.rounding import plural
 from mindgauge.records.text import HAN
 
@@ -147,13 +147,8 @@ class OwnReader:
 
     def _tags(self, row: Mapping[str, Any], dialogue: tuple[Message, ...], place: str, file: str) -> dict[str, str]:
         benchmark = self._benchmark
-        tags = {TEXTS: OWN, FILE: file, **_tags_in(row, place)}
         plain = [name for name in self._names if name not in {"user", "messages", "reply", "target", "cluster", "tags", *ALSO}]  # fmt: skip
-        tags |= texts.words(row, *plain)
-        tags |= {
-            name.removeprefix(TAG): cell
-            for name, cell in texts.words(row, *(n for n in row if n.startswith(TAG))).items()
-        }
+        tags = {TEXTS: OWN, FILE: file, **own_columns.tags_in(row, place, *plain)}
         if "language" not in tags and HAN.search(dialogue[-1].content):
             tags["language"] = "zh"
         if benchmark.protocol in tags:
@@ -192,12 +187,12 @@ class OwnReader:
                     f"{place}: {name}: {benchmark.name} has no criterion {wanted!r}; it has {', '.join(by_name)}"
                 )
             candidates = [by_name[wanted]] if name != "target" else criteria[:1] if benchmark.closed else criteria
-            criterion = next((c for c in candidates if c.read(cell) is not None), None)
+            criterion = next((c for c in candidates if own_columns.level(c, cell) is not None), None)
             if criterion is None:
                 for candidate in candidates[:1]:
                     self._strange.setdefault(candidate.name, {}).setdefault(cell, []).append(place)
                 continue
-            value = criterion.read(cell)
+            value = own_columns.level(criterion, cell)
             if criterion.name == first or (name == "target" and not benchmark.closed):
                 target = value
             else:
@@ -303,21 +298,6 @@ class OwnReader:
 def _prompted(benchmark: Benchmark, language: str) -> bool:
     asking = [prompts for kind, prompts in benchmark.prompts.items() if kind in {"ask", "judge"}]
     return all(language in prompts for prompts in asking)
-
-
-def _tags_in(row: Mapping[str, Any], place: str) -> dict[str, str]:
-    """Read the column `tags`: an object of texts, in a CSV as JSON."""
-    tags = row.get("tags")
-    if isinstance(tags, str):
-        try:
-            tags = bounds.json_value(tags)
-        except bounds.Fault as fault:
-            raise DataError(f"{place}: the column `tags` is not JSON ({fault})") from fault
-    if tags is None:
-        return {}
-    if not isinstance(tags, dict):
-        raise DataError(f"{place}: the column `tags` holds no object of names and texts, but {type(tags).__name__}")
-    return texts.words({str(name): cell for name, cell in texts.filled(tags).items()}, *map(str, tags))
 
 
 def _levels(criterion: Criterion) -> str:

@@ -6,10 +6,11 @@ A row has `user` (one message) or `messages` (a whole dialogue), and perhaps `re
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.benchmarks import own_columns
+from mindgauge.benchmarks.own_columns import TAG, TARGET
 from mindgauge.records import Message, Sample, languages
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, mapping, tables, texts
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 TEXTS = ("user", "messages", "reply")
 TAGS = ("id", "language", "category", "split")
 COLUMNS = (*TEXTS, *TAGS, "cluster", "target", "tags")
-TARGET, TAG = "target.", "tag."
 _SHOWN = 12
 """Lines of a table that are named of one fault, and columns that are named as not read."""
 
@@ -52,23 +52,16 @@ class SampleTable(NamedTuple):
     notes: list[str]
 
 
-def read(path: Path, rules: SampleRules, columns: Mapping[str, str] | None = None) -> SampleTable:
-    """Read a table of samples.
-
-    Args:
-        path: of the table.
-        rules: what its rows must satisfy.
-        columns: our name → its column; what `columns.toml` beside it says if none is given.
-    """
+def read(path: Path, rules: SampleRules) -> SampleTable:
+    """Read a table of samples, whose columns are as `columns.toml` beside it says."""
     try:
         file = tables.find(path)
-        mapped = mapping.beside(file) if columns is None else columns
-        column_map = mapping.read(mapped, COLUMNS, (TARGET, TAG))
+        column_map = mapping.read(mapping.beside(file), COLUMNS, (TARGET, TAG))
         table = tables.open_table(file, column_map.layout)
     except (DataError, UsageError) as error:
         problem = f"{error}".removeprefix(f"{path}: ")
-        beside = columns is None and problem.startswith("--map ")
-        return SampleTable(path.name, [], [(0, f"{mapping.FILE}: {problem[6:]}" if beside else problem)], [])
+        beside = f"{mapping.FILE}: {problem[6:]}" if problem.startswith("--map ") else problem
+        return SampleTable(path.name, [], [(0, beside)], [])
     reader = _Reader(path.name, rules)
     for name, column in column_map.columns.items():
         try:
@@ -80,7 +73,7 @@ def read(path: Path, rules: SampleRules, columns: Mapping[str, str] | None = Non
     try:
         reader.see_columns(table, column_map.columns)
         for line, row in table.rows(column_map.columns):
-            reader.take(line, {name: cell for name, cell in row.items() if not _empty(cell)})
+            reader.take(line, texts.filled(row, said=()))
     except DataError as error:
         reader.add(0, f"{error}".removeprefix(f"{table}: "))
     if not reader.by_id and not reader.faults:
@@ -121,7 +114,7 @@ class _Reader:
         headers = {*table.headers, *columns}
         if not headers & {"user", "messages"}:
             self.add(0, f"no column user (one message) or messages (a whole dialogue); the columns are {table.columns}; "
-                        f'name it with user = "{_longest(table)}" in columns.toml, or --map user={_longest(table)}')  # fmt: skip
+                        f'name it with user = "{_longest(table)}" in columns.toml')  # fmt: skip
         names = [criterion.name for criterion in self.rules.criteria]
         for header in sorted(headers):
             if names and header.startswith(TARGET) and header.removeprefix(TARGET) not in names:
@@ -140,7 +133,7 @@ class _Reader:
         target, targets = self._targets(line, row)
         if len(self.faults) > before or not messages:
             return
-        cluster = text_of(row.get("cluster")) or ""
+        cluster = texts.words(row, "cluster").get("cluster", "")
         sample = Sample.of(messages, target=target, tags={**tags, **targets}, cluster=cluster)
         first, first_line = self.by_id.setdefault(sample.id, (sample, line))
         if first_line == line:
@@ -179,18 +172,11 @@ class _Reader:
             self.add(line, text)
 
     def _tags(self, line: int, row: dict[str, Any]) -> dict[str, str]:
-        stated = row.get("tags", {})
-        if isinstance(stated, str):
-            try:
-                stated = bounds.json_value(stated)
-            except bounds.Fault:
-                stated = None
-        if not isinstance(stated, dict) or not all(isinstance(value, str | int) for value in stated.values()):
-            self.add(line, 'tags must be an object of texts, {"topic": "work"}; write a column tag.topic, or mend it')
-            stated = {}
-        tags = {name: str(value) for name, value in stated.items()}
-        named = {name: name for name in TAGS} | {name: name.removeprefix(TAG) for name in row if name.startswith(TAG)}
-        tags |= {tag: text.strip() for name, tag in named.items() if (text := text_of(row.get(name)))}
+        try:
+            tags = own_columns.tags_in(row, "", *TAGS)
+        except DataError as error:
+            self.add(line, f"{error}".removeprefix(": "))
+            tags = {}
         self._see_protocol(line, tags)
         return tags
 
@@ -209,9 +195,7 @@ class _Reader:
             cell = row.get(f"{TARGET}{criterion.name}", None if several else row.get("target"))
             if cell is None:
                 continue
-            value = criterion.read(cell)
-            if value is None and isinstance(cell, str) and cell.strip().replace(".0", "").isdigit():
-                value = criterion.read(float(cell))
+            value = own_columns.level(criterion, cell)
             if value is None:
                 levels = ", ".join(map(str, criterion.values))
                 self.add(line, f"the target {str(cell)[:60]!r} is no level of {criterion.name}; write one of {levels}")
@@ -237,25 +221,5 @@ def _listed(items: list[Any]) -> str:
 
 def _longest(table: InputTable) -> str:
     """Return the column with the longest texts."""
-    lengths = longest(table)
-    return max(lengths, key=lengths.__getitem__, default="TEXT")
-
-
-def longest(table: InputTable) -> dict[str, float]:
-    """Return how many characters the cells of each column have on average."""
-    totals: dict[str, int] = dict.fromkeys(filter(None, table.headers), 0)
-    count = 0
-    for _, row in table.rows():
-        count += 1
-        for name, cell in row.items():
-            if isinstance(cell, str):
-                totals[name] = totals.get(name, 0) + len(cell)
-        if count == 1000:
-            break
-    return {name: total / max(1, count) for name, total in totals.items()}
-
-
-def _empty(cell: object) -> bool:
-    return (
-        cell is None or (isinstance(cell, float) and math.isnan(cell)) or (isinstance(cell, str) and not cell.strip())
-    )
+    lengths = dict(zip(table.headers, own_columns.lengths_of(table), strict=True))
+    return max(filter(None, lengths), key=lengths.__getitem__, default="TEXT")

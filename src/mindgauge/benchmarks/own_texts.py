@@ -45,6 +45,15 @@ class NeitherError(MissingDataError):
         super().__init__(lines)
 
 
+def unreleased(data: Path) -> list[Sample]:
+    """Read the authors' files of a benchmark that has none: every table is one of the user's own.
+
+    Raises:
+        MissingDataError: always.
+    """
+    raise MissingDataError(f"{data}: there are no released files of this benchmark")
+
+
 class TakenSamples(NamedTuple):
     """The samples that are asked about, what must be known of how they were read, and whether they are the user's own."""
 
@@ -79,7 +88,7 @@ def take(
     """
     if data is None:
         return TakenSamples(benchmark.samples(None, where, limit), [], own=False)
-    if columns or benchmark.load_mapped is not None:
+    if columns or benchmark.load_mapped is not None or benchmark.read is unreleased:
         files = own_columns.opened(benchmark, data, columns)
         return _own(benchmark, data, files, where, limit, by_protocol=by_protocol)
     try:

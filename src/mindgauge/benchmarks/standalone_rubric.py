@@ -10,18 +10,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmarks import Benchmark, registry, usual
+from mindgauge.benchmarks import Benchmark, own_texts, registry, usual
 from mindgauge.benchmarks.card import BenchmarkCard
-from mindgauge.benchmarks.released import Released
-from mindgauge.records import Sample
 from mindgauge.records.errors import DataError, RubricError, UsageError
-from mindgauge.records.files import bounds, mapping, tables, texts
 from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.records.files.folder import Readable
+    from mindgauge.records import Sample
+
 
 FILE = "rubric.toml"
 """Where a run keeps its rubric."""
@@ -33,7 +31,6 @@ PROTOCOL = "category"
 """The tag that chooses the wording of levels, where a rubric has several."""
 _ID = re.compile(r"[^\W_][\w.-]*(/[^\W_][\w.-]*)*")
 _NONE = "name a benchmark, or a rubric of your own with --rubric FILE"
-_COLUMNS = ("user", "messages", "id", "cluster", "language", PROTOCOL)
 
 
 def alone(path: Path, *, messages: bool = False) -> Benchmark:
@@ -68,7 +65,7 @@ def _of(path: Path, *, messages: bool) -> Benchmark:
     return Benchmark(
         name=rubric.id, folder=path.parent, card=card, rubric=rubric, standalone=True,
         prompts=usual.prompts(rubric, closed=messages), metrics=usual.metrics(rubric, closed=messages),
-        headline=usual.headline(rubric, closed=messages), read=_read, load_mapped=_load,
+        headline=usual.headline(rubric, closed=messages), read=own_texts.unreleased,
         protocol=PROTOCOL if worded else "", slices=("language", "category"),
     )  # fmt: skip
 
@@ -171,25 +168,3 @@ def need_wording(benchmark: Benchmark, samples: Sequence[Sample], source: str) -
             f"{source}: {n} of {len(stated)} samples have no known {benchmark.protocol} ({examples}), which chooses the "
             f"rubric's wording; write {', '.join(sorted(known))} in a column `{benchmark.protocol}`, or name it with --map"
         )
-
-
-def _read(data: Path) -> list[Sample]:
-    return _load(data, mapping.beside(data) if data.is_file() else {}).samples
-
-
-def _load(data: Readable, mapped: Mapping[str, str]) -> Released:
-    """Read the dialogues of a table; rows with the same words are one."""
-    if not tables.is_table(data):
-        raise DataError(f"{data}: name a table of messages, with a column `user` or `messages`")
-    samples: dict[str, Sample] = {}
-    columns = mapping.read(mapped, _COLUMNS)
-    for line, row in tables.open_table(data, columns.layout).rows(columns.columns):
-        tags = {
-            name: str(row[name]).strip() for name in ("id", "language", PROTOCOL) if str(row.get(name) or "").strip()
-        }
-        cluster = bounds.clean(str(row.get("cluster") or ""))
-        sample = Sample.of(texts.dialogue(row, f"{data}:{line}"), tags=tags, cluster=cluster)
-        samples.setdefault(sample.id, sample)
-    if not samples:
-        raise DataError(f"{data}: no messages in it")
-    return Released(list(samples.values()), [], [], [])

@@ -30,6 +30,7 @@ from mindgauge.benchmarks.metrics import (
     quadratic_kappa,
     recall,
     share,
+    share_at,
 )
 from mindgauge.records.english import named, words
 from mindgauge.records.rubric import Scale
@@ -122,7 +123,7 @@ def _leading(criterion: _Facts) -> tuple[Metric, ...]:
     """Return the metrics that stand for a criterion."""
     if not criterion.ordered:
         unsafe = [_share_of_worst(criterion)] if criterion.worst else []
-        return tuple(_only(metric, criterion.name) for metric in (*unsafe, *map(_share_at, criterion.values)))
+        return tuple(_only(metric, criterion.name) for metric in (*unsafe, *map(share_at, criterion.values)))
     if criterion.veto:
         made = [_share_of_worst(criterion)]
     elif len(criterion.values) == 2:
@@ -135,12 +136,8 @@ def _leading(criterion: _Facts) -> tuple[Metric, ...]:
 @functools.cache
 def _others(criterion: _Facts) -> tuple[Metric, ...]:
     """Return how often each level of an order was given; of two, the share of one says it."""
-    shares = map(_share_at, criterion.values) if criterion.ordered and len(criterion.values) > 2 else ()
+    shares = map(share_at, criterion.values) if criterion.ordered and len(criterion.values) > 2 else ()
     return tuple(_only(metric, criterion.name) for metric in shares)
-
-
-def _share_at(level: Value, better: str = "", name: str = "") -> Metric:
-    return share(name or f"share_{level}", level, better=better, title=f"the share of {{}} at {words(str(level))}")
 
 
 def _share_of_two(criterion: _Facts) -> Metric:
@@ -154,7 +151,7 @@ def _share_of_two(criterion: _Facts) -> Metric:
 def _share_of_best(criterion: _Facts) -> Metric:
     best = criterion.worst_first[-1]
     name = f"share_at_{'least' if criterion.rising else 'most'}_{best}" if criterion.numbers else ""
-    return _share_at(best, "higher", name)
+    return share_at(best, "higher", name)
 
 
 def _share_of_worst(criterion: _Facts) -> Metric:
@@ -166,7 +163,7 @@ def _share_of_worst(criterion: _Facts) -> Metric:
         name, title = f"share_at_{side}_{level:g}", f"the share of {{}} at {level:g}{beyond}"
         return share(name, *worst, better="lower", title=title)
     if len(worst) == 1:
-        return _share_at(worst[0], "lower", f"{worst[0]}_rate")
+        return share_at(worst[0], "lower", f"{worst[0]}_rate")
     title = f"the share of {{}} at {named([words(str(value)) for value in worst], joined='or')}"
     return share("unsafe_rate" if criterion.unsafe else "worst_rate", *worst, better="lower", title=title)
 

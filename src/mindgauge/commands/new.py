@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, own_folder, own_samples, usual
+from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, usual
 from mindgauge.commands.annotate.folder import made_whole
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import folder as files
@@ -137,7 +137,7 @@ def _items(source: str | Path, mapped: dict[str, str]) -> _Items:
     """
     path = tables.find(source)
     mapped = {**mapping.beside(path), **mapped}
-    column_map = mapping.read(mapped, own_samples.COLUMNS, (own_samples.TARGET, own_samples.TAG))
+    column_map = mapping.read(mapped, own_samples.COLUMNS, (own_columns.TARGET, own_columns.TAG))
     table = tables.open_table(path, column_map.layout)
     table.places(column_map.columns)
     columns, notes = dict(column_map.columns), []
@@ -147,7 +147,8 @@ def _items(source: str | Path, mapped: dict[str, str]) -> _Items:
         if name not in columns and spelled is not None:
             columns[name] = spelled
     if not columns.keys() & {"user", "messages"}:
-        lengths = {name: n for name, n in own_samples.longest(table).items() if name in free and n > 0}
+        spans = zip(table.headers, own_columns.lengths_of(table), strict=True)
+        lengths = {name: n for name, n in spans if name in free and n > 0}
         if not lengths:
             raise DataError(f"{path}: no column of messages; name it with --map user=COLUMN; the columns are {table.columns}")  # fmt: skip
         columns["user"] = max(lengths, key=lengths.__getitem__)
@@ -164,7 +165,7 @@ def _items(source: str | Path, mapped: dict[str, str]) -> _Items:
 
 def _labels(table: InputTable, columns: Mapping[str, str]) -> dict[str, list[Any]]:
     """Return the values of each column of targets."""
-    named = {name: name.removeprefix(own_samples.TARGET) for name in (*columns, *table.headers) if name.startswith(own_samples.TARGET)}  # fmt: skip
+    named = {name: name.removeprefix(own_columns.TARGET) for name in (*columns, *table.headers) if name.startswith(own_columns.TARGET)}  # fmt: skip
     named |= {"target": _TARGETS} if "target" in columns else {}
     values: dict[str, dict[Any, None]] = {criterion: {} for criterion in named.values()}
     for _, row in table.rows(columns) if named else ():

@@ -104,6 +104,9 @@ def at_hand(
             if benchmark.standalone:
                 samples = languages.told(samples)
                 standalone_rubric.need_wording(benchmark, samples, str(data))
+            elif own and benchmark.read is own_texts.unreleased:
+                sole = benchmark.card.languages[0] if len(benchmark.card.languages) == 1 else ""
+                samples = languages.told(samples, sole)
         except DataError as error:
             first = first or error
             refused.update({benchmark.name: error.refusal} if isinstance(error, own_texts.NeitherError) else {})

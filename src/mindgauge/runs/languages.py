@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import Notice
 
 
-def told(samples: Iterable[Sample]) -> list[Sample]:
-    """Return a user's samples each with its language: that of its tag, without the region, else that of its letters."""
-    return [msgspec.structs.replace(sample, tags={**sample.tags, LANGUAGE: _of(sample)}) for sample in samples]
+def told(samples: Iterable[Sample], usual: str = "") -> list[Sample]:
+    """Return a user's samples each with its language: that of its tag, without the region, else the usual, or by its letters."""
+    return [msgspec.structs.replace(sample, tags={**sample.tags, LANGUAGE: _of(sample, usual)}) for sample in samples]
 
 
-def _of(sample: Sample) -> str:
+def _of(sample: Sample, usual: str) -> str:
     texts = (message.content for message in sample.messages)
-    return languages.named(sample.tags.get(LANGUAGE, "")) or languages.written(texts)
+    return languages.named(sample.tags.get(LANGUAGE, "")) or usual or languages.written(texts)
 
 
 def announce(benchmark: Benchmark, samples: Sequence[Sample], notice: Notice) -> None:

@@ -310,3 +310,8 @@ def test_an_unreadable_answer_is_as_far_off_as_it_could_be() -> None:
     assert estimate(metrics.levels_off_of_read, found).value == 0
     assert estimate(metrics.quadratic_kappa_of_read, found).value == 1
     assert (estimate(metrics.levels_off, found).n, estimate(metrics.levels_off, found).missing) == (3, 1)
+
+
+def test_a_level_with_braces_stands_in_the_titles_of_its_shares() -> None:
+    titles = [metrics.share_at("{name}").words.title, metrics.share_at("{name}", title="answers “{}”").words.title]
+    assert [title.format("tone") for title in titles] == ["the share of tone at {name}", "answers “{name}”"]

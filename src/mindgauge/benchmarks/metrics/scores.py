@@ -84,6 +84,12 @@ def share(name: str, *values: Value, better: str, title: str = "") -> Metric:
     return msgspec.structs.replace(metric, words=MetricWords(title=title))
 
 
+def share_at(level: Value, better: str = "", name: str = "", title: str = "the share of {{}} at {}") -> Metric:
+    """Return the share of ratings at one level, in the words for it, which stand in the title for its `{}`."""
+    label = in_words(level).replace("{", "{{").replace("}", "}}")
+    return share(name or f"{_SHARE}{level}", level, better=better, title=title.format(label))
+
+
 def distribution_of(criteria: Iterable[Criterion]) -> tuple[Metric, ...]:
     """Return how answers are spread over the levels of some criteria, whatever is right.
 
@@ -99,13 +105,11 @@ def _spread(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metr
     mean = mean_of(mean_level.name, level_numbers, supports=ordered.__contains__)
     spread = msgspec.structs.replace(sd_level, supports=many.__contains__)
     levels = dict.fromkeys(level for _, values in criteria if values not in many for level in values)
-    return (*([mean] if ordered else []), *([spread] if many else []), *map(_given, levels))
-
-
-def _given(value: Value) -> Metric:
-    """Return the share of answers that are one level, in the words for it."""
-    label = in_words(value).replace("{", "{{").replace("}", "}}")
-    return msgspec.structs.replace(share_of(value), words=MetricWords(title=f"the share of answers “{label}”"))
+    return (
+        *([mean] if ordered else []),
+        *([spread] if many else []),
+        *(share_at(level, title="the share of answers “{}”") for level in levels),
+    )
 
 
 def share_reaching(value: Value) -> Metric:

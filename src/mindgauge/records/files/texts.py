@@ -15,7 +15,7 @@ from mindgauge.records.files import bounds, folder
 from mindgauge.records.records import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     import polars as pl
 
@@ -226,14 +226,19 @@ def restored(cell: str) -> str:
     return cell[1:] if _NEUTRALISED.match(cell) else cell
 
 
-def filled(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cells of a row that say something; one that is empty, null or no number is not there."""
-    return {name: cell for name, cell in row.items() if not _empty(name, cell)}
+def filled(row: Mapping[str, Any], said: Collection[str] = SAID) -> dict[str, Any]:
+    """Return the cells of a row that say something; one that is empty, null or no number is not there.
+
+    Args:
+        row: name → cell.
+        said: the columns in which an empty text is a text.
+    """
+    return {name: cell for name, cell in row.items() if not _empty(cell) or (name in said and isinstance(cell, str))}
 
 
-def _empty(name: str, cell: object) -> bool:
+def _empty(cell: object) -> bool:
     if isinstance(cell, str):
-        return name not in SAID and not cell.strip()
+        return not cell.strip()
     return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
