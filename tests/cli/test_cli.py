@@ -278,7 +278,7 @@ def test_rate_a_file_with_other_column_names(stub: Stub, tmp_path: Path) -> None
     found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, *mapped, folder=tmp_path)
     assert found["models"] == ["a", "b"]
     assert found["statuses"] == {"ok": 4}
-    assert "found Frage, Antwort, Art, model" in complains(
+    assert "found Frage, Antwort, Art, model; name them with --map reply=COLUMN,user=COLUMN" in complains(
         "rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path
     )
     assert "reply: given as Antwort and as Frage" in complains(
