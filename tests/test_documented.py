@@ -209,10 +209,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         table.write_csv(folder / name)
     table.write_ndjson(folder / "replies.jsonl")
     shutil.copy(ROOT / "docs/examples/own_rubric/first_reply.toml", folder)
-    messages = pl.read_csv(folder / "messages.csv", separator=";")
-    messages.with_columns(user="Message").write_csv(
-        folder / "messages.csv", separator=";"
-    )  # as one page or another has it
     told = [(row["user"], row["reply"], "no_crisis", "a", "b", "c", i % 2, (i + 1) % 2) for i, row in enumerate(rows)]
     names = ["message", "answer", "类别", "d", "e", "f", "H1 empathy", "H1 referral"]
     pl.DataFrame(told, schema=names, orient="row").write_excel(folder / "annotated.xlsx")

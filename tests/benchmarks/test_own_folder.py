@@ -245,7 +245,6 @@ FAULTS = {
     "no rubric": ({"rubric__toml": ""}, "rubric.toml: missing"),
     "a scale that there is not": ({"rubric__toml": RUBRIC.replace("ordinal", "scale")}, "rubric.toml:5: criterion 'warm': `scale` is 'scale'; write scale = \"ordinal\""),
     "one level": ({"rubric__toml": RUBRIC.replace(', { value = "yes", text.en = "It is." }', "")}, "rubric.toml:5: criterion 'warm' needs at least two levels"),
-    "a criterion without text": ({"rubric__toml": RUBRIC.replace("text.en", "# text.en", 1)}, "rubric.toml:5: criterion 'warm' does not say what is rated"),
     "a level without text": ({"rubric__toml": RUBRIC.replace(', text.en = "It is."', "")}, "rubric.toml:5: criterion 'warm': level yes does not say what it looks like"),
     "two criteria of one name": ({"rubric__toml": RUBRIC + CRITERION}, "rubric.toml:5: criterion 'warm' occurs twice"),
     "an unknown key in a criterion": ({"rubric__toml": RUBRIC.replace("scale", "vetoe = true\nscale")}, "rubric.toml:5: criterion 'warm': unknown field `vetoe`; did you mean `veto`?"),

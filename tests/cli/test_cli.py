@@ -49,8 +49,39 @@ def as_json(*arguments: object, folder: Path | None = None) -> Any:
 
 def test_help_and_version() -> None:
     assert "reproduce" in process("--help").stdout
-    assert "--max-cost" in mindgauge("run", "--help").stdout
     assert mindgauge("--version").stdout.strip() == software()
+
+
+@pytest.mark.parametrize("command", [("run",), ("rate",), ("judges", "compare"), ("judges", "stress")])
+def test_help_shows_the_options_of_calls_under_headings(command: tuple[str, ...]) -> None:
+    shown = mindgauge(*command, "--help").stdout
+    first, _, remaining = shown.partition("\nJudging:\n")
+    judging, _, calls = remaining.partition("\nCalls and cost:\n")
+    assert "--json" in first and "--method" not in first
+    assert "--judge-temperature" in judging
+    assert "--max-cost" in calls and "--concurrency" in calls
+    options = [line.split()[0] for line in shown.splitlines() if line.startswith("  --")]
+    assert len(options) == len(set(options))
+
+
+def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("def reply(message: str) -> str:\n    return 'I hear you.'\n", encoding="utf-8")
+    with Stub(lambda body, count: says(f"Reply {count}")) as stub:
+        (tmp_path / "mindgauge.toml").write_text(
+            f'[models.priced]\nurl = "{stub.url}"\nmodel = "m"\nprice = "1000:1000"\n', encoding="utf-8"
+        )
+        for models, cost in (
+            (("bot.py:reply",), "$0.0000"),
+            (("bot.py:reply", stub.model), "unknown cost"),
+            (("priced", stub.model), "at least $0.0150 (1 call without a known price)"),
+        ):
+            chosen = [word for model in models for word in ("--model", model)]
+            done = mindgauge("run", RESPONSE, *chosen, "--limit", 1, "--out", str(len(cost)), folder=tmp_path)
+            assert f", {cost}, " in done.stdout, done.stdout + done.stderr
+            shown = mindgauge("report", str(len(cost)), "--json", folder=tmp_path)
+            page = (tmp_path / str(len(cost)) / "report.html").read_text(encoding="utf-8")
+            assert shown.returncode == 0
+            assert ("not known" if cost == "unknown cost" else cost) in page
 
 
 @pytest.mark.parametrize(
@@ -247,7 +278,7 @@ def test_rate_a_file_with_other_column_names(stub: Stub, tmp_path: Path) -> None
     found = as_json("rate", RESPONSE, "--replies", path, "--judge", stub.model, *mapped, folder=tmp_path)
     assert found["models"] == ["a", "b"]
     assert found["statuses"] == {"ok": 4}
-    assert "found Frage, Antwort, Art, model" in complains(
+    assert "found Frage, Antwort, Art, model; name them with --map reply=COLUMN,user=COLUMN" in complains(
         "rate", RESPONSE, "--replies", path, "--judge", stub.model, folder=tmp_path
     )
     assert "reply: given as Antwort and as Frage" in complains(

@@ -169,6 +169,7 @@ def test_the_report_has_the_rubric_in_full(people_first: Path) -> None:
         assert criterion.text["en"] in page and criterion.text["zh"] in page
         assert all(level.text["en"] in page for level in criterion.levels)
     assert "first reply" in page
+    assert "this project wrote itself" not in page and f"what people were given to label: {REPLIES}" in page
 
 
 def test_judges_first_and_people_into_their_run(tmp_path: Path, server: Stub) -> None:
@@ -176,6 +177,9 @@ def test_judges_first_and_people_into_their_run(tmp_path: Path, server: Stub) ->
         "rate", "--rubric", RUBRIC, "--replies", REPLIES, "--judge", f"{server.url}#careful", "--out", tmp_path / "run",
     )  # fmt: skip
     assert rated.returncode == 0, rated.stderr
+    mindgauge.report(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "this project wrote itself" not in page and "messages and replies that existed already" in page
     made = in_process.mindgauge(
         "annotate", "new", tmp_path / "labels", "--items", tmp_path / "run", "--annotators", "ana,ben", "--gate", 0.2,
         "--training", 0, "--limit", 6,

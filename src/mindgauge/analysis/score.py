@@ -464,7 +464,7 @@ def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
     query = (
         "SELECT count(*), coalesce(sum(status = 'failed'), 0), coalesce(sum(prompt_tokens), 0), "
         "coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(attempts - 1), 0), "
-        "sum(cost), coalesce(sum(seconds), 0) FROM calls"
+        "sum(cost), coalesce(sum(cost IS NULL AND status != 'failed'), 0), coalesce(sum(seconds), 0) FROM calls"
     )
     names = (
         "made",
@@ -474,6 +474,7 @@ def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
         "completion_tokens",
         "retries",
         "cost",
+        "unpriced",
         "model_seconds",
     )
     return {**dict(zip(names, store.select(query).fetchone(), strict=True)), "seconds": manifest.get("seconds", 0.0)}

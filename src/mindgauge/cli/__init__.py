@@ -33,8 +33,10 @@ class _Commands(UserDict[str, Any]):
             module = import_module(f"mindgauge.cli.{command}")
             group = getattr(module, "app", None)
             if group is None:
+                from mindgauge.cli.options import Command
+
                 group = typer.Typer(add_completion=False, rich_markup_mode=None)
-                group.command(name)(getattr(module, command))
+                group.command(name, cls=Command)(getattr(module, command))
             self.data[name] = command = typer.main.get_command(group)
         return command
 

@@ -30,6 +30,13 @@ _FLAGS = {
     "batch": "--batch",
     "qualify": "--qualify/--no-qualify",
 }
+_HEADINGS = {
+    "Asking": "The models under test",
+    "Judging": "Judging",
+    "Settings": "Calls and cost",
+    "RunConfig": "Calls and cost",
+}
+"""The heading in the help above the options of each record."""
 _HERE = "plain"
 """What the user types for calls from this process."""
 
@@ -74,7 +81,12 @@ def _parameters(config: RunConfig) -> list[inspect.Parameter]:
             inspect.Parameter.KEYWORD_ONLY,
             default=_default(getattr(record, name)),
             annotation=Annotated[
-                _kind(hint), typer.Option(*_spelled(name), help=bounds(type(record))[name].description)
+                _kind(hint),
+                typer.Option(
+                    *_spelled(name),
+                    help=bounds(type(record))[name].description,
+                    rich_help_panel=_HEADINGS[type(record).__name__],
+                ),
             ],
         )
         for record in (config.asking, config.judging, config.settings, config)

@@ -40,5 +40,5 @@ def new(
     if result.placeholder:
         print(f"The rubric is a placeholder: write into {result.folder}/rubric.toml what you mean.")
     typed = result.folder if result.folder.startswith((".", "/")) else f"./{result.folder}"
-    judge = "" if result.closed else " --judge MODEL"
+    judge = "" if result.closed else " --judge JUDGE"
     print(f"Run it: mindgauge run {typed} --model MODEL{judge}")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from mindgauge.records.errors import UsageError
+
+if TYPE_CHECKING:
+    from typer._click.core import Context
+    from typer._click.formatting import HelpFormatter
 
 Names = Annotated[
     list[str] | None, typer.Argument(help="Benchmarks, or families of them; none with --rubric.", show_default=False)
@@ -53,6 +58,28 @@ Map = Annotated[
 TABLE = "CSV, Excel, JSON, JSONL, Parquet"
 """What a table of the user's may be, in words; `docs/files.md` has it in full."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+class Command(TyperCommand):
+    """A command whose help shows options under headings: those of a `rich_help_panel` after all others.
+
+    Typer shows such panels through Rich alone, whose help takes longer to load than a small run takes to score.
+    """
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write arguments, then options heading by heading."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None:
+                continue
+            own = "Options" if param.param_type_name == "option" else "Arguments"
+            heading = (param.rich_help_panel if isinstance(param, TyperOption) else None) or own
+            sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 def several(items: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.cli import layout, terminal
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
-from mindgauge.records.rounding import dollars, duration, megabytes, seconds
+from mindgauge.records.rounding import dollars, duration, megabytes, seconds, spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -174,9 +174,9 @@ def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
     for continuation in result.continued[-1:]:
         print(continuation.line)
     calls = result.calls
-    cost = "unknown cost" if calls["cost"] is None and calls["made"] else dollars(calls["cost"] or 0.0)
+    price = spending(calls["cost"], calls["unpriced"]) or "unknown cost"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
-    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {cost}, {seconds(calls['seconds'])}")  # fmt: skip
+    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
 def foreseen(estimate: DryRun) -> None:

@@ -302,7 +302,7 @@ def _write_page(draft: Path, path: Path, benchmark: Benchmark, samples: str) -> 
         page = "\n".join(part for part in page.splitlines() if mapping.FILE not in part) + "\n"
     fillings = {
         "HEADING": benchmark.card.title, "SAMPLES": samples, "PROMPTS\n": line + "\n" if line else "\n", "FOLDER": path.name,
-        "PROMPT": "ask" if benchmark.closed else "judge", "JUDGE": "" if benchmark.closed else " --judge MODEL",
+        "PROMPT": "ask" if benchmark.closed else "judge", "JUDGE": "" if benchmark.closed else " --judge JUDGE",
     }  # fmt: skip
     for name, filling in fillings.items():
         mark = f"@{name[:-1]}@\n" if name.endswith("\n") else f"@{name}@"

@@ -168,6 +168,8 @@ def configured(spec: str, settings: Settings) -> AnyConfig | None:
 
 def _unknown(spec: str, settings: Settings) -> str:
     """Say that nothing is called so, and what comes near."""
+    if spec.endswith(".py"):
+        return f"{spec}: name the function or class in it, as {spec}:NAME"
     kind, slash, name = spec.partition("/")
     short = [] if slash else config_file.names(settings.config)
     kinds = [*PROVIDERS, "local", "replay", *_installed()]
@@ -175,7 +177,7 @@ def _unknown(spec: str, settings: Settings) -> str:
     if near:
         hint = f"did you mean {near[0] if near[0] in short else near[0] + '/' + (name or 'NAME')}?"
     else:
-        hint = f"known are {', '.join([*short, *kinds])}"
+        hint = f"known are {', '.join([*short, *kinds])}."
     missing = ""
     if not slash and not short:
         missing = f" A short name is set up as [models.{spec}] in {config_file.FILE}, or in another file with --config."

@@ -117,6 +117,18 @@ def dollars(cost: float | None) -> str:
     return f"<${text[1:]}" if text.startswith("<") else f"${text}"
 
 
+def spending(known: float | None, unpriced: int) -> str:
+    """Write what calls cost in all, where the price of some may not be known; empty where nothing of it is.
+
+    Args:
+        known: the dollars of all calls whose price is known.
+        unpriced: how many calls have none.
+    """
+    if not unpriced:
+        return dollars(known or 0.0)
+    return f"at least {dollars(known)} ({plural(unpriced, 'call')} without a known price)" if known else ""
+
+
 def seconds(time: float | None, digits: int = 0) -> str:
     """Write a time in seconds."""
     return NONE if time is None else f"{_least(time, digits)} s"

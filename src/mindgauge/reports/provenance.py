@@ -12,7 +12,7 @@ import tomli_w
 from mindgauge.analysis.reliability import rule
 from mindgauge.raters.judge import Mode, PromptStyle
 from mindgauge.records.english import ended, named, words
-from mindgauge.records.rounding import count, decimal, dollars, interval, percent, plural, seconds
+from mindgauge.records.rounding import count, decimal, interval, percent, plural, seconds, spending
 from mindgauge.records.rubric import in_language
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
@@ -263,6 +263,11 @@ def _own_texts(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _own_samples(run: OpenRun) -> str:
     """Say whose samples a run without released data is about."""
+    manifest = run.manifest
+    if items := manifest.get("annotation", {}).get("items"):
+        return f"what people were given to label: {items}"
+    if manifest.get("plan", {}).get("rate"):
+        return "messages and replies that existed already"
     folders = [str(s.benchmark.folder) for s in run.sections if s.benchmark.own is not None]
     return f"the samples in {named(folders)}" if folders else "samples that this project wrote itself"
 
@@ -288,7 +293,7 @@ def _made(run: OpenRun) -> Made:
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
-        ("Cost", dollars(calls["cost"]) if calls["cost"] is not None else "not known" if calls["made"] else ""),
+        ("Cost", (spending(calls["cost"], calls["unpriced"]) or "not known") if calls["made"] else ""),
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
     ]  # fmt: skip
     stated = [(name, value) for name, value in facts if value]

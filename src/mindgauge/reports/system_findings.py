@@ -160,9 +160,9 @@ def told(
     else:
         first = [] if people_told else people_first(section, system)
         sentences, last = list(_open(scores, judging)), []
-    by_criterion = list(_by_criterion(scores, judging))
-    if by_criterion:
-        sentences += by_criterion
+    vetoes, others = (list(_by_criterion(scores, judging, vetoes=vetoes)) for vetoes in (True, False))
+    if vetoes or others:
+        sentences = [*vetoes, *sentences, *others]
     elif not any(sentences) or not (scored or _tells(scores, section)):
         sentences += _headlines(scores, judging)
     withheld = [] if section.benchmark.closed else _withheld(scores, section.benchmark, run.standings)
@@ -279,7 +279,7 @@ def _headlines(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str
             yield rating_sentences.headline(rater, rater_scores, metric.words.title if metric else "")
 
 
-def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[str]:
+def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: bool) -> Iterator[str]:
     """Say of replies, where each criterion has metrics of its own, those that stand for it, of all raters in one sentence.
 
     Means, and what of a numbered order is at its worst, are told level by level; of classes, how often each was given.
@@ -288,7 +288,7 @@ def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts) -> Iterator[
     if benchmark.closed:
         return
     visible = [s for s in scores if s.slice == "all" and s.value is not None and not judging.standings.withholds(s)]
-    for criterion in benchmark.rubric.criteria:
+    for criterion in (c for c in benchmark.rubric.criteria if c.veto == vetoes):
         titles = {m.name: m.titled(criterion.name) for m in _leading(benchmark, criterion)}
         figures = judging.ordered([s for s in visible if s.criterion == criterion.name and s.name in titles])
         if mean_level.name in titles or not figures:
@@ -338,7 +338,7 @@ def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iter
             yield rating_sentences.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope)
         return
     for name, criterion in section.ordinal.items():
-        criterion_scope = f"{scope}, on {words(name)}" if len(section.ordinal) > 1 else scope
+        criterion_scope = f"{scope}, on {words(name)}" if len(section.benchmark.rubric.criteria) > 1 else scope
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):

@@ -128,6 +128,29 @@ def read_samples(source: str | Path | Frame, benchmark: Benchmark, columns: Mapp
     return list(by_id.values())
 
 
+def _check_columns(table_rows: list[tuple[dict[str, Any], str]], columns: Mapping[str, str]) -> None:
+    """Refuse a table that has no replies, or none of what they answer; both faults at once.
+
+    Raises:
+        DataError: one is not there; the message names the columns there are.
+    """
+    present = {name for row, _ in table_rows for name in row}
+    lacking = {
+        name: alternative
+        for name, alternative in (("reply", ""), ("user", " (or 'messages')"))
+        if not present & {name, "messages" if alternative else name}
+    }
+    if not table_rows or not lacking:
+        return
+    row, place = table_rows[0]
+    names = " and ".join(f"{columns.get(name, name)!r}{alternative}" for name, alternative in lacking.items())
+    unnamed = ",".join(f"{name}=COLUMN" for name in lacking if columns.get(name, name) == name)
+    hint = f"; name {'it' if len(lacking) == 1 else 'them'} with --map {unnamed}" if unnamed else ""
+    raise DataError(
+        f"{place}: no column{'s' if len(lacking) > 1 else ''} {names}, found {', '.join(row) or 'nothing'}{hint}"
+    )
+
+
 def read_replies(
     source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
 ) -> tuple[list[Sample], list[Reply]]:
@@ -139,10 +162,7 @@ def read_replies(
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
     table_rows = list(rows(source, columns))
-    if table_rows and not any("reply" in row for row, _ in table_rows):
-        (row, place), wanted = table_rows[0], columns.get("reply", "reply")
-        hint = "; name it with --map reply=COLUMN" if wanted == "reply" else ""
-        raise DataError(f"{place}: no column {wanted!r}, found {', '.join(row) or 'nothing'}{hint}")
+    _check_columns(table_rows, columns)
     for row, place in table_rows:
         sample, reply = _row({"reply": "", **row}, benchmark, place)
         samples.setdefault(sample.id, sample)

@@ -21,13 +21,11 @@ version = "1"
 source = "ours"
 [[criteria]]
 name = "warmth"
-text.en = "The warmth."
 scale = "ordinal"
 levels = [{ value = 1, text.en = "cold" }, { value = 2, text.en = "cool" }, { value = 3, text.en = "polite" },
     { value = 4, text.en = "kind" }, { value = 5, text.en = "warm" }]
 [[criteria]]
 name = "safety"
-text.en = "The safety."
 scale = "ordinal"
 levels = [{ value = "unsafe", text.en = "does harm" }, { value = "doubtful", text.en = "may do harm" },
     { value = "safe", text.en = "does none" }]

@@ -57,7 +57,6 @@ def test_a_good_rubric(tmp_path: Path) -> None:
         (criterion(""), "criterion 'warmth' needs at least two levels, it has 0 (levels = [{ value"),
         (criterion(", ".join(map(level, "12"))).replace("levels", "level"), "unknown field `level`; did you mean `levels`?"),
         (criterion(", ".join(map(level, "12"))).replace('scale = "ordinal"\n', ""), 'criterion \'warmth\': no `scale`; write scale = "ordinal"'),
-        (criterion(", ".join(map(level, "12"))).replace('text.en = "How warm is it?"\n', ""), "criterion 'warmth' does not say what is rated (text.en"),
         (criterion(", ".join(map(level, "12"))).replace('text.en = "How', 'text = "How'), "`text` does not say its language; write text.en = 'How warm is it?'"),
         (criterion(", ".join(map(level, "12"))).replace('"warmth"', '"rationale"'), "criterion 'rationale': no name for a criterion"),
         (criterion('{ text.en = "cold" }, { value = 2, text.en = "warm" }'), "level 1: no `value`"),

@@ -2,6 +2,7 @@
 
 import typer
 
+from mindgauge.cli import options
 from mindgauge.cli.judges import compare, escalation, panel, rationales, stress
 
 app = typer.Typer(
@@ -11,8 +12,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command()(compare.compare)
-app.command()(stress.stress)
+app.command(cls=options.Command)(compare.compare)
+app.command(cls=options.Command)(stress.stress)
 app.command()(panel.panel)
 app.command()(escalation.escalation)
 app.add_typer(rationales.app)

@@ -121,8 +121,6 @@ def _faults_of(criterion: Criterion) -> Iterator[str]:
     name = f"criterion {criterion.name!r}"
     if not criterion.name.strip() or "." in criterion.name or criterion.name.casefold() in TAKEN:
         yield f"{name}: no name for a criterion; take another, without a dot, and none of {', '.join(sorted(TAKEN))}"
-    if not any(text.strip() for text in criterion.text.values()):
-        yield f"{name} does not say what is rated ({_TO_WRITE['text']})"
     if len(criterion.levels) < 2:
         yield f"{name} needs at least two levels, it has {len(criterion.levels)} ({_TO_WRITE['levels']})"
         return
