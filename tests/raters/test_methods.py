@@ -78,11 +78,15 @@ def test_a_closed_question_gets_no_prompts_for_judges(tmp_path: Path) -> None:
     assert set(prompts_of(tmp_path)) == {"ask"}
 
 
+_LEFT_OUT = {"ask": {"order", "reply"}, "ask.reply": {"order"}}
+"""Slots that a prompt may do without."""
+
+
 def test_shared_prompts_name_no_level_and_fence_what_others_wrote() -> None:
     for path in sorted(SHARED.glob("*.md")):
         text = path.read_text(encoding="utf-8")
         kind = path.name.rsplit(".", 2)[0]
-        slots = set(SLOTS[kind]) - ({"order", "reply"} if kind == "ask" else set())
+        slots = set(SLOTS[kind.partition(".reply")[0]]) - _LEFT_OUT.get(kind, set())
         assert all(text.count(f"{{{slot}}}") == 1 for slot in slots), path.name
         assert not any(f" {digit}" in text.replace("80", "") and f'"{digit}"' in text for digit in "012345"), (
             "no example to copy"
@@ -91,4 +95,4 @@ def test_shared_prompts_name_no_level_and_fence_what_others_wrote() -> None:
         assert text.index("{nonce}") < first <= last, "the warning comes before what it is about"
         criterion_last = ".split." in path.name or ".dialogue." in path.name
         assert (text.index("{rubric}") > last) == criterion_last, "in split mode the criterion comes last"
-    assert len(list(SHARED.glob("*.md"))) == 16
+    assert len(list(SHARED.glob("*.md"))) == 18

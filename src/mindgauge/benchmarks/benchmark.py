@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks import anchors, own_folder, own_texts, selection, suite
-from mindgauge.benchmarks.card import BenchmarkCard, first_with, own_samples, prompts_of
+from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.material import Material
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.released import RecomputedCell, Released
@@ -358,10 +358,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         folders = (folder, shared) if shared is not None else (folder,)
         rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
         prompts = prompts_of(*folders)
-        if "node" in prompts and not (len(rubric.criteria) == 1 and rubric.criteria[0].nodes):
-            raise UsageError(
-                f"{folder}: node.md asks node by node, so rubric.toml must have exactly one criterion with nodes"
-            )
+        if "node" in prompts and not by_nodes(rubric):
+            raise UsageError(f"{folder}: node.md {NEEDS_NODES}")
         return cls(
             name=folder.relative_to(HERE).as_posix(),
             folder=folder,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -11,6 +11,9 @@ from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.prompt import Prompt
+
+if TYPE_CHECKING:
+    from mindgauge.records.rubric import Rubric
 
 _JUDGE = ("dialogue", "reply", "rubric", "form", "nonce")
 SLOTS = {
@@ -128,6 +131,15 @@ def _settings(path: Path) -> dict[str, Any]:
         return bounds.toml(path)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+NEEDS_NODES = "asks node by node, so rubric.toml must have exactly one criterion with nodes"
+"""What `node.md` asks for."""
+
+
+def by_nodes(rubric: Rubric) -> bool:
+    """Whether a rubric can be asked node by node."""
+    return len(rubric.criteria) == 1 and bool(rubric.criteria[0].nodes)
 
 
 def prompts_of(*folders: Path) -> dict[str, dict[str, Prompt]]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 import msgspec
 
 from mindgauge.benchmarks import anchors, own_samples, usual
-from mindgauge.benchmarks.card import SHARED, SLOTS, BenchmarkCard
+from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.own_columns import TARGET, targeted
 from mindgauge.benchmarks.own_samples import SampleRules
@@ -109,6 +109,8 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         samples = reading.samples(rules)
         details = _from_table(rules, samples) | details
     if rubric is not None:
+        if "node" in prompts and not by_nodes(rubric):
+            reading.add("node.md", NEEDS_NODES)
         reading.anchors(rubric, details.get("protocol", ""))
     if reading.faults or card is None or rubric is None:
         count = len(reading.faults)
@@ -127,10 +129,17 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         "folder": folder,
         "card": _filled(card, rubric),
         "rubric": rubric,
-        "prompts": {**usual.prompts(rubric, closed=closed), **prompts},
+        "prompts": _with_usual(prompts, rubric, closed=closed),
         "remarks": _remarks(folder, rubric),
         **details,
     }
+
+
+def _with_usual(prompts: dict[str, dict[str, Prompt]], rubric: Rubric, *, closed: bool) -> dict[str, dict[str, Prompt]]:
+    """Return a folder's prompts, and the usual ones for what it has none of; its own joint one also serves criterion by criterion."""
+    own = {kind.removesuffix(".split") for kind in prompts}
+    usual_ones = usual.prompts(rubric, closed=closed)
+    return {kind: texts for kind, texts in usual_ones.items() if kind.removesuffix(".split") not in own} | prompts
 
 
 def _from_table(rules: SampleRules, table: own_samples.SampleTable) -> dict[str, Any]:

@@ -28,17 +28,5 @@ def new(
     if json:
         render.as_json(result)
         return
-    asked = (
-        "the model under test answers each"
-        if result.closed
-        else "the model under test replies, and raters rate each reply"
-    )
-    print(f"{result.folder}: {result.samples} messages; {asked} by {', '.join(result.criteria)}")
-    print(f"Written: {', '.join(result.files)}")
-    for note in result.notes:
-        print(f"Note: {note}")
-    if result.placeholder:
-        print(f"The rubric is a placeholder: write into {result.folder}/rubric.toml what you mean.")
-    typed = result.folder if result.folder.startswith((".", "/")) else f"./{result.folder}"
-    judge = "" if result.closed else " --judge JUDGE"
-    print(f"Run it: mindgauge run {typed} --model MODEL{judge}")
+    for line in result.summary():
+        print(line)

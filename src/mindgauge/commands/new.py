@@ -18,11 +18,10 @@ from mindgauge.records.files.folder import Readable
 from mindgauge.records.files.headed import SEPARATED, WORKBOOKS
 from mindgauge.records.files.input_table import text_of
 from mindgauge.records.rubric import Rubric
+from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.records.files.input_table import InputTable
 
@@ -33,7 +32,7 @@ _TARGETS = "targets"
 _SHOWN = 12
 
 
-class NewBenchmark(msgspec.Struct, frozen=True):
+class NewBenchmark(Tabular, msgspec.Struct, frozen=True):
     """The folder that was written, and what stands in it."""
 
     folder: str
@@ -47,15 +46,23 @@ class NewBenchmark(msgspec.Struct, frozen=True):
     """Our name → the column of the table in which it stands."""
     notes: tuple[str, ...]
 
-    @property
-    def table(self) -> pl.DataFrame:
-        """The files, one row each."""
-        import polars as pl
+    def summary(self) -> Iterator[str]:
+        """Say what was written, what is still to be written, and how it is run."""
+        asked = (
+            "the model under test answers each"
+            if self.closed
+            else "the model under test replies, and raters rate each reply"
+        )
+        yield f"{self.folder}: {self.samples} messages; {asked} by {', '.join(self.criteria)}"
+        yield f"Written: {', '.join(self.files)}"
+        yield from (f"Note: {note}" for note in self.notes)
+        if self.placeholder:
+            yield f"The rubric is a placeholder: write into {self.folder}/rubric.toml what you mean."
+        typed = self.folder if self.folder.startswith((".", "/")) else f"./{self.folder}"
+        yield f"Run it: mindgauge run {typed} --model MODEL{'' if self.closed else ' --judge JUDGE'}"
 
-        return pl.DataFrame({"file": list(self.files)})
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    def _listed(self) -> list[dict[str, Any]]:
+        return [{"file": file} for file in self.files]
 
 
 class _Items(msgspec.Struct):

@@ -126,7 +126,7 @@ def test_changed_code_never_gets_old_replies(folder: Path, write: Any) -> None:
     assert run()[1] == {"other  two"}
     write("unrelated.py", "X = 1\n")
     assert len({run()[0] for _ in range(2)}) == 1
-    with pytest.raises(UsageError, match="setups"):
+    with pytest.raises(UsageError, match=r"source of bot\.py:reply is another one than this run"):
         mindgauge.run(SINGLE, model="bot.py:reply", limit=2, out=first)
 
 

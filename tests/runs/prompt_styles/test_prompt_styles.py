@@ -143,7 +143,7 @@ def test_questions_for_nodes_need_nodes(replies: Benchmark) -> None:
     rubric = (replies.folder / "rubric.toml").read_text(encoding="utf-8")
     (replies.folder / "rubric.toml").write_text(rubric.partition("[[criteria.nodes]]")[0], encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"node\.md asks node by node, so rubric\.toml must have exactly one criterion"
+        UsageError, match=r"node\.md:? asks node by node, so rubric\.toml must have exactly one criterion"
     ):
         Benchmark.from_folder(replies.folder, metrics=(), read=lambda _: [])
 
