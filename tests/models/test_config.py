@@ -175,6 +175,12 @@ FAULTS = {
         "${VARIABLE}",
     ],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { seed = 3 }\n': ["parameters.seed", "--runs|repeat"],
+    '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { top_p = nan }\n': [
+        "parameters.top_p is no value of JSON"
+    ],
+    '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { extra = { days = [2026-11-23] } }\n': [
+        "parameters.extra is no value of JSON"
+    ],
     '[models.a]\nurl = "http://h/v1"\nmodel = 3\n': ["model: expected `str`"],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nprice = "dear"\n': ["price 'dear': write IN:OUT"],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nconcurrency = 0\n': ["concurrency is at least 1"],
@@ -206,6 +212,14 @@ def test_all_faults_of_a_file_are_named_at_once(folder: Path) -> None:
         UsageError, match=r"4 faults: .*\[thing\].*\[models\.a\] give.*\[models\.b\].*`modell`.*lacks `model`"
     ):
         config.find("a")
+
+
+def test_an_empty_label_is_refused_lest_a_build_gets_the_answers_of_another(folder: Path, stub: Stub) -> None:
+    mindgauge.run(CLOSED, model=stub.model, limit=1, out="run")
+    result = in_process.mindgauge("run", CLOSED, "--model", stub.model, "--limit", "1", "--label", "", "--out", "run")
+    assert result.returncode == 2
+    assert "--label is empty" in result.stderr
+    assert stub.calls == 1
 
 
 def test_a_header_whose_variable_is_not_set_is_named_before_anything_is_sent(folder: Path, stub: Stub) -> None:
