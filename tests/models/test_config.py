@@ -159,6 +159,17 @@ def test_a_key_that_is_named_goes_to_one_host(folder: Path, stub: Stub, monkeypa
         mindgauge.run(OPEN, model=["a", "b"], limit=1)
 
 
+@pytest.mark.parametrize("header", ["X-Auth: ${TEAM}", "X-Thing: Bearer ${TEAM_TOKEN}", "X-Signature: ${TEAM}"])
+def test_a_secret_is_told_by_its_header_or_its_variable(
+    folder: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch, header: str
+) -> None:
+    for name in ("TEAM", "TEAM_TOKEN"):
+        monkeypatch.setenv(name, SECRET)
+    with pytest.raises(UsageError, match="would go to two hosts, localhost and elsewhere"):
+        mindgauge.run(CLOSED, model=[stub.model, "https://elsewhere.example.org/v1#m"], header=[header], limit=1)
+    assert stub.calls == 0
+
+
 FAULTS = {
     '[models.a]\nurl = "http://h/v1"\nmodle = "m"\n': [
         "has an unknown key `modle`; did you mean `model`?",

@@ -24,7 +24,6 @@ from mindgauge.models import address
 from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig
 from mindgauge.models.model_config import (
     NAME,
-    SECRET,
     ConfigFaults,
     ModelConfig,
     header_faults,
@@ -168,7 +167,7 @@ class ChatConfig(ModelConfig, frozen=True, kw_only=True, omit_defaults=True, tag
     @property
     def authorised(self) -> bool:
         """Whether headers carry a secret, so that no key is to be added to them."""
-        return any(SECRET.search(header) for header in self.headers)
+        return bool(self.secrets)
 
 
 AnyConfig: TypeAlias = ChatConfig | HttpConfig | FunctionConfig | CommandConfig
