@@ -134,6 +134,6 @@ levels = [{value = "no", text.en = "no"}, {value = "yes", text.en = "yes"}]
         for name, text in (("first", heard), ("both", heard + kind)):
             (tmp_path / f"{name}.toml").write_text(text)
             options: dict[str, Any] = {"rubric": tmp_path / f"{name}.toml", "out": tmp_path / "run", "qualify": False}
-            scores = mindgauge.rate(replies=replies, judge=server.judge, **options)
-    for result in (scores, mindgauge.score(tmp_path / "run")):
-        assert {metric.criterion for metric in result.metrics} == {"heard", "kind"}
+            mindgauge.rate(replies=replies, judge=server.judge, **options)
+    scores = mindgauge.score(tmp_path / "run")
+    assert {metric.criterion for metric in scores.metrics} == {"heard", "kind"}
