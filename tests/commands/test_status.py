@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import mindgauge
 from mindgauge.commands.status import status
 from mindgauge.records import Exchange, Status, Usage
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, manifest
 from tests.analysis.judged_run import RESPONSE, World
+from tests.conftest import obliging
 from tests.stub import Stub, says
 
 if TYPE_CHECKING:
@@ -104,3 +106,18 @@ def test_batches_under_way_are_counted(tmp_path: Path) -> None:
 def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no run here"):
         status(tmp_path)
+
+
+def test_nothing_is_left_where_judges_recognise_the_category_themselves(tmp_path: Path) -> None:
+    with Stub(obliging) as server:
+        options: dict[str, Any] = {
+            "model": server.model,
+            "judge": server.judge,
+            "protocol": "recognised",
+            "qualify": False,
+        }
+        mindgauge.run(RESPONSE, limit=3, runs=2, out=tmp_path / "run", **options)
+    assert {(part.kind, part.of, part.left) for part in status(tmp_path / "run").left} == {
+        ("reply", 6, 0),
+        ("rating", 6, 0),
+    }

@@ -159,6 +159,17 @@ def test_a_key_that_is_named_goes_to_one_host(folder: Path, stub: Stub, monkeypa
         mindgauge.run(OPEN, model=["a", "b"], limit=1)
 
 
+@pytest.mark.parametrize("header", ["X-Auth: ${TEAM}", "X-Thing: Bearer ${TEAM_TOKEN}", "X-Signature: ${TEAM}"])
+def test_a_secret_is_told_by_its_header_or_its_variable(
+    folder: Path, stub: Stub, monkeypatch: pytest.MonkeyPatch, header: str
+) -> None:
+    for name in ("TEAM", "TEAM_TOKEN"):
+        monkeypatch.setenv(name, SECRET)
+    with pytest.raises(UsageError, match="would go to two hosts, localhost and elsewhere"):
+        mindgauge.run(CLOSED, model=[stub.model, "https://elsewhere.example.org/v1#m"], header=[header], limit=1)
+    assert stub.calls == 0
+
+
 FAULTS = {
     '[models.a]\nurl = "http://h/v1"\nmodle = "m"\n': [
         "has an unknown key `modle`; did you mean `model`?",
@@ -175,6 +186,12 @@ FAULTS = {
         "${VARIABLE}",
     ],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { seed = 3 }\n': ["parameters.seed", "--runs|repeat"],
+    '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { top_p = nan }\n': [
+        "parameters.top_p is no value of JSON"
+    ],
+    '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { extra = { days = [2026-11-23] } }\n': [
+        "parameters.extra is no value of JSON"
+    ],
     '[models.a]\nurl = "http://h/v1"\nmodel = 3\n': ["model: expected `str`"],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nprice = "dear"\n': ["price 'dear': write IN:OUT"],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nconcurrency = 0\n': ["concurrency is at least 1"],
@@ -206,6 +223,14 @@ def test_all_faults_of_a_file_are_named_at_once(folder: Path) -> None:
         UsageError, match=r"4 faults: .*\[thing\].*\[models\.a\] give.*\[models\.b\].*`modell`.*lacks `model`"
     ):
         config.find("a")
+
+
+def test_an_empty_label_is_refused_lest_a_build_gets_the_answers_of_another(folder: Path, stub: Stub) -> None:
+    mindgauge.run(CLOSED, model=stub.model, limit=1, out="run")
+    result = in_process.mindgauge("run", CLOSED, "--model", stub.model, "--limit", "1", "--label", "", "--out", "run")
+    assert result.returncode == 2
+    assert "--label is empty" in result.stderr
+    assert stub.calls == 1
 
 
 def test_a_header_whose_variable_is_not_set_is_named_before_anything_is_sent(folder: Path, stub: Stub) -> None:

@@ -17,7 +17,9 @@ from mindgauge.records.errors import UsageError
 from mindgauge.reports.page import write
 from mindgauge.store import Store
 from tests.cards import CARD
+from tests.conftest import obliging
 from tests.runs.test_growing import ONE_BY_ONE, Caller
+from tests.stub import Stub
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,3 +110,30 @@ def test_other_words_of_a_criterion_or_a_prompt_are_refused(
     with pytest.raises(UsageError, match=message):
         mindgauge.rate(name, replies=tmp_path / "r", judge=caller.model("grok-x"))
     assert len(caller.keys) == asked
+
+
+def test_a_criterion_that_joins_a_rubric_of_its_own_is_scored(tmp_path: Path) -> None:
+    heard = """id = "own"
+version = "1"
+source = "ours"
+[[criteria]]
+name = "heard"
+scale = "ordinal"
+text.en = "Does the reply take in what was said?"
+levels = [{value = 1, text.en = "no"}, {value = 2, text.en = "yes"}]
+"""
+    kind = """[[criteria]]
+name = "kind"
+scale = "nominal"
+text.en = "Is the reply kind?"
+levels = [{value = "no", text.en = "no"}, {value = "yes", text.en = "yes"}]
+"""
+    replies = tmp_path / "replies.csv"
+    replies.write_text("user,reply\nI worry a lot.,That sounds hard.\nI miss my dog.,I am sorry.\n")
+    with Stub(obliging) as server:
+        for name, text in (("first", heard), ("both", heard + kind)):
+            (tmp_path / f"{name}.toml").write_text(text)
+            options: dict[str, Any] = {"rubric": tmp_path / f"{name}.toml", "out": tmp_path / "run", "qualify": False}
+            mindgauge.rate(replies=replies, judge=server.judge, **options)
+    scores = mindgauge.score(tmp_path / "run")
+    assert {metric.criterion for metric in scores.metrics} == {"heard", "kind"}

@@ -89,6 +89,17 @@ def test_another_build_is_refused_with_what_to_do(
     assert len(manifest.read(tmp_path)["plan"]["models"]) == 2
 
 
+def test_of_many_fingerprints_a_few_are_named(server: Builds, tmp_path: Path) -> None:
+    server.fingerprints = [f"fp-{number:03}" for number in range(40)]
+    run(server, tmp_path, CLOSED, limit=30)
+    server.fingerprints = ["another"]
+    with pytest.raises(
+        UsageError, match=r"fingerprint another, and until .* fp-\d+ or 26 more: another build"
+    ) as error:
+        run(server, tmp_path, CLOSED, limit=31)
+    assert len(str(error.value)) < 300
+
+
 def test_another_build_of_a_judge_is_refused_too_and_replies_that_came_first_are_kept(
     server: Builds, tmp_path: Path
 ) -> None:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 _BENCHMARKS = "SELECT benchmark FROM samples UNION SELECT benchmark FROM replies UNION SELECT benchmark FROM series"
 _REPLIES = "SELECT model, status, count(*) FROM replies WHERE benchmark = ? GROUP BY 1, 2"
+_OF_MESSAGES = """
+SELECT DISTINCT series.rater, series.criterion FROM series JOIN rated ON rated.series = series.id
+WHERE series.benchmark = ? AND EXISTS (SELECT 1 FROM replies WHERE replies.benchmark = series.benchmark)
+AND rated.subject IN (SELECT id FROM samples WHERE samples.benchmark = series.benchmark)"""
 _CALLS = """
 SELECT model, benchmark, status, count(*), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens),
     sum(attempts - 1), sum(cost), sum(seconds) FROM calls GROUP BY 1, 2, 3"""
@@ -149,7 +153,8 @@ def status(run: str | Path) -> RunStatus:
     with Store(folder) as store:
         names = plan.get("benchmarks") or sorted(row[0] for row in store.select(_BENCHMARKS))
         counts = [count for name in names for count in _counts(store, name)]
-        rated = {name: _rated(store, name) for name in names}
+        recognised = plan.get("protocol") == "recognised"
+        rated = {name: _rated(store, name, recognised=recognised) for name in names}
         return RunStatus(
             run=str(folder),
             benchmarks=names,
@@ -184,10 +189,16 @@ def _counts(store: Store, benchmark: str) -> Iterator[RecordCount]:
         yield RecordCount(benchmark, "rating", rater, status_, n)
 
 
-def _rated(store: Store, benchmark: str) -> dict[str, int]:
-    """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest."""
+def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, int]:
+    """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest.
+
+    Judges that recognise the category of a message rate that, too; it is no part of what they say of a reply.
+    """
+    of_messages = set(store.select(_OF_MESSAGES, (benchmark,))) if recognised else set()
     by_rater: dict[str, Counter[str]] = {}
     for rater, criterion, status_, n in store.count_ratings(benchmark):
+        if (rater, criterion) in of_messages:
+            continue
         by_rater.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
     return {rater: min(counts.values()) for rater, counts in by_rater.items()}
 

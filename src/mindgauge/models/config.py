@@ -14,6 +14,7 @@ replies of another; what does not (price, key, concurrency, room) may change fro
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -23,7 +24,6 @@ from mindgauge.models import address
 from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig
 from mindgauge.models.model_config import (
     NAME,
-    SECRET,
     ConfigFaults,
     ModelConfig,
     header_faults,
@@ -86,6 +86,8 @@ class ChatConfig(ModelConfig, frozen=True, kw_only=True, omit_defaults=True, tag
         for parameter in self.parameters:
             if parameter in _OURS:
                 yield f"parameters.{parameter} is not for a set-up: {_OURS[parameter]}"
+            elif not _json(self.parameters[parameter]):
+                yield f"parameters.{parameter} is no value of JSON: {self.parameters[parameter]}"
         for limit in TOKEN_LIMITS:
             if not isinstance(self.parameters.get(limit, 1), int) or self.parameters.get(limit, 1) < 1:
                 yield f"parameters.{limit} is a whole number from 1"
@@ -165,7 +167,7 @@ class ChatConfig(ModelConfig, frozen=True, kw_only=True, omit_defaults=True, tag
     @property
     def authorised(self) -> bool:
         """Whether headers carry a secret, so that no key is to be added to them."""
-        return any(SECRET.search(header) for header in self.headers)
+        return bool(self.secrets)
 
 
 AnyConfig: TypeAlias = ChatConfig | HttpConfig | FunctionConfig | CommandConfig
@@ -243,6 +245,13 @@ def _faults(name: str, table: object, folder: Path) -> Iterator[str]:
     required = {field.name for field in msgspec.structs.fields(KINDS[kind]) if field.required}
     yield from (f"lacks `{key}`" for key in known if key in required and key not in table)
     yield from KINDS[kind].table_faults(table, folder)
+
+
+def _json(value: object) -> bool:
+    """Whether a value stands in a body as it is: no date, and no number that is none."""
+    if isinstance(value, dict | list):
+        return all(_json(part) for part in (value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _model(name: str, table: dict[str, Any], folder: Path) -> AnyConfig:

@@ -22,8 +22,11 @@ DAY = 86_400
 """Seconds."""
 NAME = re.compile(r"[\w.+-]+")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-SECRET = re.compile(r"authori[sz]ation|(^|[-_])(key|token|secret|password|cookie)s?($|[-_])|apikey", re.IGNORECASE)
-"""Names of headers that carry a secret."""
+SECRET = re.compile(
+    r"authori[sz]ation|(^|[-_])(auth|credential|signature|key|token|secret|password|cookie)s?($|[-_])|apikey",
+    re.IGNORECASE,
+)
+"""Names of headers, and of environment variables, that carry a secret."""
 
 
 class ConfigFaults(ValueError):  # noqa: N818 - several
@@ -158,7 +161,12 @@ def named_in(value: str) -> list[str]:
 
 def secrets_in(headers: Mapping[str, str]) -> list[str]:
     """Return the environment variables that headers take a secret from."""
-    return [name for header, value in headers.items() if SECRET.search(header) for name in named_in(value)]
+    return [name for header, value in headers.items() for name in named_in(value) if _secret(header, name)]
+
+
+def _secret(header: str, variable: str) -> bool:
+    """Whether what a variable holds is secret: by its own name, or by that of the header that carries it."""
+    return bool(SECRET.search(header) or SECRET.search(variable))
 
 
 def filled(model: str, headers: Mapping[str, str]) -> dict[str, str]:
@@ -169,9 +177,10 @@ def filled(model: str, headers: Mapping[str, str]) -> dict[str, str]:
     """
 
     def sent(header: str, value: str) -> str:
-        if SECRET.search(header):  # before it is sent, so that it is hidden where a server repeats it
-            for variable in named_in(value):
-                in_use.keep(_held(model, header, variable))
+        for variable in secrets_in(
+            {header: value}
+        ):  # before it is sent, so that it is hidden where a server repeats it
+            in_use.keep(_held(model, header, variable))
         return _VARIABLE.sub(lambda part: _held(model, header, part[1] or part[2]), value)
 
     return {header: sent(header, value) for header, value in headers.items()}

@@ -121,8 +121,12 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         """What models under test are set up with by the command itself; see `mindgauge.models.config`.
 
         Raises:
-            UsageError: the file of the system message, or a header, cannot be read.
+            UsageError: the file of the system message, or a header, cannot be read, or a label is empty.
         """
+        if self.label == "":
+            raise UsageError(
+                "--label is empty, and would give this build the name, and the answers, of one without a label"
+            )
         headers = {}
         for text in self.header:
             name, colon, value = text.partition(":")

@@ -16,6 +16,7 @@ import msgspec
 
 from mindgauge.models.gathering import Gathering
 from mindgauge.records import Status
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.runs.rating_steps import RatingStep
 from mindgauge.store import manifest
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from mindgauge.runs.session import Session
     from mindgauge.runs.steps import CallStep
 
+_VALUES = 4
+"""How many values of one kind are written out: a server may have reported another with every answer."""
 _BLOCK = 1 << 20
 """Bytes of weights that are hashed at once."""
 
@@ -106,7 +109,7 @@ def _other_build(
         ("fingerprint", exchange.fingerprint, before.fingerprints),
     )
     changed = [
-        f"{name} {now}, and until {span(before.last, before.last)} {' or '.join(sorted(values))}"
+        f"{name} {now}, and until {span(before.last, before.last)} {named(sorted(values), 'or', _VALUES)}"
         for name, now, values in pairs
         if now and values and now not in values
     ]

@@ -348,10 +348,11 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
 
 
 def keep_rubric(folder: Path, benchmark: Benchmark) -> None:
-    """Put a rubric that stands alone into the run that it is the instrument of, as far as it is not there."""
+    """Put a rubric that stands alone into the run that it is the instrument of; with criteria that joined, the whole of it."""
     content = manifest.read(folder)
-    if standalone_rubric.RUBRIC not in content:
-        benchmark.rubric.write(folder / standalone_rubric.FILE)
+    path = folder / standalone_rubric.FILE
+    if standalone_rubric.RUBRIC not in content or Rubric.kept(path).hash != benchmark.rubric.hash:
+        benchmark.rubric.write(path)
         manifest.write(folder, {**content, standalone_rubric.RUBRIC: standalone_rubric.noted(benchmark)})
 
 

@@ -390,3 +390,15 @@ def test_one_that_changes_what_it_is_given_changes_nothing_for_others(folder: Pa
 
     mindgauge.run(SINGLE, model=mindgauge.Function(greedy), limit=5, runs=2, out=folder / "run")
     assert {reply.text for reply in replies(folder / "run")} == {"1 messages"}
+
+
+class Words(str):  # noqa: SLOT000 - as of numpy, whose choice among replies is one
+    def __str__(self) -> str:
+        return "of its own kind"
+
+
+def test_a_reply_of_a_kind_of_text_is_a_text(tmp_path: Path) -> None:
+    mindgauge.run(
+        SINGLE, model=mindgauge.Function(lambda message: Words("I hear you."), name="kind"), limit=2, out=tmp_path
+    )
+    assert [(reply.status, reply.text) for reply in replies(tmp_path)] == [(Status.OK, "I hear you.")] * 2

@@ -108,7 +108,9 @@ class Function(Bot):
             opening = self._value(await self._in_loop(opening))
         if not isinstance(opening, str | None):
             raise BotError(f"start() returned {type(opening).__name__}, not a text")
-        yield _FunctionConversation(self, self._reply.on(instance.reply), ident, completion.words(opening or ""))
+        yield _FunctionConversation(
+            self, self._reply.on(instance.reply), ident, completion.words(str.__str__(opening or ""))
+        )
 
     def _begin(self, conversation: str) -> tuple[Any, Any]:
         """Make an instance, and let it start: in one go, for each call takes a thread."""
@@ -208,7 +210,7 @@ class _FunctionConversation:
                 raise BotError(f"it returned a dict that is no JSON: {error}") from error
         if not isinstance(text, str):
             raise BotError(f"it returned {type(text).__name__}, not a text")
-        return text
+        return str.__str__(text)  # of a kind of its own, as of numpy, which no database takes
 
 
 def _folder(function: Callable[..., Any]) -> Path | None:
