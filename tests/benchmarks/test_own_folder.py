@@ -178,7 +178,7 @@ def test_a_prompt_of_its_own_takes_the_place_of_the_usual_one_alone(tmp_path: Pa
     benchmark = benchmarks.asked_one(str(least(tmp_path / "warmth", judge__md=own)))
     assert benchmark.prompts["judge"].keys() == {"en"}
     assert "OWN WORDING" in benchmark.prompts["judge"]["en"].text
-    assert {"judge.split", "judge.chain"} <= benchmark.prompts.keys()
+    assert {"judge.chain"} <= benchmark.prompts.keys()
 
 
 LEVELS: dict[str, list[int] | list[str]] = {
