@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.benchmarks.own_columns import TextFile
+    from mindgauge.benchmarks.sampled import SampledBenchmark
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
     from mindgauge.records.rubric import Criterion
@@ -55,7 +55,7 @@ ENDED = _Oddity(
 class OwnReader:
     """Reads texts of a user's own into samples of a benchmark, and keeps what has to be said of them."""
 
-    def __init__(self, benchmark: Benchmark, data: Path) -> None:
+    def __init__(self, benchmark: SampledBenchmark, data: Path) -> None:
         """Begin without any.
 
         Args:
@@ -295,7 +295,7 @@ class OwnReader:
         return lines
 
 
-def _prompted(benchmark: Benchmark, language: str) -> bool:
+def _prompted(benchmark: SampledBenchmark, language: str) -> bool:
     asking = [prompts for kind, prompts in benchmark.prompts.items() if kind in {"ask", "judge"}]
     return all(language in prompts for prompts in asking)
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.benchmarks.own_columns import TextFile
+    from mindgauge.benchmarks.sampled import SampledBenchmark
     from mindgauge.records import Sample
 
 
@@ -63,7 +63,7 @@ class TakenSamples(NamedTuple):
 
 
 def take(
-    benchmark: Benchmark,
+    benchmark: SampledBenchmark,
     data: Path | None,
     where: dict[str, tuple[str, ...]] | None = None,
     limit: int | None = None,
@@ -106,7 +106,7 @@ def take(
 
 
 def _own(
-    benchmark: Benchmark,
+    benchmark: SampledBenchmark,
     data: Path,
     files: list[TextFile],
     where: dict[str, tuple[str, ...]] | None,
