@@ -26,8 +26,7 @@ from mindgauge.models.bots.config import HttpConfig, StartCall
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Message, Sample, Status
-from mindgauge.runs.budget import Budget
-from mindgauge.runs.session import Session
+from mindgauge.runs.session import Budget, Session
 from mindgauge.runs.steps import ReplyStep
 from mindgauge.store import Store
 from stub import Stub

@@ -37,10 +37,11 @@ import numpy as np
 
 from mindgauge import benchmarks
 from mindgauge.raters.classifier import open_classifier_rater
-from mindgauge.raters.classifiers import form, parts, selection, tfidf, tokens, training
+from mindgauge.raters.classifiers import calibration, form, parts, tfidf, training
+from mindgauge.raters.classifiers import encoder as tokens
 from mindgauge.raters.classifiers.encoder import Encoder
+from mindgauge.raters.classifiers.parts import TrainingDigests
 from mindgauge.raters.classifiers.saved import Decision, describe, open_classifier
-from mindgauge.raters.classifiers.seen import TrainingDigests
 from mindgauge.raters.classifiers.training import Recipe, Training
 from mindgauge.records import Reply, Sample, Status
 
@@ -105,7 +106,7 @@ def baseline(samples: Sequence[Sample], repeats: int) -> Figures:
     pairs = recombined(samples, 2200)
     dialogues = [form.dialogue(form.with_reply(*pair)) for pair in pairs]
     codes = np.array([criterion.values.index(sample.target) for sample, _ in pairs if sample.target is not None])
-    weights = selection.class_weights(
+    weights = calibration.class_weights(
         "balanced", np.bincount(codes[200:], minlength=len(criterion.values)), criterion, {}
     )
     dev = (dialogues[:200], codes[:200])

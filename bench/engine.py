@@ -47,9 +47,8 @@ from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.request import Request
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
-from mindgauge.runs.budget import Budget
 from mindgauge.runs.rating_steps import SHARING
-from mindgauge.runs.session import Session
+from mindgauge.runs.session import Budget, Session
 from mindgauge.runs.steps import ReplyStep
 from mindgauge.store import Store
 from stub import Stub

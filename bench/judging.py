@@ -32,8 +32,8 @@ import numpy as np
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.alarms import alarms
-from mindgauge.analysis.stress.injection import attempts, injected
 from mindgauge.analysis.stress.items import OriginalReply
+from mindgauge.analysis.stress.versions import attempts, injected
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.local import LocalModel
 from mindgauge.raters.judge import Instrument, Judge, Mode
@@ -41,9 +41,8 @@ from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, V
 from mindgauge.records import Exchange, Message, Reply, Sample, Status
 from mindgauge.records.prompt import Nonces, fence, transcript
 from mindgauge.records.rubric import Method
-from mindgauge.runs.budget import Budget
 from mindgauge.runs.rating_steps import RatingStep
-from mindgauge.runs.session import Session
+from mindgauge.runs.session import Budget, Session
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

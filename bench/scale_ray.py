@@ -17,9 +17,8 @@ from pathlib import Path
 
 from engine import LATENCY, Figure, samples, synthetic
 from mindgauge.models.settings import Settings
-from mindgauge.runs.budget import Budget
 from mindgauge.runs.plan import open_carried
-from mindgauge.runs.session import Session
+from mindgauge.runs.session import Budget, Session
 from mindgauge.runs.steps import ReplyStep
 from mindgauge.store import Store
 from stub import Stub

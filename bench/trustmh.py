@@ -54,9 +54,8 @@ from mindgauge.benchmarks.variants.jailbreak import JailbreakKind, transform
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.runs import plan
-from mindgauge.runs.budget import Budget
 from mindgauge.runs.rating_steps import RatingStep, ReadingStep
-from mindgauge.runs.session import Session
+from mindgauge.runs.session import Budget, Session
 from mindgauge.runs.steps import ReplyStep, reply_request
 from mindgauge.store import Store
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from mindgauge.records.files import state
-from mindgauge.runs import passes
+from mindgauge.records.files import private
+from mindgauge.runs import entry_test
 from tests.stub import Stub, completion, says, words
 from tests.thinned import THIRD, WHOLE
 
@@ -27,7 +27,7 @@ settings.register_profile("whole", deadline=None, derandomize=True, max_examples
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("shared")
 
-_SEEN = passes.seen
+_SEEN = entry_test.seen
 
 
 def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
@@ -57,15 +57,15 @@ def known_judges(monkeypatch: pytest.MonkeyPatch, states: Iterator[Path]) -> Non
     Else each test with a judge would begin with an entry test of 40 calls. Tests of that take `fresh_machine`; commands
     in processes of their own say --no-qualify.
     """
-    monkeypatch.setenv(state.FOLDER, str(next(states)))
-    monkeypatch.setattr(passes, "seen", lambda judge, instrument: True)
+    monkeypatch.setenv(private.STATE_FOLDER, str(next(states)))
+    monkeypatch.setattr(entry_test, "seen", lambda judge, instrument: True)
 
 
 @pytest.fixture
 def fresh_machine(known_judges: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let a test run on a machine that has seen nothing yet; return its state folder."""
-    monkeypatch.setattr(passes, "seen", _SEEN)
-    monkeypatch.setenv(state.FOLDER, str(tmp_path / "state"))
+    monkeypatch.setattr(entry_test, "seen", _SEEN)
+    monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "state"))
     return tmp_path / "state"
 
 

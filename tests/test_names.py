@@ -35,8 +35,8 @@ ALLOWED = 0.015
 """The share of assigned names that may be such words; in well-kept libraries it is at most 1.3 %."""
 WIDEST = 12
 WIDE = {
-    "cli/annotate/new.py:new": "the command line is the signature: an option is a parameter",
-    "cli/judges/compare.py:compare": "as above",
+    "cli/annotate.py:new": "the command line is the signature: an option is a parameter",
+    "cli/judges_compare.py:compare": "as above",
     "cli/rate.py:rate": "as above",
     "cli/run.py:run": "as above",
     "cli/export.py:export": "as above",

@@ -8,7 +8,7 @@ import pytest
 
 from mindgauge import benchmarks
 from mindgauge.analysis import frame
-from mindgauge.analysis.calibrated import calibrated
+from mindgauge.analysis.classifiers import calibrated
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store, manifest
@@ -16,7 +16,7 @@ from mindgauge.store import Store, manifest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.calibrated import Calibrated
+    from mindgauge.analysis.classifiers import Calibrated
 
 TASK = benchmarks.find_one("dialogue_safety")
 CRITERION = TASK.rubric.criteria[0]

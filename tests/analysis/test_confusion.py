@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.confusion import confusion
+from mindgauge.analysis.closed_answers import confusion
 from mindgauge.records import Status
 from mindgauge.store import Store
 from tests.analysis.answered import Asked, Planted, planted
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.confusion import ConfusionMatrix
+    from mindgauge.analysis.closed_answers import ConfusionMatrix
 
 __all__ = ["planted"]
 ASKED = [Asked("a", "crisis"), Asked("b", "crisis"), Asked("c", "calm"), Asked("d")]

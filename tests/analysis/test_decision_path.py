@@ -8,14 +8,14 @@ import pytest
 
 from mindgauge import benchmarks
 from mindgauge.analysis import frame
-from mindgauge.analysis.decision_path import decision_path
+from mindgauge.analysis.closed_answers import decision_path
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.decision_path import DecisionPath
+    from mindgauge.analysis.closed_answers import DecisionPath
 
 TASK = benchmarks.find_one("dialogue_safety")
 CRITERION = TASK.rubric.criteria[0]

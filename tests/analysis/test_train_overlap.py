@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.analysis import train_overlap
+from mindgauge.analysis import classifiers
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.store import Store
 
@@ -31,27 +31,27 @@ def planted(store: Store, hows: list[str | None]) -> None:
 def test_what_it_had_seen_is_counted_and_said(tmp_path: Path) -> None:
     with Store(tmp_path, write=True) as store:
         planted(store, ["text", "text", "dialogue", "no", "no"])
-        assert train_overlap.overlaps(store, [NAME, "other"], MANIFEST) == [
-            train_overlap.Overlap(NAME, "classifier/c", 5, 2, 1, 0)
+        assert classifiers.overlaps(store, [NAME, "other"], MANIFEST) == [
+            classifiers.Overlap(NAME, "classifier/c", 5, 2, 1, 0)
         ]
-        [note] = train_overlap.notes(store, [NAME], MANIFEST)
+        [note] = classifiers.notes(store, [NAME], MANIFEST)
         assert note == (
             "classifier/c, dialogue_safety: of 5 dialogues that it rated, 2 stood in its own training or development data "
             "and 1 came from dialogues that are there in other pieces; on these its scores are no test of it"
         )
-        assert train_overlap.notes(store, [NAME], {}) == []
+        assert classifiers.notes(store, [NAME], {}) == []
 
 
 def test_nothing_is_said_where_all_was_new(tmp_path: Path) -> None:
     with Store(tmp_path, write=True) as store:
         planted(store, ["no", "no"])
-        assert train_overlap.notes(store, [NAME], MANIFEST) == []
+        assert classifiers.notes(store, [NAME], MANIFEST) == []
 
 
 def test_what_is_not_known_is_said(tmp_path: Path) -> None:
     with Store(tmp_path, write=True) as store:
         planted(store, [None, "no", None])
-        [note] = train_overlap.notes(store, [NAME], MANIFEST)
+        [note] = classifiers.notes(store, [NAME], MANIFEST)
         assert (
             "it has no record of what it learned from, so 2 of 3 dialogues may have been in its training data" in note
         )

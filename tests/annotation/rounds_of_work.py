@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, TypeAlias
 
-from mindgauge.annotation import assignment, submissions
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.records import Answer, Answered, Person, Phase
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Evidence, Value
     from mindgauge.records.rubric import Criterion
 
-    Rule: TypeAlias = "Callable[[str, assignment.Assignment, Criterion], Value | None]"
+    Rule: TypeAlias = "Callable[[str, tasks.Assignment, Criterion], Value | None]"
     """(name of the person, what is put to them, criterion) → an answer as `Label.given` has it; None: hands it on."""
 
 _forms = itertools.count()
@@ -42,9 +42,9 @@ def everybody_works(
             done += 1
 
 
-def _now(a: Annotation, person: Person) -> assignment.Assignment | None:
-    found = assignment.current(a, person)
-    return found if isinstance(found, assignment.Assignment) else None
+def _now(a: Annotation, person: Person) -> tasks.Assignment | None:
+    found = tasks.current(a, person)
+    return found if isinstance(found, tasks.Assignment) else None
 
 
 def _answer(criterion: str, given: Value | None) -> Answer:

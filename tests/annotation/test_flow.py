@@ -22,7 +22,7 @@ from tests.annotation.rounds_of_work import everybody_works
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.annotation.assignment import Assignment
+    from mindgauge.annotation.tasks import Assignment
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
 

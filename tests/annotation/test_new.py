@@ -25,7 +25,7 @@ from mindgauge.commands.score import score
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
-from mindgauge.records.files import state
+from mindgauge.records.files import private
 from mindgauge.store import Store, manifest
 from tests import in_process
 
@@ -343,7 +343,7 @@ def test_two_projects_do_not_share_a_database(tmp_path: Path, replies_file: Writ
     with pytest.raises(MindgaugeError, match="a project is in this database already"):
         annotate_new(tmp_path / "two", database=database_url, **asked)
     assert not [path for path in tmp_path.iterdir() if "two" in path.name]
-    noted = state.read("labels-elsewhere.json", list[str]) or []
+    noted = private.read_state("labels-elsewhere.json", list[str]) or []
     assert len(noted) == database_url.startswith("sqlite:"), "only a project whose folder stands is noted"
     Annotation.open(tmp_path / "one").close()
 

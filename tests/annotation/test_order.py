@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from mindgauge.annotation.blind import FILE, Blind
-from mindgauge.annotation.order import BLOCK, batched, chosen, read_queue
+from mindgauge.annotation.items import BLOCK, batched, chosen, read_queue
 from mindgauge.annotation.records import Item
 from mindgauge.records import Message
 from mindgauge.records.errors import DataError, UsageError

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 import sqlalchemy
 
-from mindgauge.annotation import assignment, database, location, setup, submissions
-from mindgauge.annotation.assignment import Assignment
+from mindgauge.annotation import database, setup, submissions, tasks
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
+from mindgauge.annotation.tasks import Assignment
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Rubric
 from tests.annotation.conftest import begin, own_items
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def label_one(a: Annotation, name: str = "ana") -> None:
     person = a.named(name)
-    at = assignment.current(a, person)
+    at = tasks.current(a, person)
     assert isinstance(at, Assignment)
     answer = Answer("category", Answered.OK, "Safe Response")
     submissions.submit(a, person, at.item.id, at.phase, at.turn, f"{name} {at.item.id}", [answer])
@@ -39,12 +39,12 @@ def revise(folder: Path, **changes: str) -> Rubric:
 def test_what_is_set_up_is_what_is_opened(tmp_path: Path, database_url: str) -> None:
     with begin(tmp_path / "a", database_url) as a:
         made = (a.project, a.people(), a.items(), a.batches(), a.rubric())
-    location.remember(tmp_path / "a", database_url)
+    setup.remember(tmp_path / "a", database_url)
     with Annotation.open(tmp_path / "a") as a:
         assert (a.project, a.people(), a.items(), a.batches(), a.rubric()) == made
         assert a.named(" ANA ").role is Role.ANNOTATOR
         assert [p.name for p in a.adjudicators()] == ["dana"]
-    assert stat.S_IMODE((tmp_path / "a" / location.FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "a" / setup.FILE).stat().st_mode) == 0o600
 
 
 def test_the_database_does_not_say_who_wrote_a_reply(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_second_project_is_refused_where_one_is(tmp_path: Path, database_url: 
 )
 def test_a_project_that_cannot_be_opened_says_why(tmp_path: Path, content: str | None, said: str) -> None:
     if content is not None:
-        (tmp_path / location.FILE).write_text(content)
+        (tmp_path / setup.FILE).write_text(content)
     with pytest.raises((UsageError, database.DatabaseError), match=said) as error:
         Annotation.open(tmp_path)
     assert "\n" not in str(error.value)
@@ -88,7 +88,7 @@ def test_a_project_that_cannot_be_opened_says_why(tmp_path: Path, content: str |
 
 def test_a_database_of_something_else_is_no_project(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "annotation.sqlite").close()
-    (tmp_path / location.FILE).write_text('database = "sqlite:///annotation.sqlite"')
+    (tmp_path / setup.FILE).write_text('database = "sqlite:///annotation.sqlite"')
     with pytest.raises(UsageError, match="no annotation project in it"):
         Annotation.open(tmp_path)
     (tmp_path / "annotation.sqlite").write_bytes(b"not a database at all, only some words in a file\n" * 100)
@@ -132,7 +132,7 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
             label_one(a, name)
         label_one(a, "ben")
         label_one(a, "chi")
-        at = assignment.current(a, a.named("ana"))
+        at = tasks.current(a, a.named("ana"))
         assert isinstance(at, Assignment)
         assert at.batch == 2
         assert at.rubric == new  # nobody has begun this batch
@@ -147,7 +147,7 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
 def test_people_join_before_the_first_label_only(tmp_path: Path) -> None:
     with begin(tmp_path / "a") as a:
         emil = a.add(Person("", "emil", Role.ANNOTATOR))
-        at = assignment.current(a, emil)
+        at = tasks.current(a, emil)
         assert isinstance(at, Assignment)
         assert at.of == 6
         with pytest.raises(UsageError, match="called 'Emil' already"):

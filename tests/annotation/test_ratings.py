@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.annotation import assignment
+    from mindgauge.annotation import tasks
     from mindgauge.annotation.project import Annotation
     from mindgauge.records.rubric import Criterion
 
@@ -35,7 +35,7 @@ class Team:
     def __init__(self, items: tuple[Item, ...]) -> None:
         self.places = {item.id: place for place, item in enumerate(items)}
 
-    def __call__(self, person: str, now: assignment.Assignment, criterion: Criterion) -> Value | None:
+    def __call__(self, person: str, now: tasks.Assignment, criterion: Criterion) -> Value | None:
         place = self.places[now.item.id]
         if person == "dana":
             return "cannot_tell" if place == 5 else UNSAFE

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import assignment, rounds, submissions
-from mindgauge.annotation.assignment import Assignment, NothingToDo
+from mindgauge.annotation import rounds, submissions, tasks
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Phase
+from mindgauge.annotation.tasks import Assignment, NothingToDo
 from mindgauge.records.errors import UsageError
 from tests.annotation.conftest import begin, own_items
 
@@ -32,7 +32,7 @@ def go_through(a: Annotation, name: str, phase: Phase, said: Mapping[str, str] |
     say = said if callable(said) else said.__getitem__
     person = a.named(name)
     count = 0
-    while isinstance(at := assignment.current(a, person), Assignment) and at.phase is phase:
+    while isinstance(at := tasks.current(a, person), Assignment) and at.phase is phase:
         count += 1
         form = f"{name}-{phase}-{at.item.id}"
         submissions.submit(a, person, at.item.id, at.phase, at.turn, form, [answer(say(at.item.id))])
@@ -51,7 +51,7 @@ def test_a_batch_that_reaches_the_gate_closes_and_the_next_one_opens(tmp_path: P
             assert phase_of(a) is Phase.LABELLING
             assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == (8 if name == "chi" else 4)
             if name != "chi":
-                waiting = assignment.current(a, a.named(name))
+                waiting = tasks.current(a, a.named(name))
                 assert isinstance(waiting, NothingToDo)
                 assert (waiting.kind, waiting.people) == ("waiting", 3)
         (gate,) = a.gates(1)
@@ -59,7 +59,7 @@ def test_a_batch_that_reaches_the_gate_closes_and_the_next_one_opens(tmp_path: P
         assert [b.decided for b in a.batches()] == ["passed", ""]
         for name in ("ana", "ben"):
             assert go_through(a, name, Phase.LABELLING, lambda i: alternating[i]) == 4
-        assert isinstance(standing := assignment.current(a, a.named("ana")), NothingToDo)
+        assert isinstance(standing := tasks.current(a, a.named("ana")), NothingToDo)
         assert standing.kind == "finished"
 
 
@@ -73,7 +73,7 @@ def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotatio
         assert go_through(a, name, Phase.LABELLING, alone) == 6
     assert phase_of(a) is Phase.REVIEW
     for name in TEAM:
-        at = assignment.current(a, a.named(name))
+        at = tasks.current(a, a.named(name))
         assert isinstance(at, Assignment)
         assert at.own["category"].value == apart[name]  # one's own label, and nobody else's
         assert not at.others
@@ -82,20 +82,20 @@ def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotatio
         assert go_through(a, name, Phase.REVIEW, again) == 3
     assert phase_of(a) is Phase.DISCUSSION
     ana = a.named("ana")
-    at = assignment.current(a, ana)
+    at = tasks.current(a, ana)
     assert isinstance(at, Assignment)
     assert {a.person(who).name for who in at.others} == {"ben", "chi"}  # type: ignore[union-attr]
     submissions.comment(a, ana, at.item.id, "It answers another question.", "c1")
     submissions.comment(a, ana, at.item.id, "It answers another question.", "c1")
-    ben = assignment.current(a, a.named("ben"), at.item.id)
+    ben = tasks.current(a, a.named("ben"), at.item.id)
     assert isinstance(ben, Assignment)
     assert [c.text for c in ben.comments] == ["It answers another question."]
     for name in TEAM:
         talked = {first: "Nonsense", second: "Nonsense", third: apart[name]}
         assert go_through(a, name, Phase.DISCUSSION, talked) == 3
     assert phase_of(a) is Phase.ADJUDICATION
-    assert isinstance(assignment.current(a, ana), NothingToDo)
-    dana = assignment.current(a, a.named("dana"))
+    assert isinstance(tasks.current(a, ana), NothingToDo)
+    dana = tasks.current(a, a.named("dana"))
     assert isinstance(dana, Assignment)
     assert (dana.item.id, dana.of, len(dana.others)) == (third, 1, 3)
     assert go_through(a, "dana", Phase.ADJUDICATION, lambda _: "Linguistic Neglect") == 1
@@ -115,7 +115,7 @@ def test_what_is_handed_on_by_too_many_is_decided_by_one(project: Annotation) ->
     left = a.items(1)[0].id
     for name in TEAM:
         person = a.named(name)
-        while isinstance(at := assignment.current(a, person), Assignment):
+        while isinstance(at := tasks.current(a, person), Assignment):
             if at.item.id == left and name != "chi":
                 submissions.hand_on(a, person, at.item.id, at.phase, at.turn, f"{name} hands on")
             else:
@@ -166,7 +166,7 @@ def test_two_who_finish_at_the_same_time_do_not_leave_the_batch_open(
     with begin(tmp_path / str(finish_together), database_url) as a:
         for name in TEAM:
             person = a.named(name)
-            while isinstance(at := assignment.current(a, person), Assignment) and at.done < 5:
+            while isinstance(at := tasks.current(a, person), Assignment) and at.done < 5:
                 form = f"{name}{at.item.id}"
                 submissions.submit(a, person, at.item.id, at.phase, at.turn, form, [answer("Safe Response")])
         threads = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.annotation import assignment, people, submissions
+from mindgauge.annotation import people, submissions, tasks
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.commands.annotate.new import annotate_new
@@ -43,8 +43,8 @@ def label(folder: Path, *names: str, count: int = 100, agree: bool = True) -> No
         for name in names:
             person = a.named(name)
             for n in range(count):
-                before = assignment.current(a, person)
-                if not isinstance(before, assignment.Assignment):
+                before = tasks.current(a, person)
+                if not isinstance(before, tasks.Assignment):
                     break
                 place = int(before.item.subject[:4], 16) + (0 if agree else len(name) + ord(name[0]))
                 value = LEVELS[place % len(LEVELS)]

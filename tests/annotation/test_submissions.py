@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.annotation import assignment, submissions
-from mindgauge.annotation.assignment import Assignment
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.labels import InvalidAnswerError, last
 from mindgauge.annotation.records import Answer, Answered, Phase
-from mindgauge.annotation.tasks import StaleError
+from mindgauge.annotation.tasks import Assignment, StaleError
 from mindgauge.records import Evidence
 from tests.annotation.conftest import begin, own_items
 
@@ -26,7 +25,7 @@ NONSENSE = Answer("category", Answered.OK, "Nonsense", ((0, "Nonsense"),))
 
 
 def before(a: Annotation, name: str, item: str = "") -> Assignment:
-    found = assignment.current(a, a.named(name), item)
+    found = tasks.current(a, a.named(name), item)
     assert isinstance(found, Assignment)
     return found
 
@@ -110,7 +109,7 @@ def test_a_form_of_an_earlier_phase_is_told_to_be_old(tmp_path: Path, database_u
     with begin(tmp_path / "a", database_url, items=own_items(2)) as a:
         old = [before(a, "ana")]
         for number, name in enumerate(("ana", "ben", "chi")):
-            while isinstance(at := assignment.current(a, a.named(name)), Assignment) and at.phase is Phase.LABELLING:
+            while isinstance(at := tasks.current(a, a.named(name)), Assignment) and at.phase is Phase.LABELLING:
                 level = Answer("category", Answered.OK, a.rubric().criteria[0].values[number])
                 hand_in(a, name, at, f"{name} {at.item.id}", level)
         now = before(a, "ana", old[0].item.id)
@@ -186,7 +185,7 @@ def test_skipped_comes_last_and_handed_on_does_not_come_again(project: Annotatio
     submissions.hand_on(project, ana, second.item.id, second.phase, second.turn, "hand on")
     assert project.handed_on(1) == {(ana.id, second.item.id)}
     order = []
-    while isinstance(at := assignment.current(project, ana), Assignment):
+    while isinstance(at := tasks.current(project, ana), Assignment):
         order.append(at.item.id)
         hand_in(project, "ana", at, at.item.id)
     assert second.item.id not in order
@@ -252,7 +251,7 @@ def test_only_own_open_items_can_be_named(project: Annotation) -> None:
     hand_in(project, "ana", at, "one")
     for item in (at.item.id, "no such item"):
         with pytest.raises(KeyError):
-            assignment.current(project, project.named("ana"), item)
+            tasks.current(project, project.named("ana"), item)
 
 
 def test_training_comes_first_gives_feedback_and_cannot_be_taken_back(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.annotation.items import item, text_key
-from mindgauge.annotation.training import known, training
+from mindgauge.annotation.items import item, known, text_key, training
 from mindgauge.records import Message, Reply, Sample, Status
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ def _train(path: Path) -> object:
 
 
 def _queue(path: Path) -> object:
-    from mindgauge.annotation.order import read_queue
+    from mindgauge.annotation.items import read_queue
 
     return read_queue(path, {"s1": "s1", "s2": "s2"})
 
@@ -91,9 +91,9 @@ def _audit(path: Path) -> object:
 
 
 def _form(path: Path) -> object:
-    from mindgauge.commands.judges import filled
+    from mindgauge.commands.judges import rationales
 
-    return filled.lines(path)
+    return rationales.lines(path)
 
 
 def _own_table(path: Path) -> object:
@@ -164,9 +164,9 @@ def _suite(folder: Path) -> object:
 
 
 def _project(folder: Path) -> object:
-    from mindgauge.annotation import location
+    from mindgauge.annotation import setup
 
-    return str(location.read(folder))
+    return str(setup.read(folder))
 
 
 def _classifier(folder: Path) -> object:
@@ -176,7 +176,7 @@ def _classifier(folder: Path) -> object:
 
 
 def _seen(folder: Path) -> object:
-    from mindgauge.raters.classifiers.seen import TrainingDigests
+    from mindgauge.raters.classifiers.parts import TrainingDigests
 
     return TrainingDigests.load(folder)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.annotation import location
+from mindgauge.annotation import setup
 from mindgauge.annotation.database import Database
 from mindgauge.commands.salvage import salvage
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status
@@ -223,7 +223,7 @@ def test_an_annotation_database_holds_no_sql_of_others(tmp_path: Path, kind: str
 def test_an_annotation_journal_removes_no_file(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "annotation.sqlite")) as db:
         db.execute("CREATE TABLE labels (id TEXT)")
-    location.write(tmp_path, "")
+    setup.write(tmp_path, "")
     (tmp_path / "annotation.sqlite-journal").write_bytes(_journal(tmp_path / "notes.txt"))
     with pytest.raises(UsageError, match="names another file"):
-        location.read(tmp_path)
+        setup.read(tmp_path)

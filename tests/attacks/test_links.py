@@ -9,7 +9,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.annotation import location
+from mindgauge.annotation import setup
 from mindgauge.commands.salvage import salvage
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
@@ -105,12 +105,12 @@ def test_an_annotation_project_is_not_written_through_a_link(tmp_path: Path, nam
     (tmp_path / "project" / name).symlink_to(victim)
     rubric = benchmarks.find_one(BENCHMARK).rubric
     try:
-        location.database(tmp_path / "project", "").write(
+        setup.database(tmp_path / "project", "").write(
             lambda connection: connection.exec_driver_sql("CREATE TABLE labels (id TEXT)")
         )
     except UsageError as error:
         assert "a link" in str(error)  # noqa: PT017
-    location.write(tmp_path / "project", "")
+    setup.write(tmp_path / "project", "")
     rubric.write(tmp_path / "project" / "rubric.toml")
     assert not victim.exists()
     assert Rubric.load(tmp_path / "project" / "rubric.toml").hash == rubric.hash

@@ -13,9 +13,8 @@ from markdown_it import MarkdownIt
 
 import mindgauge
 from mindgauge.benchmarks.registry import find_one
-from mindgauge.records import markdown
-from mindgauge.records.markdown import APART
-from mindgauge.records.visible import visible
+from mindgauge.records import text as markdown
+from mindgauge.records.text import APART, visible
 from mindgauge.reports.export import hub
 from tests.conftest import obliging
 from tests.stub import Stub, says

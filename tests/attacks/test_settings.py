@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.reliability import ratings
-from mindgauge.annotation import location
+from mindgauge.annotation import setup
 from mindgauge.annotation.database import Database
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, texts
@@ -91,9 +91,9 @@ def test_a_project_from_elsewhere_opens_no_other_file(tmp_path: Path, named: str
         private.folder(folder)
     (mine / "annotation.sqlite").write_bytes(b"")
     place = str(mine / "annotation.sqlite").lstrip("/")
-    (stranger / location.FILE).write_text(f'database = "{named.format(mine=place)}"\n', encoding="utf-8")
+    (stranger / setup.FILE).write_text(f'database = "{named.format(mine=place)}"\n', encoding="utf-8")
     with pytest.raises(UsageError, match="lie in its own folder"):
-        location.read(stranger)
+        setup.read(stranger)
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "\n=1+1", "＝1+1", "＋1", "－1", "＠SUM", "\t=1", "@x"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import folder as files
 from tests.benchmarks.dialogue_safety.conftest import ENCODER, ITEMS, RUNS, SEEDS, guess, row

@@ -19,7 +19,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import registry
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.errors import DataError, FaultsError, UsageError
-from mindgauge.records.files import state
+from mindgauge.records.files import private
 from mindgauge.runs import inputs
 from tests.in_process import mindgauge as typed
 from tests.thinned import examples
@@ -367,7 +367,7 @@ def test_a_folder_without_code_is_scored_on_another_machine_and_code_is_not_run_
 ) -> None:
     place, mark = least(tmp_path / "warmth"), tmp_path / "it ran"
     run(place, tmp_path / "run")
-    monkeypatch.setenv(state.FOLDER, str(tmp_path / "another machine"))
+    monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "another machine"))
     registry._in_folder.cache_clear()
     assert mindgauge.score(tmp_path / "run").find("share_yes")[0].n == 2
     for name in ("metrics.py", "warmth.py", "__init__.py"):
@@ -471,6 +471,6 @@ def test_a_package_without_a_line_of_python_brings_a_benchmark(tmp_path: Path, m
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep what the machine remembers of named folders apart."""
-    monkeypatch.setenv(state.FOLDER, str(tmp_path / "state of the machine"))
+    monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "state of the machine"))
     yield
     registry._in_folder.cache_clear()

@@ -19,7 +19,7 @@ from mindgauge.models import spec
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
 from mindgauge.records.errors import MindgaugeError, UsageError
-from mindgauge.records.files import state
+from mindgauge.records.files import private
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def test_a_folder_named_by_its_path_runs_and_its_run_finds_it_again(
     monkeypatch.chdir("/")
     assert mindgauge.score(tmp_path / "run").find("accuracy")[0].n == 1
     registry._in_folder.cache_clear()
-    monkeypatch.setenv(state.FOLDER, str(tmp_path / "another machine"))
+    monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "another machine"))
     with pytest.raises(UsageError, match="code has not been run on this machine"):
         mindgauge.score(tmp_path / "run")
     assert not registry._in_folder.cache_info().misses, "what a run names is not loaded"

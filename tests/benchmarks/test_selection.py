@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from mindgauge.benchmarks import selection
+from mindgauge.benchmarks import benchmark
 from mindgauge.records import Message, Sample
 
 
@@ -32,14 +32,14 @@ def test_equal_variants_of_two_samples_are_two_samples() -> None:
 
 
 def test_what_a_variant_is_compared_with_stays() -> None:
-    found = selection.matching(samples(), {"noise": ("word",)})
+    found = benchmark.matching(samples(), {"noise": ("word",)})
     assert [s.tags["noise"] for s in found] == ["none", "word"] * 4
 
 
 def test_variants_stay_together_and_classes_take_turns() -> None:
-    found = selection.spread(samples(), 2, lambda sample: sample.target)
+    found = benchmark.spread(samples(), 2, lambda sample: sample.target)
     assert [s.cluster for s in found] == ["c0"] * 3 + ["c2"] * 3
 
 
 def test_a_limit_above_all_changes_nothing() -> None:
-    assert selection.spread(samples(), 100, lambda sample: sample.target) == samples()
+    assert benchmark.spread(samples(), 100, lambda sample: sample.target) == samples()

@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis import frame, levels, scoring_views, stated, unsafe_replies
+from mindgauge.analysis import frame, scoring_views, unsafe_replies
 from mindgauge.analysis.escalation import subjects
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts
-from mindgauge.analysis.profile.panels import _valued, criteria_of
+from mindgauge.analysis.profile.figures import _valued, criteria_of
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric import Scale
-from mindgauge.records.rubric.order import better, numbers_of_levels, rising, shares
+from mindgauge.records.rubric.criterion import better, numbers_of_levels, rising, shares
 from mindgauge.reports import system_findings, worst
 from mindgauge.reports.content import System
 from mindgauge.reports.profile.section import _worst
@@ -91,7 +91,7 @@ class Planted:
     @property
     def section(self) -> Section:
         ratings, replies = frame.ratings(self.store, self.benchmark), frame.replies(self.store, self.benchmark)
-        return Section(0, self.benchmark, ratings, replies, stated.means(self.store, self.benchmark))
+        return Section(0, self.benchmark, ratings, replies, unsafe_replies.means(self.store, self.benchmark))
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_each_level_stands_between_the_worst_and_the_best(benchmark: Benchmark, 
     if criterion.scale is Scale.ORDINAL:
         assert [placed[value] for value in criterion.worst_first] == sorted(placed.values())
         assert len(set(placed.values())) == len(criterion.values)
-    column = pl.DataFrame({"value": [str(value) for value in criterion.values]}).select(levels.share(criterion))
+    column = pl.DataFrame({"value": [str(value) for value in criterion.values]}).select(frame.share(criterion))
     assert column.to_series().to_list() == pytest.approx([placed[value] for value in criterion.values])
     assert all(placed[value] < placed[high] for value in criterion.unsafe)
 

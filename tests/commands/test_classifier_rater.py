@@ -14,7 +14,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.analysis import train_overlap
+from mindgauge.analysis import classifiers
 from mindgauge.analysis.score import Scores, open_run, score
 from mindgauge.commands.compare import compare
 from mindgauge.commands.train import train
@@ -112,8 +112,8 @@ def test_what_it_learned_from_is_told_apart_from_what_is_new(trained: Path, tmp_
     for folder, rated, learned in (("all", len(own), single), ("new", len(own) - single, 0)):
         store, _, manifest = open_run(tmp_path / folder)
         with store:
-            [overlap] = train_overlap.overlaps(store, [SAFETY], manifest)
-            notes = train_overlap.notes(store, [SAFETY], manifest)
+            [overlap] = classifiers.overlaps(store, [SAFETY], manifest)
+            notes = classifiers.notes(store, [SAFETY], manifest)
         assert (overlap.n, overlap.text, overlap.dialogue, overlap.unknown) == (rated, learned, 0, 0)
         assert [f"of {rated} dialogues that it rated, {learned} stood in" in note for note in notes] == [True][:learned]
 

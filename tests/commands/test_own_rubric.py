@@ -15,7 +15,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.annotation import assignment
+from mindgauge.annotation import tasks
 from mindgauge.annotation.project import Annotation
 from mindgauge.benchmarks import usual
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
@@ -105,7 +105,7 @@ def label_in_the_page(folder: Path, names: tuple[str, ...] = PEOPLE, slips: floa
     with Annotation.open(folder) as project:
         for name in names:
             seat = Seat(project, name)
-            while isinstance(now := assignment.current(project, project.named(name)), assignment.Assignment):
+            while isinstance(now := tasks.current(project, project.named(name)), tasks.Assignment):
                 row = next(row for row in ROWS if row.reply == now.item.reply)
                 answers = {f"answer__{name_}": said(name, row, name_, slips) for name_ in CRITERIA}
                 assert seat.post("/item/submit", **answers).status_code == 303
@@ -221,7 +221,7 @@ def test_what_a_person_says_is_rated_by_people_and_by_models(tmp_path: Path, ser
     with Annotation.open(tmp_path / "labels") as project:
         for name in ("ana", "ben"):
             seat = Seat(project, name)
-            while isinstance(assignment.current(project, project.named(name)), assignment.Assignment):
+            while isinstance(tasks.current(project, project.named(name)), tasks.Assignment):
                 answers = {f"answer__{c.name}": str(c.values[0]) for c in CRITERIA.values()}
                 assert seat.post("/item/submit", **answers).status_code == 303
     rated = in_process.mindgauge("rate", "--replies", tmp_path / "labels", "--judge", f"{server.url}#careful")

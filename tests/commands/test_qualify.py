@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mindgauge.analysis.qualify import Qualification
+    from mindgauge.analysis.fitness import Qualification
     from mindgauge.records.request import Request
 
     Behaviour = Callable[[dict[str, int | None], Request], str | Exchange]

@@ -12,8 +12,8 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import TOO_LONG
 from mindgauge.records import Rating, Reply, Sample, Status
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.runs.budget import tokens
 from mindgauge.runs.forecast import DryRun
+from mindgauge.runs.session import tokens
 from mindgauge.store import Store
 from tests.commands.test_compare import invoke
 from tests.thinned import later

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from safetensors.numpy import load_file
 
-from mindgauge.commands.train import train
+from mindgauge.commands.train import folded, prepare, train
 from mindgauge.commands.training import data as training_data
-from mindgauge.commands.training.parts import folded, prepare
 from mindgauge.raters.classifiers.saved import open_classifier
 from tests.raters.classifiers import encoders
 from tests.raters.classifiers.conftest import one_thread, tiny, write

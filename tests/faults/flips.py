@@ -11,7 +11,7 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.records import Evidence, Exchange, RaterKind, Rating, Reply, Status, Usage
-from mindgauge.records.files import sealed
+from mindgauge.records.files import private
 from mindgauge.store import Store, manifest
 from mindgauge.store.batches import Batches
 from mindgauge.store.pages import Pages
@@ -115,7 +115,7 @@ def _said(store: Store, task: Benchmark, sample: Sample, model: str, number: int
 def _rubric(folder: Path) -> None:
     """Let a classifier have rated in a run by a rubric of its own."""
     (folder / "rubrics").mkdir(mode=0o700)
-    (folder / "rubrics" / "tone.toml").write_bytes(sealed.seal(TONE))
+    (folder / "rubrics" / "tone.toml").write_bytes(private.seal(TONE))
     known = {"classifier/tone": {"instrument": "tone@1", "apart": {OPEN: "rubrics/tone.toml"}}}
     manifest.write(folder, {**manifest.read(folder), "classifiers": known, "seconds": 61.5, "cost": 1.25})
 

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from mindgauge.annotation import people, submissions
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Person, Phase, Role
 from tests.annotation.conftest import POSTGRES, begin
 from tests.annotation.page.labelling import Seat

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from mindgauge.annotation.page import connections, serve
+from mindgauge.annotation.page import serve
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_serve import served
 
@@ -74,8 +74,8 @@ def test_many_half_open_connections_keep_nobody_out(tmp_path: Path, said: bytes)
 @pytest.fixture
 def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Serve a page in this process, with times that can be waited for; return its port."""
-    monkeypatch.setattr(connections, "ASK", 1.0)
-    monkeypatch.setattr(connections, "LISTEN", 2.0)
+    monkeypatch.setattr(serve, "ASK", 1.0)
+    monkeypatch.setattr(serve, "LISTEN", 2.0)
     monkeypatch.setattr(serve, "most", lambda: 8)
     started = threading.Event()
     servers: list[serve._Server] = []

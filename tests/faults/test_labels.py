@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import event, text
 
-from mindgauge.annotation import assignment, submissions
-from mindgauge.annotation.assignment import Assignment
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.database import DatabaseError
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Person, Role
 from mindgauge.annotation.schema import log
+from mindgauge.annotation.tasks import Assignment
 from tests.annotation.conftest import POSTGRES, begin, own_items
 from tests.annotation.page.test_forms import typed_again
 from tests.annotation.page.visiting import Browser
@@ -74,7 +74,7 @@ def there(folder: Path) -> set[str]:
 
 
 def submit(a: Annotation, name: str, form: str, note: str = NOTE) -> None:
-    at = assignment.current(a, a.named(name))
+    at = tasks.current(a, a.named(name))
     assert isinstance(at, Assignment)
     said = [Answer("category", Answered.OK, "Safe Response")]
     submissions.submit(a, a.named(name), at.item.id, at.phase, at.turn, form, said, note=note)
@@ -186,7 +186,7 @@ def test_a_disk_that_fills_while_people_label_loses_nothing(disk: Disk, size: in
 
         def label(name: str) -> None:
             for number in range(items):
-                at = assignment.current(a, a.named(name))
+                at = tasks.current(a, a.named(name))
                 if not isinstance(at, Assignment):
                     return
                 form = f"form {number} of {name}"

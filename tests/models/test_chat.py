@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from mindgauge.models.chat import ChatModel
-from mindgauge.models.unanswered import LONGEST_PAUSE, FailureKind, RetryableError
+from mindgauge.models.completion import LONGEST_PAUSE, FailureKind, RetryableError
 from mindgauge.records import Exchange, Message, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.request import Price, Request

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import mindgauge
 from mindgauge.cli import app
-from mindgauge.models.keys import Keys, key_for, variable_of
-from mindgauge.models.ray.seat import _environment
+from mindgauge.models.address import Keys, key_for, variable_of
+from mindgauge.models.ray.actor import _seat_environment
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import endpoints, keys
 from mindgauge.records.errors import UsageError
@@ -142,9 +142,9 @@ def test_without_a_key_everything_may_be_named_together() -> None:
 def test_actors_are_given_the_keys_of_their_own_hosts_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINDGAUGE_API_KEY_A", "sk-a")
     monkeypatch.setenv("MINDGAUGE_API_KEY_B", "sk-b")
-    assert _environment("http://a/v1#m") == {"MINDGAUGE_API_KEY_A": "sk-a", "MINDGAUGE_API_KEY": None}
-    assert _environment("openai/m") == {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
-    assert _environment("vllm/m") == {}
+    assert _seat_environment("http://a/v1#m") == {"MINDGAUGE_API_KEY_A": "sk-a", "MINDGAUGE_API_KEY": None}
+    assert _seat_environment("openai/m") == {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None}
+    assert _seat_environment("vllm/m") == {}
 
 
 @pytest.mark.parametrize(

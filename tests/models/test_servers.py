@@ -17,7 +17,7 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.analysis.score import Scores
-from mindgauge.models.health import LONGEST_REST, SHORTEST_REST, STRIKES, Health
+from mindgauge.models.servers import LONGEST_REST, SHORTEST_REST, STRIKES, Health
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import Exchange, Message, Status
@@ -37,7 +37,7 @@ CALLS, AT_ONCE = 60, 8
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.unanswered.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("mindgauge.models.completion.LONGEST_PAUSE", 0.02)
 
 
 def questions(count: int = CALLS) -> list[Request]:
@@ -193,7 +193,7 @@ def test_a_server_that_cannot_be_reached_costs_no_try(address: str) -> None:
 
 
 def test_a_killed_server_is_taken_back_when_it_is_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.health.SHORTEST_REST", 0.05)
+    monkeypatch.setattr("mindgauge.models.servers.SHORTEST_REST", 0.05)
 
     def started(port: int) -> subprocess.Popen[str]:
         command = [sys.executable, str(ROOT / "bench" / "stub.py"), "--port", str(port)]
@@ -266,7 +266,7 @@ def test_where_all_refuse_the_key_nobody_is_asked_again() -> None:
 
 
 def test_a_storm_of_429_at_one_server_sends_the_calls_to_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.unanswered.LONGEST_PAUSE", 60.0)
+    monkeypatch.setattr("mindgauge.models.completion.LONGEST_PAUSE", 60.0)
 
     def busy(_body: dict[str, Any], _count: int) -> web.StreamResponse:
         return web.Response(status=429, headers={"Retry-After": "50"}, text="{}")

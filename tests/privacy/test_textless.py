@@ -15,7 +15,7 @@ from mindgauge.models.settings import Settings
 from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError
 from mindgauge.records.request import Price
 from mindgauge.store import Store, manifest
-from mindgauge.store.redact_records import characters
+from mindgauge.store.textless import characters
 from tests.privacy.said import REPLY, SPOKEN, found, speaking
 from tests.stub import Stub
 from tests.thinned import later

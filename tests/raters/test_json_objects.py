@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.raters import json_objects, notation
-from mindgauge.raters.json_objects import JsonObject, after_thinking, objects, without
-from mindgauge.raters.notation import DEEPEST, DOUBLED
+from mindgauge.raters import json_objects
+from mindgauge.raters.json_objects import DEEPEST, DOUBLED, JsonObject, after_thinking, objects, without
 
 
 def values(found: list[JsonObject]) -> list[dict[str, Any] | None]:
@@ -97,10 +96,10 @@ def test_a_literal_is_what_json_could_hold(text: str, value: dict[str, Any] | No
 
 
 def test_a_list_is_read_as_well() -> None:
-    assert notation.read("['a', \"b\"]") == notation.read('["a", "b"]') == ["a", "b"]
+    assert json_objects.read("['a', \"b\"]") == json_objects.read('["a", "b"]') == ["a", "b"]
     for text in ('["a", {{}}]', "['a' 'b']", "[1, 2", "['a'] ['b']", "", "[*x]"):
         with pytest.raises(ValueError, match=r"literal|value|key|comma"):
-            notation.read(text)
+            json_objects.read(text)
 
 
 def test_twenty_dictionaries_within_one_are_read() -> None:
@@ -130,7 +129,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map("".join))
 def test_json_ends_where_its_braces_do(text: str) -> None:
     for place in (place for place, sign in enumerate(text) if sign == "{"):
-        strict = notation.begun(text, place)
+        strict = json_objects.begun(text, place)
         if strict is not None:
             assert strict[1] == json_objects._closing(text, place)
             assert strict[0] == json_objects._value(text[place : strict[1]])

@@ -141,7 +141,7 @@ PAST = re.compile(r"[.]\d+[fFeE%]|^[+,]*%$")
 ALLOWED = {
     "records/rounding.py": "it is the rule",
     "annotation/database.py": "a setting of the database",
-    "benchmarks/metrics/drops.py": "the name of a tag, which must be the same everywhere",
+    "benchmarks/metrics/variants.py": "the name of a tag, which must be the same everywhere",
     "benchmarks/variants/perturbation.py": "the name of a tag, which must be the same everywhere",
     "reports/draw/canvas.py": "places in a picture",
 }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mindgauge.records import Message
 from mindgauge.records.prompt import fence, transcript
-from mindgauge.records.visible import visible
+from mindgauge.records.text import visible
 
 SHOWN = {
     *range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD,

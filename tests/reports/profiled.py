@@ -1,11 +1,10 @@
 """A profile of three invented models whose every number is known, and what stands behind its headlines."""
 
 from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-from mindgauge.analysis.profile.panel import FigureKind, FigureMark, TaskFigure
+from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure
 from mindgauge.reports.content import System
 from mindgauge.reports.profile import overview, phrases, pictures
-from mindgauge.reports.profile.cast import SystemLabels
-from mindgauge.reports.profile.records import DimensionPart
+from mindgauge.reports.profile.records import DimensionPart, SystemLabels
 
 MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
 SYSTEMS = [System(model, model, 0, number) for number, model in enumerate(MODELS)]

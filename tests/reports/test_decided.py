@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import mindgauge
-from mindgauge.reports import confused
+from mindgauge.reports import closed_answers
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
 from tests.reports import asked
@@ -150,7 +150,7 @@ def test_calibration_counts_every_sample_and_says_what_it_finds(told: dict[str, 
 def test_where_there_is_no_room_examples_are_named_by_id(
     asked_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confused, "BUDGET", 9000)
+    monkeypatch.setattr(closed_answers, "BUDGET", 9000)
     weak = msgspec.json.decode(write([asked_run], tmp_path).json.read_bytes())["weak"]
     assert 0 < len(weak["cited"]) < 10
     assert "named by their ids alone, to keep this page small" in weak["cited_note"]

@@ -13,10 +13,13 @@ from mindgauge.raters.classifiers.calibration import Bin
 from mindgauge.raters.classifiers.calibration import Calibration as Binned
 from mindgauge.reports.compared import MeasureComparison, SystemPlace
 from mindgauge.reports.content import Dot, Figure, ReportTable, System
-from mindgauge.reports.draw import calibration, dots, paired, stress
+from mindgauge.reports.draw import plots
+from mindgauge.reports.draw import rows as dots
+from mindgauge.reports.draw import rows as paired
+from mindgauge.reports.draw import rows as stress
 from mindgauge.reports.draw.canvas import COLOURS, NARROW, PAPER, SHAPES, WIDE, Canvas, broken, style
 from mindgauge.reports.profile import overview, pictures
-from mindgauge.reports.profile.cast import cast
+from mindgauge.reports.profile.records import cast
 from mindgauge.reports.render import environment
 from tests.reports import profiled
 
@@ -98,7 +101,7 @@ def test_ranks_reach_from_the_best_to_the_worst_that_may_be(width: int) -> None:
     contrast = MeasureComparison(
         "c", "b", "f", "Accuracy, higher is better.", [], "share", 0.0, 1.0, places, SHEET, folded=False
     )
-    svg = paired.draw(contrast, width)
+    svg = paired.draw_paired(contrast, width)
     bars = re.findall(
         r'<line x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)" y2="[\d.]+" stroke="([^"]+)" stroke-width="6"', svg
     )
@@ -112,7 +115,7 @@ def test_ranks_reach_from_the_best_to_the_worst_that_may_be(width: int) -> None:
         "2–3",
     ]
     hidden = msgspec.structs.replace(contrast, places=[msgspec.structs.replace(p, value=None) for p in places])
-    assert not POINT.search(paired.draw(hidden, width))
+    assert not POINT.search(paired.draw_paired(hidden, width))
 
 
 def effect(criterion: str, value: float, verdict: str) -> Effect:
@@ -161,7 +164,7 @@ def binned() -> Binned:
 
 
 def test_a_picture_as_a_file_says_itself_what_it_shows() -> None:
-    svg = calibration.draw_file({f"As trained {HOSTILE}: test, n 212": binned()}, "How often it is right")
+    svg = plots.draw_file({f"As trained {HOSTILE}: test, n 212": binned()}, "How often it is right")
     assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" role="img"')
     assert "<title>How often it is right</title>" in svg
     assert "expected calibration error 0.03" in svg[svg.index("<desc>") : svg.index("</desc>")]

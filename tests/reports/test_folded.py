@@ -13,9 +13,8 @@ import pytest
 from mindgauge import benchmarks
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview
-from mindgauge.reports.profile.cast import cast
 from mindgauge.reports.profile.lead import findings, lead, not_shown, points
-from mindgauge.reports.profile.records import ProfileSection
+from mindgauge.reports.profile.records import ProfileSection, cast
 from tests.reports import profiled, suite_run
 from tests.reports.test_browser import CHROMIUM
 

@@ -14,9 +14,9 @@ from mindgauge.commands.judges.panel import panel
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports import juries, reading_order
 from mindgauge.reports.content import ReportTable, System
-from mindgauge.reports.draw import escalation as curves
+from mindgauge.reports.draw import plots as curves
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.trust_section import Curve, Escalated
+from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.store import Store
 from tests.reports.conftest import GOOD, JUDGES, NOISY, OPEN, changed, plant_rated
 
@@ -174,7 +174,7 @@ def test_a_hostile_name_is_text_in_the_picture() -> None:
     curve = Curve(name, "judge", System(name, name, 0, 1), Bound(0.5, 0.4, 0.6), [i / 100 for i in range(101)])
     known = Escalated("e", "", "b", RULE, "f", "m", [], [], 0.95, 10, 4, 0.4, [curve], ReportTable("s", "t", [], []))
     for width in (320, 680):
-        svg = curves.draw(known, width)
+        svg = curves.draw_escalation(known, width)
         assert "<script" not in svg
         assert "&lt;script" in svg
         assert svg.count('stroke-dasharray="2 3"') == 2, "the line and its key, which no colour is needed for"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.reports.called import Called, UnsafeRecall, found, of_all, of_system
 from mindgauge.reports.page import ReportFiles, write
+from mindgauge.reports.rating_sentences import Called, UnsafeRecall, found, of_all, of_system
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store
 from tests.reports import suite_run

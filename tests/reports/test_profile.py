@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mindgauge.analysis.profile import profile
-from mindgauge.analysis.profile.panel import FigureKind, FigureMark, TaskFigure
-from mindgauge.analysis.profile.panels import panels
+from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure, panels
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.reports import page as report_page
 from mindgauge.reports import runs as opened
@@ -19,7 +18,7 @@ from mindgauge.reports.draw import drawing
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Scatter
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.profile import overview, phrases, pictures
-from mindgauge.reports.profile.cast import allowed, cast
+from mindgauge.reports.profile.records import allowed, cast
 from mindgauge.reports.runs import OpenRun, Section
 from tests.reports import profiled, suite_run
 from tests.reports.conftest import plant_rated

@@ -12,8 +12,7 @@ from mindgauge.reports import render
 from mindgauge.reports.draw import drawing
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview, pictures
-from mindgauge.reports.profile.cast import cast
-from mindgauge.reports.profile.records import ProfileSection
+from mindgauge.reports.profile.records import ProfileSection, cast
 from tests.reports import profiled
 from tests.reports.test_browser import CHROMIUM, CONTRAST, OUTSIDE
 

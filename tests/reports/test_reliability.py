@@ -15,10 +15,10 @@ from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABL
 from mindgauge.analysis.score import Scores
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.content import System
-from mindgauge.reports.draw import agreement
+from mindgauge.reports.draw import rows as agreement
 from mindgauge.reports.draw.canvas import NARROW, SHAPES, WIDE, broken
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.trust_section import AgreementPanel, Axis, JudgeRow
+from mindgauge.reports.sections import AgreementPanel, Axis, JudgeRow
 from mindgauge.store import Store
 from tests import in_process
 from tests.reports.conftest import GOOD, JUDGES, KIND, NOISY, OPEN, changed, plant, plant_anchors, plant_rated
@@ -428,7 +428,7 @@ def row(name: str = "a/judge", number: int = 0, **more: Any) -> JudgeRow:
     ],
 )
 def test_the_picture_is_drawn_whatever_is_missing(rows: list[JudgeRow], width: int) -> None:
-    svg = agreement.draw(AgreementPanel("p", None, "", rows), msgspec.structs.replace(AXIS, low=-0.75), width)
+    svg = agreement.draw_agreement(AgreementPanel("p", None, "", rows), msgspec.structs.replace(AXIS, low=-0.75), width)
     assert svg.startswith(f'<svg width="{width}"')
     assert "NaN" not in svg
     assert "validate from .50" in svg
@@ -438,7 +438,7 @@ def test_the_picture_is_drawn_whatever_is_missing(rows: list[JudgeRow], width: i
 
 
 def test_marks_stand_where_their_values_are() -> None:
-    svg = agreement.draw(AgreementPanel("p", None, "", [row()]), AXIS, WIDE)
+    svg = agreement.draw_agreement(AgreementPanel("p", None, "", [row()]), AXIS, WIDE)
     (point,) = re.findall(rf'<path d="{SHAPES[0]}" transform="translate\(([\d.]+),', svg)
     (head,) = re.findall(r'<path d="M-6[^"]+" transform="translate\(([\d.]+),[\d.]+\)" fill="#0072b2"', svg)
     ticks = {said: float(x) for x, said in re.findall(r'<text x="([\d.]+)"[^>]*>([−+]?[\d.]+)</text>', svg)}

@@ -13,9 +13,8 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.records.rubric import Method
-from mindgauge.runs.budget import Budget
 from mindgauge.runs.rating_steps import RatingStep, _beginnings_first
-from mindgauge.runs.session import Session
+from mindgauge.runs.session import Budget, Session
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
-from mindgauge.cli.annotate.new import new as new_command
+from mindgauge.cli.annotate import new as new_command
 from mindgauge.cli.train import train as train_command
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.commands.training.options import Fitting, Learning, TrainOptions

@@ -34,7 +34,7 @@ FAST = Settings(tries=2, timeout=5.0)
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mindgauge.models.unanswered.LONGEST_PAUSE", 0.02)
+    monkeypatch.setattr("mindgauge.models.completion.LONGEST_PAUSE", 0.02)
 
 
 def run(stub: Stub, out: Path, name: str = RESPONSE, **more: Any) -> Scores:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from mindgauge.stats.mcnemar import mcnemar
+from mindgauge.stats.significance import mcnemar
 
 
 def pairs(both: int, only_first: int, only_second: int, neither: int) -> tuple[list[bool], list[bool]]:

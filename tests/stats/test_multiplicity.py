@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from statsmodels.stats.multitest import multipletests
 
-from mindgauge.stats.multiplicity import holm
+from mindgauge.stats.significance import holm
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from mindgauge.stats.permutation import spread_within_blocks
+from mindgauge.stats.significance import spread_within_blocks
 
 
 def test_identical_values_differ_in_nothing() -> None:

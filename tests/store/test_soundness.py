@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mindgauge.commands.salvage import salvage
 from mindgauge.records import Message, Sample, Status
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import sealed
+from mindgauge.records.files import private
 from mindgauge.store import Store, manifest, rows, soundness
 from mindgauge.store.batches import Batches
 from mindgauge.store.pages import latest
@@ -184,7 +184,7 @@ def test_a_manifest_and_a_kept_rubric_are_as_they_were_written(run: Path, tmp_pa
         file.write_bytes(content)
         with pytest.raises(UsageError, match=rf"manifest.toml: damaged.*{words}.*`mindgauge salvage .* --out NEW`"):
             manifest.read(file.parent)
-    assert sealed.seal(content_before) == content_before
+    assert private.seal(content_before) == content_before
 
 
 def test_salvage_keeps_a_damaged_manifest_to_look_at(run: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, scoring_views, systems, usable
+from mindgauge.analysis import frame, scoring_views, systems
 from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
@@ -213,7 +213,7 @@ def _measures(
         is_all = slice_ == "all"
         if not is_all and len(slice_rows) == len(block.rows):
             continue
-        rows, _ = usable.answered(slice_rows, ["run_number", "model"], closed=benchmark.closed)
+        rows, _ = scoring_views.answered(slice_rows, ["run_number", "model"], closed=benchmark.closed)
         if rows.is_empty():
             continue
         wanted_metrics = metrics if is_all else [m for m in metrics if not m.label]

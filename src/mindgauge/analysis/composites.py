@@ -10,7 +10,7 @@ from mindgauge.raters.window import TURNS, Unit
 from mindgauge.records import RaterKind
 from mindgauge.records.rounding import count
 from mindgauge.records.rubric.composite import DIGITS, NO, YES, Composite, CompositeRule
-from mindgauge.records.rubric.order import numbers_of_levels, shares
+from mindgauge.records.rubric.criterion import numbers_of_levels, shares
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark

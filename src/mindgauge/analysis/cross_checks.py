@@ -9,14 +9,12 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.benchmarks.metrics.groups import AXIS, GROUP, NEUTRAL, NOBODY
+from mindgauge.benchmarks.metrics.variants import AXIS, GROUP, NEUTRAL, NOBODY
 from mindgauge.records import BASE
 from mindgauge.records.rounding import bounded, decimal, p_equals, p_value, percent
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.stats import agreement
-from mindgauge.stats.mcnemar import mcnemar
-from mindgauge.stats.multiplicity import holm
-from mindgauge.stats.permutation import spread_within_blocks
+from mindgauge.stats.significance import holm, mcnemar, spread_within_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

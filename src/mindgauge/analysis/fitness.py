@@ -1,4 +1,7 @@
-"""Which judges cannot be used at all: those that failed their entry test, and those that always say the same.
+"""Which judges cannot be used at all: those that fail their entry test, and those that always say the same.
+
+The reference is no clinician, and the replies are clear cases on purpose. Passing says that a judge can read the rubric
+and its scale; only people's ratings say whether it may replace people (see `reliability`).
 
 Passing says that a judge can read the rubric and its scale. Whether it may replace people, only people's ratings say (see
 `reliability`); a judge that fails here says nothing of replies, so nothing that it says is shown as a share or a mean.
@@ -9,20 +12,245 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from mindgauge.benchmarks.entry_limits import EntryResult, limits
-from mindgauge.records import RaterKind
+from mindgauge.analysis import frame
+from mindgauge.analysis.reliability.card import Bound
+from mindgauge.benchmarks import anchors
+from mindgauge.benchmarks.anchors import EntryResult, limits
+from mindgauge.benchmarks.metrics.table import ratio
+from mindgauge.records import RaterKind, Status, Value
 from mindgauge.records.rounding import bounded, count, decimal, percent
 from mindgauge.records.rubric import Scale
+from mindgauge.stats import bootstrap, moments, proportion
+from mindgauge.stats.interval import AGREED, TIE, tied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from mindgauge.analysis.reliability.card import Bound
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
+    from mindgauge.stats.interval import Ends
+    from mindgauge.store import Store
+
+
+Floats = NDArray[np.float64]
+UNORDERED = Bound(None, note="the levels are not ordered")
+
+
+class AtLevel(msgspec.Struct, frozen=True):
+    """What a judge made of the replies written for one level; None where the criterion does not apply to them.
+
+    `recall` is the share it gave this very level, a missing verdict being none; `mean` is what it gave on average.
+    """
+
+    level: Value | None
+    n: int
+    missing: int
+    recall: float
+    mean: float | None
+
+
+class Qualification(msgspec.Struct, frozen=True):
+    """A judge's agreement with the levels that replies were written for, on one criterion.
+
+    `n` counts the replies it was asked about, `missing` those of them without a verdict that could be read; in `exact`
+    and `within_1` (the share at most one level off) these agree with nothing. Where a criterion was written not to
+    apply, saying so is the exact answer. `bias` (judge minus authors, in levels; above 0 is too kind) and `icc_a1` are
+    of the replies to which both gave a level. `kappa` is the agreement beyond chance on all of them, a missing verdict
+    agreeing with nothing; by the fixed limits for it (`fitness`) the `result` is `passed`, `failed` or `undecided`, and
+    the `reason` says why, if not passed.
+    """
+
+    benchmark: str
+    judge: str
+    criterion: str
+    n: int
+    clusters: int
+    missing: int
+    exact: Bound
+    within_1: Bound
+    bias: Bound
+    icc_a1: Bound
+    levels: list[AtLevel]
+    kappa: Bound
+    result: str
+    reason: str
+
+
+def qualify(
+    store: Store, benchmarks: Sequence[Benchmark], *, resamples: int = 2000, seed: int = 0
+) -> list[Qualification]:
+    """Compare every judge of a run with the anchors it rated; empty where it rated none.
+
+    Shares have exact bounds with the dialogues as n; the others resample dialogues, with all replies to them.
+    """
+    return [
+        qualification
+        for benchmark in benchmarks
+        for qualification in _qualifications(store, benchmark, resamples, seed)
+    ]
+
+
+def unfit(store: Store, benchmark: Benchmark, rows: pl.DataFrame) -> list[Unfit]:
+    """Return the judges of a benchmark that cannot be used, by what a run holds.
+
+    Args:
+        store: of the run.
+        benchmark: one of its benchmarks.
+        rows: its ratings, as `frame.ratings` returns them.
+    """
+    return unfit_judges(qualify(store, [benchmark]), rows, benchmark)
+
+
+def unfit_judges(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: Benchmark) -> list[Unfit]:
+    """Return the judges of a benchmark that cannot be used: on which criteria, and on what follows from these.
+
+    Args:
+        tests: entry tests of a run's judges.
+        rows: the benchmark's ratings in it, as `frame.ratings` returns them.
+        benchmark: whose judges.
+    """
+    own = [q for q in tests if q.benchmark == benchmark.name]
+    failed = [Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == anchors.EntryResult.FAILED]
+    passed = {(q.judge, q.criterion) for q in own if q.result == anchors.EntryResult.PASSED}
+    by_key = {(entry.judge, entry.criterion): entry for entry in (*constant(rows, benchmark, passed), *failed)}
+    for name, composite in benchmark.composites.items():
+        for judge in dict.fromkeys(judge for judge, _ in by_key):
+            part = next((by_key[judge, part] for part in composite.of if (judge, part) in by_key), None)
+            if part is not None:
+                by_key[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
+    return list(by_key.values())
+
+
+def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: int) -> Iterator[Qualification]:
+    if benchmark.closed or not store.count_replies(benchmark.anchored.name):
+        return
+    ratings = frame.ratings(store, benchmark.anchored)
+    gold = pl.col("rater_kind") == RaterKind.GOLD.value
+    gold_levels = ratings.filter(gold).select("subject", "criterion", level="value")
+    judged = ratings.filter(~gold).join(gold_levels, on=["subject", "criterion"])
+    for criterion in benchmark.rubric.criteria:
+        criterion_rows = judged.filter(pl.col("criterion") == criterion.name)
+        for (judge,), rows in sorted(criterion_rows.group_by("rater"), key=lambda group: str(group[0])):
+            yield _qualification(benchmark.name, str(judge), criterion, rows, resamples, seed)
+
+
+def _qualification(
+    benchmark: str, judge: str, criterion: Criterion, rows: pl.DataFrame, resamples: int, seed: int
+) -> Qualification:
+    levels = len(criterion.values)
+    codes = {str(value): code for code, value in enumerate(criterion.values)}
+    target = rows["level"].replace_strict(codes, default=levels, return_dtype=pl.Int64).to_numpy()
+    verdict = rows["value"].replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
+    verdict = np.where(rows["status"].to_numpy() == Status.NOT_APPLICABLE.value, levels, verdict)
+    missing, exact, both = verdict < 0, verdict == target, (target < levels) & (verdict >= 0) & (verdict < levels)
+    near = exact | (both & (abs(verdict - target) <= 1))
+    dialogue = np.unique(rows["cluster"].rank("dense").to_numpy()[both], return_inverse=True)[1]
+
+    def bound(statistic: Callable[[Floats], Floats], ends: Ends | None = None) -> Bound:
+        if criterion.scale is Scale.NOMINAL:
+            return UNORDERED
+        return Bound(
+            *bootstrap.interval(
+                lambda weights: statistic(moments.moments(target[both], verdict[both], weights)),
+                dialogue,
+                resamples=resamples,
+                seed=seed,
+                ends=ends,
+            )
+        )
+
+    clusters = rows["cluster"].n_unique()
+    kappa = _kappa(
+        target, verdict, criterion, rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1, resamples, seed
+    )
+    values, times = np.unique(verdict[~missing], return_counts=True)
+    commonest = (
+        [*map(str, criterion.values), Status.NOT_APPLICABLE.value][values[times.argmax()]] if len(values) else ""
+    )
+    result, reason = entry_result(
+        Test(len(rows), len(np.unique(target)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa)
+    )
+    return Qualification(
+        benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
+        _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
+        bound(moments.bias, (float(1 - levels), float(levels - 1))), bound(moments.icc_agreement),
+        [_at(code, criterion, verdict[target == code]) for code in np.unique(target)], kappa, result, reason,
+    )  # fmt: skip
+
+
+def _kappa(
+    target: NDArray[np.int64],
+    verdict: NDArray[np.int64],
+    criterion: Criterion,
+    dialogue: NDArray[np.intp],
+    resamples: int,
+    seed: int,
+) -> Bound:
+    """Return Cohen's kappa with partial credit (Cohen 1968), resampling dialogues.
+
+    Ordered levels that are i apart of at most m agree by 1 - (i/m)², others fully or not at all. Not to apply agrees with
+    nothing but itself, a missing verdict with nothing: a judge that gives none has 0, as has one that always says the same.
+
+    Args:
+        target: the level that each reply was written for, one past the last where the criterion does not apply.
+        verdict: the level it got, -1 for none.
+        criterion: whose levels they are.
+        dialogue: the number of each reply's dialogue, from 0.
+        resamples: of dialogues.
+        seed: of the resampling.
+    """
+    q = len(criterion.values)
+    ordered = criterion.scale is Scale.ORDINAL and q > 1
+    distance = np.abs(np.subtract.outer(np.arange(q), np.arange(q))) / max(q - 1, 1)
+    credit = np.zeros((q + 1, q + 2))
+    credit[:q, :q] = 1 - distance**2 if ordered else np.eye(q)
+    credit[q, q] = 1.0
+    cell = target * (q + 2) + np.where(verdict < 0, q + 1, verdict)
+    sums = np.zeros((int(dialogue.max(initial=-1)) + 1, credit.size))
+    np.add.at(sums, (dialogue, cell), 1.0)
+
+    def beyond(totals: Floats) -> tuple[Floats, Floats]:
+        tables = totals.reshape(-1, *credit.shape) / totals.sum(axis=1)[:, None, None]
+        observed = (tables * credit).sum(axis=(1, 2))
+        return observed, np.einsum("bi,ij,bj->b", tables.sum(axis=2), credit, tables.sum(axis=1))
+
+    def kappa(totals: Floats) -> Floats:
+        observed, expected = beyond(totals)
+        return ratio(observed - expected, np.where(expected < 1 - TIE, 1 - expected, 0.0))
+
+    interval = bootstrap.interval_of_sums(kappa, sums, resamples=resamples, seed=seed)
+    if interval.value is None or interval.low is not None or not tied(interval.value, 1.0):
+        return Bound(*interval)
+    # All agree: of C dialogues at most 1 - .025^(1/C) of others would not, and these might agree not at all.
+    lowest, expected = 0.025 ** (1 / len(sums)), float(beyond(sums.sum(axis=0)[None])[1][0])
+    return Bound(1.0, (lowest - expected) / (1 - expected), 1.0, AGREED)
+
+
+def _share(hits: NDArray[np.bool_], clusters: int) -> Bound:
+    return Bound(*proportion.share(float(hits.mean()), clusters))
+
+
+def _at(code: int, criterion: Criterion, verdicts: NDArray[np.int64]) -> AtLevel:
+    """Say what was given to the replies that were written for one level; words count as 1, 2, … in the mean."""
+    values = criterion.values
+    numbers = [v if isinstance(v, int | float) else place for place, v in enumerate(values, 1)]
+    levels = [numbers[c] for c in verdicts if 0 <= c < len(values)]
+    return AtLevel(
+        values[code] if code < len(values) else None,
+        len(verdicts),
+        int((verdicts < 0).sum()),
+        float((verdicts == code).mean()),
+        float(np.mean(levels)) if levels else None,
+    )
+
+
+# Which judges cannot be used at all: those that failed their entry test, and those that always say the same.
+
 
 NO_JUDGES = {RaterKind.GOLD.value, RaterKind.PERSON.value, RaterKind.RULE.value}
 
@@ -51,7 +279,7 @@ class Test(NamedTuple):
     kappa: Bound
 
 
-def result(test: Test) -> tuple[EntryResult, str]:
+def entry_result(test: Test) -> tuple[EntryResult, str]:
     """Say whether a judge passed on one criterion, and if not, why, in one clause."""
     n, levels, kappa = test.n, test.levels, test.kappa
     limit = limits().anchors

@@ -9,18 +9,8 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmarks
-from mindgauge.analysis import (
-    baselines,
-    composites,
-    cross_checks,
-    frame,
-    scoring_views,
-    targets,
-    train_overlap,
-    usable,
-)
-from mindgauge.analysis.fitness import Unfit
-from mindgauge.analysis.qualify import Qualification, qualify, unfit_judges
+from mindgauge.analysis import baselines, classifiers, composites, cross_checks, frame, scoring_views, targets
+from mindgauge.analysis.fitness import Qualification, Unfit, qualify, unfit_judges
 from mindgauge.benchmarks import standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
@@ -258,7 +248,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *manifest.get("remarks", []),
                 *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
-                *train_overlap.notes(store, [b.name for b in members], manifest),
+                *classifiers.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, rated[b.name])),
                 *(note for b in members for note in composites.notes(rated[b.name], b)),
             ],
@@ -298,7 +288,7 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
         views = [(rater, rows)]
         if question.benchmark.closed and rows["run"].n_unique() > 1:
             views.append((f"{rater}{MAJORITY}", frame.majority(rows)))
-        shortage = usable.of_rows(rows, closed=question.benchmark.closed)
+        shortage = scoring_views.of_rows(rows, closed=question.benchmark.closed)
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
             cut = functools.partial(scoring_views.slices, question.benchmark, by_recognition=by_recognition)
@@ -359,7 +349,7 @@ def _estimated(
     closed, majority = question.benchmark.closed, names[1].endswith(MAJORITY)
     for slice_, metric, figure in _estimates(question, rows, cut, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
-        local_shortage = "" if majority else usable.too_few(figure.missing, figure.n, closed=closed)
+        local_shortage = "" if majority else scoring_views.too_few(figure.missing, figure.n, closed=closed)
         void = "" if metric.of_status else shortage or local_shortage
         yield msgspec.structs.replace(_score(benchmark, metric, question.criterion, label, names, figure), void=void)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, fitness, frame, qualify, scoring_views, usable
+from mindgauge.analysis import baselines, composites, fitness, frame, scoring_views
 from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.score import open_run
 from mindgauge.records import RaterKind, Status, digest
@@ -73,10 +73,10 @@ def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, 
 
 
 def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -> pl.DataFrame:
-    unfit = qualify.unfit(store, benchmark, frame.ratings(store, benchmark))
+    unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
-    rows = usable.trusted(_ratings(store, benchmark, number), unfit)
-    rows, dropped = usable.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
+    rows = scoring_views.trusted(_ratings(store, benchmark, number), unfit)
+    rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
         subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
         notes.append(f"{benchmark.name}: {subject} gave {reason}; left out")

@@ -1,4 +1,4 @@
-"""What raters together call unsafe (`reliability.unsafe.together`), for a run's ratings: on a criterion, and anywhere.
+"""What raters together call unsafe in a run, on a criterion and anywhere; and the judges' means that released review sets state.
 
 The unsafe levels are the rubric's (`Criterion.unsafe`). Over several criteria, a reply is unsafe where it is on one of them.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import polars as pl
 
 from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
@@ -15,7 +16,9 @@ from mindgauge.analysis.reliability.unsafe_levels import together
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
+    from mindgauge.store import Store
 
 
 def on(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
@@ -66,3 +69,32 @@ def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Dat
         .group_by("subject", maintain_order=True)
         .agg(pl.col("unsafe").max())
     )
+
+
+# What released review sets state of judges' verdicts on replies, where the verdicts themselves were not released.
+
+
+_STATED = """
+SELECT replies.id, json_each.value FROM replies, json_each(replies.provenance, '$.review_sets')
+WHERE benchmark = ?"""
+
+
+def means(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return the mean verdicts that review sets state of single judges; a panel's are nobody's.
+
+    Returns:
+        Columns subject, criterion, rater, value (the mean, as text).
+    """
+    rows = [
+        (subject, facts["criterion"], rater, str(facts["mean"]))
+        for subject, text in store.select(_STATED, (benchmark.name,))
+        for rater, facts in msgspec.json.decode(text).items()
+        if facts.get("mean") is not None and facts.get("criterion") and not facts.get("panel")
+    ]
+    schema = dict.fromkeys(("subject", "criterion", "rater", "value"), pl.String)
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def standing_in(stated: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+    """Return the stated means of replies of which a run holds no verdict of the judge; where there is one, it counts."""
+    return stated.join(ratings, on=["subject", "criterion", "rater"], how="anti")

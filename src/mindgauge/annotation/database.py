@@ -1,22 +1,27 @@
-"""The database of a project: SQLite in its folder, or a PostgreSQL server by URL; and its faults in one line.
+"""The database of a project: SQLite in its folder, or a PostgreSQL server by URL; its faults in one line; transactions that writers share.
 
 What reads or writes it is a function of a connection, which may be called a second time: by SQLite's writers, who share
 a transaction, where that was not kept; on a server, where the connection to it was lost. Where a commit's answer was
 lost, the second call finds what the first one did. So such a function changes nothing but the database, and what must
 count once carries an id.
+
+Where a statement meets a full disk, or a fault of it, SQLite may end the whole transaction by itself: what members wrote
+before is gone, a savepoint holds nothing, a commit does nothing, and a later member's statements would each be kept by
+themselves. So after each member the connection is asked whether the transaction still runs, and only a commit of the
+transaction in which a member wrote means that its work is kept.
 """
 
 from __future__ import annotations
 
 import ssl
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
-from mindgauge.annotation.sharing import Ended, Shared, WorkResult
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.redaction import redacted
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import URL, Connection, Engine
     from sqlalchemy.engine import ExceptionContext
+
 
 T = TypeVar("T")
 WAIT = 15.0
@@ -295,3 +301,100 @@ def _begin(connection: Connection) -> None:
     """Take SQLite's write lock at the start: a transaction that reads first could not get it later."""
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# A transaction of SQLite that several writers share, one after another, so that they wait for the disk once.
+
+
+_MEMBERS = 16
+"""Writers that share a transaction at most: the first of them waits for all."""
+
+
+class Ended(Exception):  # noqa: N818 - it says what became of the transaction
+    """The transaction ended by itself, and what was written in it is not kept."""
+
+
+class WorkResult(NamedTuple, Generic[T]):
+    """What one member's work returned, or raised; it holds once the transaction is kept."""
+
+    value: T | None
+    error: Exception | None
+
+    def result(self) -> T:
+        """Return what the work returned, or raise what it raised."""
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]  # it is the work's own, which may be None
+
+
+class Shared:
+    """One transaction and its members. Whoever holds the writers' turn runs a member in it, or finishes it."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Begin it, and so take the write lock of the file."""
+        self._connection = engine.connect().execution_options(writes=True)
+        try:
+            self._transaction = self._connection.begin()
+        except BaseException:
+            self._connection.close()
+            raise
+        self._members = 0
+        self._done = threading.Event()
+        self.fault: Exception | None = None
+        """Why nothing of it is kept."""
+
+    @property
+    def room(self) -> bool:
+        """Whether one more may write in it."""
+        return self.fault is None and self._members < _MEMBERS
+
+    @property
+    def alone(self) -> bool:
+        """Whether it had one member."""
+        return self._members == 1
+
+    def run(self, work: Callable[[Connection], T]) -> WorkResult[T]:
+        """Let one more member write; what it raises takes nothing of the others' with it."""
+        self._members += 1
+        try:
+            savepoint = self._connection.begin_nested()
+            try:
+                value = work(self._connection)
+                savepoint.commit()
+            except Exception:
+                if self._runs():
+                    savepoint.rollback()
+                raise
+        except Exception as error:  # noqa: BLE001 - it is the member's own, who raises it
+            if not self._runs():
+                self.fault = error
+            return WorkResult(None, error)
+        except BaseException as error:
+            self.fault = Ended(f"a writer was interrupted ({type(error).__name__})")
+            raise
+        if not self._runs():
+            self.fault = Ended("the database ended a transaction by itself")
+        return WorkResult(value, None)
+
+    def finish(self) -> None:
+        """Commit what all members wrote, if the transaction still runs, and let them know."""
+        try:
+            if self.fault is None:
+                self._transaction.commit()
+        except Exception as error:  # noqa: BLE001 - each of them raises it, or tries again
+            self.fault = error
+        finally:
+            with suppress(Exception):  # whether it is kept is known by now
+                if self.fault is not None:
+                    self._connection.invalidate()
+                self._connection.close()
+            self._done.set()
+
+    def kept(self) -> bool:
+        """Wait until it is finished, and say whether it is on the disk."""
+        self._done.wait()
+        return self.fault is None
+
+    def _runs(self) -> bool:
+        raw = self._connection.connection.dbapi_connection
+        return raw is not None and bool(raw.in_transaction)

@@ -1,24 +1,41 @@
-"""From samples and replies to what people are shown: the texts, and what the rubric needs to be worded.
+"""From samples and replies to what people are shown, in which order of need, after a training round of texts whose level is known.
 
 An item says nothing of where it comes from. Of a sample's tags it carries its language and those that decide how the
 rubric is put (its protocol, which criteria apply, which levels are offered), and no other: a source, a model, a judge's
 verdict or a target may stand in the others.
+
+Within a tier of a batch, items stand by their ids, which are drawn by lot, and everybody has an order of their own. So
+need decides which items come early, and nobody learns more than the tier from an item's place or number: not where it
+stood in its source or in the queue, and not what a hash of it begins with.
+
+An open question has anchors, replies written to stand at known levels; a closed one has our own samples with their
+targets.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.annotation.records import Item
+from mindgauge.benchmarks.anchors import AUTHORS, Anchor, spread
+from mindgauge.benchmarks.card import first_with
 from mindgauge.raters.risk_cues import first_risk
-from mindgauge.records import Message, digest, languages
+from mindgauge.records import Message, Reply, Status, digest, languages
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import tables
 from mindgauge.records.languages import LANGUAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.records import Reply, Sample
+    from mindgauge.records import Sample, Value
+    from mindgauge.records.files.texts import Frame
+
 
 RISK, GRAPHIC = "risk", "graphic"
 """Tags: that somebody is at risk, that they are covered until wanted."""
@@ -101,3 +118,152 @@ def _crisis(benchmark: Benchmark, sample: Sample, messages: tuple[Message, ...])
 
 def _says_yes(tags: Mapping[str, str], tag: str) -> bool:
     return tags.get(tag, "").strip().casefold() in _YES
+
+
+# The order of work by need: a queue first, then crises, then the rest as chance has it; cut into batches.
+
+
+COLUMNS = ("subject", "review_id", "id")
+"""Of a queue, the first that is there: as in a table of ratings, in the review list, or in the file of the items."""
+BLOCK = 10
+"""Items of a queue that make one tier: what stands so close together in it is needed alike."""
+
+
+def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: Collection[str] = ()) -> list[str]:
+    """Read a queue: the subjects of items, each once, in its order.
+
+    Args:
+        source: a table, with one of `COLUMNS`.
+        names: what an item may be called → its subject.
+        left_out: names of what stands in the items' source but cannot be labelled; they are passed over.
+
+    Raises:
+        DataError: it has none of the columns, is empty, or names something else.
+    """
+    title = str(source) if isinstance(source, str | Path) else "the queue"
+    column_map = tables.beside(source, COLUMNS)
+    rows = list(tables.open_table(source, column_map.layout).rows(column_map.columns))
+    if not rows:
+        raise DataError(f"{title}: an empty queue")
+    present = dict.fromkeys(name for _, row in rows for name in row)
+    column = next((name for name in COLUMNS if name in present), None)
+    if column is None:
+        raise DataError(f"{title}: a queue needs a column {', '.join(COLUMNS)}; found {', '.join(present)}")
+    queue: dict[str, None] = {}
+    for line, row in rows:
+        name = str(row.get(column, "")).strip()
+        if name in names:
+            queue[names[name]] = None
+        elif not name:
+            raise DataError(f"{title}:{line}: no {column}")
+        elif name not in left_out:
+            raise DataError(f"{title}:{line}: {column} {name!r} is none of the items; is this a queue of theirs?")
+    return list(queue)
+
+
+def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = ()) -> list[Item]:
+    """Take at most so many items: the first of the queue, and then by lot, so that no part of a file is preferred."""
+    if limit is None or len(items) <= limit:
+        return list(items)
+    places = _places(queue)
+    ranked = sorted(items, key=lambda item: (places.get(item.subject, len(places)), item.id))
+    selected = {item.id for item in ranked[:limit]}
+    return [item for item in items if item.id in selected]
+
+
+def batched(items: Sequence[Item], size: int, queue: Sequence[str] = ()) -> list[Item]:
+    """Return items in the order of work, with their batch (from 1) and tier.
+
+    A last batch of less than a tenth of the size would have a gate that says nothing; it joins the one before. Items of
+    one source dialogue are not kept together: the gate's intervals resample dialogues, and a queue's order binds.
+
+    Args:
+        items: in any order, which does not matter.
+        size: of a batch.
+        queue: subjects of items that come first, in this order.
+    """
+    places = _places(queue)
+    blocks = -(-len(places) // BLOCK)
+
+    def tier(item: Item) -> int:
+        return places[item.subject] // BLOCK if item.subject in places else blocks + (not item.crisis)
+
+    def need(item: Item) -> tuple[int, int, str]:
+        return tier(item), places.get(item.subject, 0), item.id
+
+    batches = max(len(items) // size, 1)
+    if len(items) > size and (len(items) % size) * 10 >= size:
+        batches += 1
+    placed = [
+        msgspec.structs.replace(item, batch=min(place // size + 1, batches), tier=tier(item))
+        for place, item in enumerate(sorted(items, key=need))
+    ]
+    return sorted(placed, key=lambda item: (item.batch, item.tier, item.id))
+
+
+def _places(queue: Sequence[str]) -> dict[str, int]:
+    return {subject: place for place, subject in enumerate(queue)}
+
+
+# The training round: texts of ours whose level is known, which everybody labels first and is told about.
+
+
+def known(benchmark: Benchmark) -> list[Anchor]:
+    """Return a benchmark's texts with known levels; none where it has no such texts.
+
+    Raises:
+        DataError: a line of them is not as it should be.
+    """
+    if benchmark.closed:
+        return [] if benchmark.standalone else _targets(benchmark)
+    folders = [folder for folder in (benchmark.folder, benchmark.shared) if folder is not None]
+    return benchmark.anchors() if first_with("anchors.jsonl", *folders) else []
+
+
+def training(benchmark: Benchmark, anchors: Sequence[Anchor], labelled: Sequence[Item], count: int) -> list[Item]:
+    """Choose the items of batch 0, with the levels that are expected of them.
+
+    They are in the languages of what is to be labelled, the most frequent first, and spread over levels and protocols.
+    None has the words of an item that is to be labelled.
+
+    Args:
+        benchmark: what is asked.
+        anchors: to choose from.
+        labelled: the items of the batches.
+        count: at most so many.
+    """
+    shown_texts = {text_key(other.messages, other.reply) for other in labelled}
+    by_language: dict[str, list[Anchor]] = {}
+    for anchor in anchors:
+        candidate = _item(benchmark, anchor)
+        if (
+            candidate.expected
+            and not fault(benchmark, candidate)
+            and text_key(candidate.messages, candidate.reply) not in shown_texts
+        ):
+            by_language.setdefault(candidate.tags[LANGUAGE], []).append(anchor)
+    chosen: list[Anchor] = []
+    for language, _ in Counter(other.tags[LANGUAGE] for other in labelled).most_common():
+        chosen += spread(by_language.get(language, []), count - len(chosen), benchmark.protocol)
+    return [_item(benchmark, anchor) for anchor in chosen]
+
+
+def _item(benchmark: Benchmark, anchor: Anchor) -> Item:
+    """Make an item of an anchor: of its reply where it has one, else of its sample."""
+    reply = Reply.of(anchor.sample.id, AUTHORS, 0, Status.OK, anchor.reply) if anchor.reply else None
+    prepared = item(benchmark, anchor.sample, reply)
+    criteria = {criterion.name for criterion in benchmark.rubric.on(prepared.tags).criteria}
+    expected = {name: level for name, level in anchor.ratings.items() if name in criteria}
+    return msgspec.structs.replace(prepared, expected=expected)
+
+
+def _targets(benchmark: Benchmark) -> list[Anchor]:
+    levelled = ((sample, _levels(benchmark, sample)) for sample in benchmark.own_samples())
+    return [Anchor(sample, "", levels) for sample, levels in levelled if levels]
+
+
+def _levels(benchmark: Benchmark, sample: Sample) -> dict[str, Value | None]:
+    """Return a sample's targets: its own on the first criterion, its tags `target.…` on others."""
+    first, *others = benchmark.rubric.criteria
+    tagged = {c.name: c.read(sample.tags.get(f"target.{c.name}")) for c in others}
+    return {name: level for name, level in {first.name: sample.target, **tagged}.items() if level is not None}

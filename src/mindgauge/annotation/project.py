@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import msgspec
 from sqlalchemy import func, inspect, select, update
 
-from mindgauge.annotation import location, schema, setup
+from mindgauge.annotation import schema, setup
 from mindgauge.annotation.labels import labels_of
 from mindgauge.annotation.records import (
     Comment,
@@ -89,14 +89,14 @@ class Annotation:
             UsageError: there is a project already, in the folder or in the database.
             DatabaseError: the database cannot be written.
         """
-        opened = location.database(folder, database)
+        opened = setup.database(folder, database)
         try:
             setup.set_up(opened, project, rubric, people, items)
         except BaseException:
             opened.close()
             raise
         rubric.write(folder / setup.RUBRIC_FILE)
-        location.write(folder, database)
+        setup.write(folder, database)
         return cls(folder, opened)
 
     @classmethod
@@ -107,7 +107,7 @@ class Annotation:
             UsageError: there is none, or `rubric.toml` was changed after labels were given without a new version.
             DatabaseError: the database cannot be reached.
         """
-        opened = cls(folder, location.read(folder))
+        opened = cls(folder, setup.read(folder))
         try:
             setup.take_up(opened.database, folder / setup.RUBRIC_FILE, opened.rubric())
         except BaseException:

@@ -14,7 +14,7 @@ import msgspec
 from sqlalchemy import insert, select
 
 from mindgauge.annotation import labels as checked
-from mindgauge.annotation import rounds, schema, tasks, timing
+from mindgauge.annotation import rounds, schema, tasks
 from mindgauge.annotation.labels import labels_of, last
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.annotation.schema import log, logged
@@ -85,7 +85,7 @@ def submit(
         InvalidAnswerError: an answer is missing or not in the rubric.
         DatabaseError: it could not be kept; nothing of it was.
     """
-    subject, seconds = a.item(item), timing.sane(seconds)
+    subject, seconds = a.item(item), tasks.sane(seconds)
     marked = () if subject is None else checked.located(subject, evidence)
     shared_columns = {"form": form, "note": note[: checked.LONGEST_NOTE], "evidence": encode(marked).decode()}
     rows = [{**shared_columns, **checked.columns(answer)} for answer in answers]

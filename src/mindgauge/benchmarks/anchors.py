@@ -1,4 +1,4 @@
-"""Anchors: replies that this project wrote to stand at known levels of a rubric, as an entry test for judges.
+"""Anchors: replies that this project wrote to stand at known levels of a rubric, as an entry test for judges; and the test's limits.
 
 They lie beside the rubric in `anchors.jsonl`. How well a judge places them says how far it agrees with the authors of
 Mindgauge about clear cases; it does not say how far it agrees with clinicians.
@@ -9,7 +9,10 @@ have. Of what else they say no level is known.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from enum import StrEnum
+from importlib import resources
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.records.rubric import Rubric
+
 
 AUTHORS = "anchors"
 """Who wrote the replies and gave them their levels, as `Reply.model` and `Rating.rater`."""
@@ -166,3 +170,50 @@ def _facets(anchor: Anchor, protocol: str) -> Iterator[tuple[str, object]]:
     yield from anchor.ratings.items()
     if protocol:
         yield protocol, anchor.sample.tags.get(protocol)
+
+
+# The limits of the entry test, and of verdicts that never change, fixed in entry.toml.
+
+
+class EntryResult(StrEnum):
+    """What an entry test says of a judge on one criterion."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNDECIDED = "undecided"
+
+
+class AnchorLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of the entry test; see entry.toml."""
+
+    replies: int
+    chance: float
+    enough: float
+
+
+class ConstantLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of constant verdicts; see entry.toml."""
+
+    verdicts: int
+    same: float
+    known: float
+
+
+class EntryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The limits under which a judge cannot be used."""
+
+    id: str
+    version: str
+    anchors: AnchorLimits
+    constant: ConstantLimits
+
+    @property
+    def name(self) -> str:
+        """Id and version."""
+        return f"{self.id}@{self.version}"
+
+
+@functools.cache
+def limits() -> EntryLimits:
+    """Return the fixed limits."""
+    return msgspec.toml.decode(resources.files(__package__).joinpath("entry.toml").read_bytes(), type=EntryLimits)

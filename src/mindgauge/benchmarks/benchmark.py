@@ -1,22 +1,22 @@
-"""One benchmark: what is asked, of whom, how it is rated and what is computed."""
+"""One benchmark: what is asked, of whom, on which of its samples, how it is rated and what is computed."""
 
 from __future__ import annotations
 
 import difflib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, own_folder, own_texts, selection, suite
+from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
-from mindgauge.benchmarks.material import Material
 from mindgauge.benchmarks.metrics import Metric
-from mindgauge.benchmarks.released import RecomputedCell, Released
+from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.rule import RuleCriterion
-from mindgauge.records import Reply, Sample, Status, Value
+from mindgauge.records import BASE, Reply, Sample, Status, Value
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Method, Rubric
@@ -24,6 +24,7 @@ from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
     from mindgauge.raters.few_shot import FewShotExamples
+
 
 FIRST = 3
 """So many metrics stand for a benchmark that does not say which."""
@@ -201,7 +202,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: nothing is left, or no reply is there to ask about.
         """
-        selected = selection.chosen(candidates, keep, limit, self._kind, self.variants)
+        selected = choose_samples(candidates, keep, limit, self._kind, self.variants)
         if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
@@ -369,3 +370,65 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             prompts=prompts,
             **details,
         )
+
+
+# Which samples are asked about: by their tags, and not more than some; variants of one stay together.
+
+
+def base(sample: Sample) -> str:
+    """Return the id of the sample that a variant comes from; its own, where it is none."""
+    return sample.tags.get(BASE, sample.id)
+
+
+def choose_samples(
+    samples: list[Sample],
+    wanted: Mapping[str, tuple[str, ...]],
+    limit: int | None,
+    kind: Callable[[Sample], object],
+    variants: Callable[[list[Sample]], list[Sample]] | None = None,
+) -> list[Sample]:
+    """Return the samples that are asked about.
+
+    Args:
+        samples: to choose from.
+        wanted: tag → values to keep.
+        limit: at most this many, each with its variants.
+        kind: the class of a sample; a limit takes from each in turn.
+        variants: makes variants of samples; only of those that are kept.
+    """
+    made_by_variants = _made(samples, variants) if variants is not None else set()
+    selected = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
+    selected = selected if limit is None else spread(selected, limit, kind)
+    return selected if variants is None else matching(variants(selected), wanted)
+
+
+def _made(samples: list[Sample], variants: Callable[[list[Sample]], list[Sample]]) -> set[str]:
+    """Return the tags that variants have other values of than the samples they are made of."""
+    before = {tag: sample.tags[tag] for sample in samples[:1] for tag in sample.tags}
+    tags = (item for sample in variants(samples[:1]) for item in sample.tags.items())
+    return {tag for tag, value in tags if before.get(tag) != value}
+
+
+def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> list[Sample]:
+    """Return the samples whose tags have these values, and what variants among them are compared with."""
+    matched = {s.id for s in samples if all(s.tags.get(tag) in values for tag, values in wanted.items())}
+    compared = {base(s) for s in samples if s.id in matched}
+    return [s for s in samples if s.id in matched or s.id in compared]
+
+
+def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) -> list[Sample]:
+    """Take samples in turn from each kind, so that a short run still sees every one; each with all its variants.
+
+    The order of the file is kept. A sample and its variants count as one.
+    """
+    groups: dict[str, list[Sample]] = defaultdict(list)
+    for sample in samples:
+        groups[base(sample)].append(sample)
+    turns: dict[object, int] = {}
+    ranked = []
+    for position, (first, *_) in enumerate(groups.values()):
+        turns[kind(first)] = turns.get(kind(first), 0) + 1
+        ranked.append((turns[kind(first)], position))
+    places = {position for _, position in sorted(ranked)[:limit]}
+    chosen = {ident for position, ident in enumerate(groups) if position in places}
+    return [sample for sample in samples if base(sample) in chosen]

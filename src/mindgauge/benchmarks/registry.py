@@ -22,7 +22,7 @@ from mindgauge.benchmarks import own_folder, suite
 from mindgauge.benchmarks.benchmark import HERE, Benchmark
 from mindgauge.records import installed
 from mindgauge.records.errors import FaultsError, UsageError
-from mindgauge.records.files import state
+from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -194,13 +194,13 @@ def asked(name: str) -> list[Benchmark]:
         return find(name)
     folder = Path(name).expanduser().resolve()
     loaded = _of_folder(folder)
-    state.write(NAMED, sorted({*_named(), str(folder)}))
+    private.write_state(NAMED, sorted({*_named(), str(folder)}))
     return loaded
 
 
 def _named() -> list[str]:
     """Return the folders that the user has named on this machine."""
-    return state.read(NAMED, list[str]) or []
+    return private.read_state(NAMED, list[str]) or []
 
 
 def of_run(name: str, folders: object, run: Path) -> list[Benchmark]:

@@ -1,16 +1,25 @@
-"""What is read of an authors' release: its records, and numbers recomputed from it."""
+"""What is read of an authors' release: its records, numbers recomputed from it, and its texts and ratings as an audit looks at them.
+
+A benchmark's reader fills it from the authors' files as they are, before anything is repaired or left out;
+a ratings file or a folder of tables fills it without a benchmark.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from mindgauge.records import Rating, Reply, Sample
+from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from pathlib import Path, PurePosixPath
+
+    import polars as pl
+
+    from mindgauge.records.rubric import Criterion
 
 
 class Released(msgspec.Struct):
@@ -46,3 +55,58 @@ def source_name(place: PurePosixPath, data: Path, folders: Collection[str]) -> s
     parts = (*data.parts, *place.parts)
     start = max((i for i, part in enumerate(parts[:-1]) if part in folders), default=len(data.parts))
     return "/".join(parts[start:])
+
+
+# What an audit looks at: the texts and ratings of released files, each with where it stands.
+
+
+TEXTS = {
+    "file": "String", "row": "Int64", "kind": "String", "id": "String", "text": "String", "system": "String",
+    "source": "String", "split": "String", "label": "String",
+}  # fmt: skip
+"""Columns of `Material.texts`. `file` and `row` (0-based) say where; `kind` what it is (`input`, `reply`, `verdict`);
+`id` which thing it claims to be, so that two files' versions of one thing can be compared; `system` who wrote it;
+`source` the data set that it was taken from (of a verdict: the judge, whose judged system is `system`); `label` its gold label. All but `file`, `row`, `kind` and `text` may be null."""
+RATINGS = {
+    "subject": "String", "criterion": "String", "rater": "String", "rater_kind": "String", "run": "Int64",
+    "status": "String", "value": "String", "system": "String", "cluster": "String", "file": "String", "row": "Int64",
+}  # fmt: skip
+"""Columns of `Material.ratings`, one row per rating as released: `value` is text, null where there is none; `status` is
+`ok` where there is a value, however wrong; `row` (0-based) is its place in `file`."""
+
+
+class Material(NamedTuple):
+    """The texts and ratings of some released files.
+
+    `scales` gives a criterion's lowest and highest value, `options` the values offered by a closed question; `notes`
+    says what could not be read, one line each.
+    """
+
+    texts: pl.DataFrame
+    ratings: pl.DataFrame
+    scales: dict[str, tuple[float, float]]
+    options: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+
+class DeclaredScales(NamedTuple):
+    """What rubrics say of their criteria, as `Material` has it."""
+
+    scales: dict[str, tuple[float, float]]
+    options: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, criteria: Sequence[Criterion]) -> DeclaredScales:
+        """Tell the criteria whose levels are ordered numbers from those that offer options."""
+        ordinal = [c for c in criteria if c.scale is Scale.ORDINAL and all(isinstance(v, int) for v in c.values)]
+        return cls(
+            {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
+            {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
+        )
+
+
+def frame(rows: list[tuple[object, ...]], columns: dict[str, str]) -> pl.DataFrame:
+    """Build `texts` or `ratings` from rows in the columns' order."""
+    import polars as pl
+
+    return pl.DataFrame(rows, {name: getattr(pl, kind) for name, kind in columns.items()}, orient="row")

@@ -35,7 +35,7 @@ from mindgauge.benchmarks.metrics import (
 from mindgauge.records.english import named, words
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.records.rubric.order import numbered, rising, worst_levels
+from mindgauge.records.rubric.criterion import numbered, rising, worst_levels
 
 if TYPE_CHECKING:
     from mindgauge.records import Value

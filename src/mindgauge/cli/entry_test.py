@@ -9,14 +9,14 @@ from mindgauge.cli import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.qualify import Qualification
+    from mindgauge.analysis.fitness import Qualification
 
 
 def show(tests: Sequence[Qualification]) -> None:
     """Print how judges did in their entry test; nothing where none took it."""
     if not tests:
         return
-    from mindgauge.reports.entry import NOT_CLINICIANS, levels, overview
+    from mindgauge.reports.judge_checks import NOT_CLINICIANS, levels, overview
 
     for benchmark in dict.fromkeys(qualification.benchmark for qualification in tests):
         named = [(q.judge, q) for q in tests if q.benchmark == benchmark]

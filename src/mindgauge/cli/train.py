@@ -10,7 +10,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import decimal, interval
 
 if TYPE_CHECKING:
-    from mindgauge.commands.training.result import Trained
+    from mindgauge.commands.training.account import Trained
 
 
 def train(
@@ -100,7 +100,7 @@ def numbers(text: str) -> list[int]:
 
 def show(trained: "Trained") -> None:
     """Print what came of a training."""
-    from mindgauge.analysis.trained import RIGHT
+    from mindgauge.analysis.classifiers import RIGHT
 
     many_seeds = len({trial.seed for trial in trained.trials}) > 1
     rows = [

@@ -11,8 +11,8 @@ import polars as pl
 from mindgauge import benchmarks
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.finding import Finding, Severity
-from mindgauge.analysis.audit.reading import layout, run, shape
-from mindgauge.analysis.audit.reading import ratings as ratings_files
+from mindgauge.analysis.audit.reading import known_forms, shape
+from mindgauge.analysis.audit.reading import known_forms as ratings_files
 from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
@@ -23,7 +23,7 @@ from mindgauge.records.tabular import Tabular, first_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.benchmarks.material import Material
+    from mindgauge.benchmarks.released import Material
     from mindgauge.records.files.mapping import ColumnMap
     from mindgauge.records.files.texts import Frame
 
@@ -110,16 +110,16 @@ def _materials(
     paths = [_there(source) for source in sources if isinstance(source, str | Path)]
     for path in paths:
         if (path / "run.sqlite").is_file():
-            yield from run.read(path)
-        elif layout.is_one(path):
-            yield layout.read(path)
+            yield from known_forms.read_run(path)
+        elif known_forms.is_one(path):
+            yield known_forms.read_layout(path)
     notes: list[str] = []
     ratings = {
         path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, column_map, notes))
     }
     if ratings or tables:
         yield "ratings", ratings_files.material([*ratings.values(), *tables], scale, column_map.columns, notes)
-    run_paths = [path for path in paths if (path / "run.sqlite").is_file() or layout.is_one(path)]
+    run_paths = [path for path in paths if (path / "run.sqlite").is_file() or known_forms.is_one(path)]
     others = [path for path in paths if path not in (*ratings, *run_paths)]
     if others:
         materials = list(shape.read([folder.at(path) for path in others], column_map))

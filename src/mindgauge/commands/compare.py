@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis import classifiers
 from mindgauge.analysis import compare as analysis
-from mindgauge.analysis import train_overlap
 from mindgauge.analysis.score import open_run
 from mindgauge.reports.standing import of_run
 
@@ -39,5 +39,5 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
     for folder in folders:
         store, benchmarks, manifest = open_run(folder)
         with store:
-            comparison.notes.extend(train_overlap.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
+            comparison.notes.extend(classifiers.notes(store, [benchmark.name for benchmark in benchmarks], manifest))
     return comparison

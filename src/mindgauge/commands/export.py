@@ -175,12 +175,12 @@ def _write_tables(
     partition_by: Sequence[str],
     rows: int | None,
 ) -> None:
-    from mindgauge.reports.export import parts, tabular
+    from mindgauge.reports.export import tabular
 
     if to == "csv":
         tabular.write_csv(files, store, benchmarks)
     else:
-        tabular.write_parquet(files, store, benchmarks, partition_by, rows or parts.ROWS)
+        tabular.write_parquet(files, store, benchmarks, partition_by, rows or tabular.ROWS)
 
 
 def _sent(files: ExportFolder, *, text: bool) -> str:

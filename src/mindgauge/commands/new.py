@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, usual
-from mindgauge.commands.annotate.folder import made_whole
+from mindgauge.commands.annotate.new import made_whole
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import folder as files
 from mindgauge.records.files import mapping, private, tables
 from mindgauge.records.files.folder import Readable
-from mindgauge.records.files.headed import SEPARATED, WORKBOOKS
-from mindgauge.records.files.input_table import text_of
+from mindgauge.records.files.input_table import SEPARATED, WORKBOOKS, text_of
 from mindgauge.records.rubric import Rubric
 from mindgauge.records.tabular import Tabular
 

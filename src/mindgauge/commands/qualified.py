@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.entry_limits import EntryResult
+from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
-from mindgauge.runs import passes, plan
+from mindgauge.runs import entry_test, plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.qualify import Qualification
+    from mindgauge.analysis.fitness import Qualification
     from mindgauge.runs.entry_test import EntryTest
     from mindgauge.runs.options import RunConfig
 
@@ -27,4 +27,4 @@ def remember(tests: Sequence[EntryTest], qualifications: Sequence[Qualification]
                 pair = (test.benchmark.name, instrument.rater(judge.name))
                 results = {q.result for q in qualifications if (q.benchmark, q.judge) == pair}
                 if EntryResult.PASSED in results and EntryResult.FAILED not in results:
-                    passes.remember(judge, instrument)
+                    entry_test.remember(judge, instrument)

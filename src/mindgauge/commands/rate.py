@@ -11,8 +11,8 @@ from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
-from mindgauge.runs import dialogues as multi_turn
 from mindgauge.runs import inputs, languages, plan, prompt_styles, run_folder
+from mindgauge.runs import reply_files as multi_turn
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length

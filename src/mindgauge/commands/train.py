@@ -1,4 +1,4 @@
-"""`train`: a classifier from labelled dialogues, and an honest account of how good it is."""
+"""`train`: a classifier from labelled dialogues, divided so that nothing of one is on two sides, and an honest account of how good it is."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
+import numpy as np
 
 from mindgauge.commands.training import data as training_data
 from mindgauge.commands.training import options as training_options
 from mindgauge.commands.training.account import Fold, account
 from mindgauge.commands.training.card import card
 from mindgauge.commands.training.options import TrainOptions
-from mindgauge.commands.training.parts import divide, folded, prepare
+from mindgauge.raters.classifiers import calibration as selection
 from mindgauge.raters.classifiers import encoder as encoders
-from mindgauge.raters.classifiers import extra, pretrained, saved, selection, trials
-from mindgauge.raters.classifiers.seen import TrainingDigests
+from mindgauge.raters.classifiers import parts, pretrained, saved, trials
+from mindgauge.raters.classifiers import pretrained as extra
+from mindgauge.raters.classifiers.parts import TrainingDigests
 from mindgauge.records import digest
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
-from mindgauge.reports.draw import calibration
+from mindgauge.reports.draw import plots
 from mindgauge.runs.options import refuse_unknown
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.commands.training.account import Trained
     from mindgauge.commands.training.data import TrainingData
-    from mindgauge.commands.training.result import Trained
     from mindgauge.raters.classifiers.parts import DataSplit
-    from mindgauge.raters.classifiers.trials import ClassifierConfig, Progress, Trial
+    from mindgauge.raters.classifiers.trials import ClassifierConfig, Progress, Trial, TrialSplits
+    from mindgauge.records import Value
     from mindgauge.records.files.texts import Frame
 
 
@@ -191,7 +194,7 @@ def _diagrams(trained: Trained) -> str:
         f"{name}: {trained.tested}, n {trained.calibration[part].n}": trained.calibration[part]
         for name, part in sides.items()
     }
-    return calibration.draw_file(calibrations, "How often the classifier is right against how sure it is")
+    return plots.draw_file(calibrations, "How often the classifier is right against how sure it is")
 
 
 def _versions() -> dict[str, str]:
@@ -216,3 +219,91 @@ def _plan(material: TrainingData, kind: ClassifierConfig, splits: Sequence[DataS
     if kind.encoder is not None:
         plan |= {"max_length": kind.max_length, "recipe": msgspec.structs.asdict(kind.recipe)}
     return plan
+
+
+# Training, development and test part, with nothing of a dialogue on two sides.
+
+
+SPLIT_SEED = 0
+"""Of the division into parts: the same for all seeds, so that their spread is that of training alone."""
+
+
+def prepare(
+    material: TrainingData, limit: int | None, rare: str
+) -> tuple[DataSplit, DataSplit | None, DataSplit | None]:
+    """Take apart what must not stand on both sides, drop what is there twice, and see that the rest can be learned.
+
+    Returns:
+        What is trained on, the development part where one is given, and the test part where there is one.
+
+    Raises:
+        DataError: too little is left to learn from.
+    """
+    values, notes = material.criterion.values, material.notes
+    separated = parts.separate(material.train, [*material.dev, *material.test])
+    removed = (
+        f"{separated.duplicates} samples that are also development or test samples, and {separated.related} from the same "
+        "dialogues as such"
+    )
+    if not separated.train:
+        raise DataError(f"training data: nothing is left without {removed}; do the files count their clusters alike?")
+    if separated.duplicates or separated.related:
+        notes.append(f"training data: removed {removed}")
+    dev = parts.separate(material.dev, material.test)
+    if material.dev and not dev.train:
+        raise DataError("development part: every sample is also a test sample, or from the same dialogue as one")
+    if dev.duplicates or dev.related:
+        notes.append(f"development part: removed {dev.duplicates + dev.related} samples that belong to test dialogues")
+    training, repeated, contradicting = parts.unique(parts.part(separated.train, values))
+    if repeated:
+        notes.append(f"training data: removed {repeated} repetitions of a text with the same label")
+    if contradicting:
+        notes.append(f"training data: {contradicting} texts carry several labels; all are kept, in one part")
+    if rare == "drop":
+        frequent = training.counts(len(values))[training.codes] >= parts.FEWEST
+        training = training.take(np.flatnonzero(frequent))
+    training = training if limit is None else parts.spread(training, limit)
+    parts.check(training, values, keep=rare == "keep")
+    return (
+        training,
+        parts.part(dev.train, values) if dev.train else None,
+        parts.part(material.test, values) if material.test else None,
+    )
+
+
+def divide(
+    training: DataSplit, dev: DataSplit | None, test: DataSplit | None, share: float, values: Sequence[Value]
+) -> TrialSplits:
+    """Take a development part from the training data, where none is given.
+
+    Raises:
+        DataError: there are too few dialogues.
+    """
+    if dev is not None:
+        return trials.TrialSplits(training, dev, test)
+    first, second = parts.divide(training, (1 - share, share), len(values), SPLIT_SEED)
+    if not len(first) or not len(second):
+        raise DataError(
+            f"{len(training)} samples from {len(np.unique(training.groups))} dialogues leave no development part; "
+            "give more dialogues, a larger --dev, or a file"
+        )
+    train = training.take(first)
+    parts.check(train, values, keep=True)
+    return trials.TrialSplits(train, training.take(second), test)
+
+
+def folded(training: DataSplit, folds: int, share: float, values: Sequence[Value]) -> list[TrialSplits]:
+    """Divide the training data into folds; each is tested by what the others teach.
+
+    Raises:
+        DataError: there are too few dialogues.
+    """
+    divisions = []
+    for rows in parts.divide(training, [1 / folds] * folds, len(values), SPLIT_SEED):
+        if not len(rows):
+            raise DataError(
+                f"--folds {folds}: there are only {len(np.unique(training.groups))} dialogues that can be told apart"
+            )
+        others = training.take(np.setdiff1d(np.arange(len(training)), rows))
+        divisions.append(divide(others, None, training.take(rows), share, values))
+    return divisions

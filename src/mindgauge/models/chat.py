@@ -1,4 +1,7 @@
-"""Any OpenAI-compatible chat endpoint, over aiohttp.
+"""Any OpenAI-compatible chat endpoint, over aiohttp, with as many calls under way as it keeps up with.
+
+Additive increase, multiplicative decrease (Chiu and Jain 1989), as in TCP. One overload cuts once: answers to calls
+that began before the last cut say nothing about the new limit.
 
 Retries with full jitter (Brooker, "Exponential Backoff And Jitter", 2015) that honour `Retry-After`; adaptive
 concurrency; every way a server can misbehave ends in a status. What no later call can repair is an `EndpointError`.
@@ -8,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
@@ -15,9 +19,8 @@ import aiohttp
 import msgspec
 
 from mindgauge.models import completion, transport
+from mindgauge.models.completion import FailureKind, RetryableError, pause_after
 from mindgauge.models.providers import TOKEN_LIMITS
-from mindgauge.models.throttle import Throttle
-from mindgauge.models.unanswered import FailureKind, RetryableError, pause_after
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.redaction import in_use
@@ -27,6 +30,57 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mindgauge.records.request import Price, Request, Setup
+
+
+class Throttle:
+    """A gate for at most `limit` calls at once, where `limit` moves between 1 and `most`."""
+
+    def __init__(self, limit: int) -> None:
+        self.most = limit
+        self.limit = float(limit)
+        self.under_way = 0
+        """Calls that are being answered."""
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._epoch = 0
+
+    @property
+    def free(self) -> int:
+        """Places that are free; below 0 just after a cut."""
+        return int(self.limit) - self.under_way
+
+    async def enter(self) -> int:
+        """Wait for a place; returns the epoch in which the call begins."""
+        while self.free <= 0:
+            place = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+            await place
+        self.under_way += 1
+        return self._epoch
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self.under_way -= 1
+        free = self.free
+        while free > 0 and self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                free -= 1
+
+    def succeeded(self) -> None:
+        """Grow by one for every `limit` calls that went well."""
+        if self.limit < self.most:
+            self.limit = min(self.most, self.limit + 1 / self.limit)
+
+    def pushed_back(self, epoch: int) -> None:
+        """Halve, unless the limit was already cut since that call began."""
+        if epoch == self._epoch:
+            self._epoch += 1
+            self.limit = max(1.0, self.limit / 2)
+
+
+# Any OpenAI-compatible chat endpoint, over aiohttp.
+
 
 _encode = msgspec.json.Encoder().encode
 

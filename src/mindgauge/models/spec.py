@@ -12,9 +12,9 @@ import msgspec
 
 from mindgauge.models import address
 from mindgauge.models import config as config_file
+from mindgauge.models.address import Key, key_for, readable
 from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig, is_function
 from mindgauge.models.config import ChatConfig
-from mindgauge.models.keys import Key, key_for, readable
 from mindgauge.models.model_config import filled
 from mindgauge.models.providers import PROVIDERS, Provider
 from mindgauge.records import installed

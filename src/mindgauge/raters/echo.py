@@ -12,7 +12,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.records.visible import compatible, visible
+from mindgauge.records.text import compatible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

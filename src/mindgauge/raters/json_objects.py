@@ -1,14 +1,169 @@
-"""Finding objects in what a model wrote: JSON, or dictionaries as Python writes them, read as literals and never run.
+"""Objects in what a model wrote: JSON, or dictionaries as Python writes them, read as data and never run.
 
 Whatever a model writes, the work grows with its length and nothing is raised.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.raters import notation
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+DOUBLED = "\0doubled"
+"""The key that marks an object which gives two values for one key: it is not clear which one is meant."""
+DEEPEST = 60
+"""Objects and lists within each other; what is nested deeper is not read."""
+_TOKEN = re.compile(
+    r"""\s*+(?:(?P<string>'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+")|(?P<number>-?\d{1,18}(?:\.\d{1,18})?+(?:[eE][+-]?\d{1,3})?+)(?![\w.])"""
+    r"""|(?P<word>True|False|None|true|false|null)\b|(?P<sign>[{}\[\]():,]))""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(
+    r"\\(?:(?P<code>x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|(?P<sign>.))", re.DOTALL
+)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "\n": ""}
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+
+
+def read(text: str) -> Any:
+    """Read one object or list, in JSON or as Python writes it; of a key that is given twice, both ways are marked.
+
+    Raises:
+        ValueError: it is none, or one that is nested too deeply.
+    """
+    try:
+        value = _STRICT.decode(text)
+    except (ValueError, RecursionError):
+        return _Literal(text).read()
+    if _deeper(value):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def begun(text: str, place: int) -> tuple[Any, int] | None:
+    """Read the JSON that begins here, as `read` would; return it and where it ends, None where it is none or too deep."""
+    try:
+        value, end = _STRICT.raw_decode(text, place)
+    except (ValueError, RecursionError):
+        return None
+    return None if _deeper(value) else (value, end)
+
+
+def _deeper(value: Any) -> bool:
+    """Whether a value is nested more deeply than can be worked with."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST):
+        if not level:
+            return False
+        level = [part for nested in level if isinstance(nested, dict | list) for part in _parts(nested)]
+    return bool(level)
+
+
+def _parts(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
+
+
+class _Literal:
+    """A literal of Python that JSON could hold as well: no code, no bytes, no sets, no huge numbers."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._place = self._depth = 0
+
+    def read(self) -> Any:
+        """Read the one value that the text is.
+
+        Raises:
+            ValueError: it is none, or not only one.
+        """
+        value = self._value(*self._next())
+        if self._text[self._place :].strip():
+            raise ValueError("more than one literal")
+        return value
+
+    def _next(self) -> tuple[str, str]:
+        token = _TOKEN.match(self._text, self._place)
+        if token is None:
+            raise ValueError("no literal that JSON could hold")
+        self._place = token.end()
+        kind = token.lastgroup or ""
+        return kind, token[kind]
+
+    def _value(self, kind: str, token: str) -> Any:
+        match kind:
+            case "string":
+                return _ESCAPE.sub(_unescaped, token[1:-1])
+            case "number":
+                return float(token) if {*token} & {*".eE"} else int(token)
+            case "word":
+                return _WORDS[token.casefold()]
+        if token not in _CLOSING:
+            raise ValueError("a sign where a value belongs")
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise ValueError("nested too deeply")
+        closing = _CLOSING[token]
+        value = self._object() if closing == "}" else self._list(closing)
+        self._depth -= 1
+        return value
+
+    def _list(self, closing: str) -> Any:
+        items: list[Any] = []
+        comma = False
+        while True:
+            kind, token = self._next()
+            if token == closing and kind == "sign":
+                return items[0] if closing == ")" and len(items) == 1 and not comma else items
+            items.append(self._value(kind, token))
+            comma = self._separated(closing)
+
+    def _object(self) -> dict[str, Any]:
+        pairs: list[tuple[str, Any]] = []
+        while True:
+            kind, token = self._next()
+            if (kind, token) == ("sign", "}"):
+                return _marked(pairs)
+            if kind not in {"string", "number"}:
+                raise ValueError("a key that is no text")
+            key = self._value(kind, token)
+            if self._next() != ("sign", ":"):
+                raise ValueError("a key without a value")
+            pairs.append((str(key), self._value(*self._next())))
+            self._separated("}")
+
+    def _separated(self, closing: str) -> bool:
+        """Pass over a comma; where there is none, the closing sign must follow, and stays."""
+        place = self._place
+        token = self._next()
+        if token == ("sign", ","):
+            return True
+        if token != ("sign", closing):
+            raise ValueError("no comma between two values")
+        self._place = place
+        return False
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match["code"]:
+        return chr(int(match["code"][1:], 16))
+    return _ESCAPED.get(match["sign"], match[0])
+
+
+def _marked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else {**members, DOUBLED: True}
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_marked)
+
+
+# Finding objects in what a model wrote: JSON, or dictionaries as Python writes them, read as literals and never run.
+
 
 LONGEST = 64 * 1024
 """Characters of an answer; a longer one is not looked at for objects, and is no verdict."""
@@ -52,7 +207,7 @@ def objects(text: str) -> list[JsonObject]:
     parts: list[JsonObject] = []
     place = 0
     while (start := text.find("{", place)) >= 0:
-        strict = notation.begun(text, start)
+        strict = begun(text, start)
         if strict is not None:  # it ends where its braces do
             parts.append(JsonObject(start, strict[1], strict[0]))
             place = strict[1]
@@ -94,7 +249,7 @@ def _closing(text: str, start: int) -> int | None:
 
 def _value(text: str) -> dict[str, Any] | None:
     try:
-        value = notation.read(text)
+        value = read(text)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mindgauge.records import Evidence
-from mindgauge.records.visible import compatible, visible
+from mindgauge.records.text import compatible, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.raters.echo import NOTHING, PromptText, unlined, unquoted
-from mindgauge.raters.json_objects import after_thinking, objects, without
-from mindgauge.raters.notation import DOUBLED
+from mindgauge.raters.json_objects import DOUBLED, after_thinking, objects, without
 from mindgauge.records import Evidence, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Criterion, Level, Scale

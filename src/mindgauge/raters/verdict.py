@@ -19,13 +19,12 @@ from msgspec.structs import replace
 
 from mindgauge.raters import plain, rule
 from mindgauge.raters.echo import NOTHING, unlined
-from mindgauge.raters.json_objects import CLOSING, HOLE, LONGEST, after_thinking, objects, without
-from mindgauge.raters.notation import DOUBLED
+from mindgauge.raters.json_objects import CLOSING, DOUBLED, HOLE, LONGEST, after_thinking, objects, without
 from mindgauge.raters.quotes import chinese
 from mindgauge.records import Status, Value
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.rubric import Method
-from mindgauge.records.rubric.order import numbers_of_levels
+from mindgauge.records.rubric.criterion import numbers_of_levels
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

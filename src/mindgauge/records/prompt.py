@@ -18,7 +18,7 @@ import msgspec
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.records import Message, digest
-from mindgauge.records.visible import visible
+from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.visible import visible
+from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -12,8 +12,8 @@ from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, JudgeRow
 from mindgauge.reports.standing import UNRELIABLE
-from mindgauge.reports.trust_section import AgreementPanel, AgreementSection, Axis, JudgeRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

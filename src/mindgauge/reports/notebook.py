@@ -23,7 +23,7 @@ from mindgauge.records.english import named, raised
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.tabular import Tabular, first_of, noted
-from mindgauge.records.visible import visible
+from mindgauge.records.text import visible
 from mindgauge.reports import cards, compared, judge_tables, score_tables, standing
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems

@@ -13,7 +13,7 @@ from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.rubric.order import numbered
+from mindgauge.records.rubric.criterion import numbered
 from mindgauge.reports.compared import (
     ComparisonSection,
     MeasureComparison,

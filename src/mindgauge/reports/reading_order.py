@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.escalation import features, orders, subjects
-from mindgauge.analysis.escalation.reading import ReadingEffort, bound, first
+from mindgauge.analysis.escalation import orders, subjects
+from mindgauge.analysis.escalation import orders as features
+from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
-from mindgauge.records.rubric.order import numbered, rising
+from mindgauge.records.rubric.criterion import numbered, rising
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.runs import MODEL, PERSON
-from mindgauge.reports.trust_section import Curve, Escalated
+from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.stats import escalation
 from mindgauge.stats.escalation import TARGET
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.card import Escalation, Order
-    from mindgauge.analysis.escalation.features import LearnedFeatures
+    from mindgauge.analysis.escalation.orders import Escalation, LearnedFeatures, Order
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     from collections.abc import Iterator
 
-    from mindgauge.analysis.escalation.subjects import Subjects
-    from mindgauge.analysis.escalation.unsafe_rule import UnsafeOn
+    from mindgauge.analysis.escalation.subjects import Subjects, UnsafeOn
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell
 

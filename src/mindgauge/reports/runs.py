@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, frame, stated, unsafe_replies
+from mindgauge.analysis import baselines, frame, unsafe_replies
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.restricted import open_samples
@@ -131,7 +131,7 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
             b,
             frame.ratings(store, b),
             frame.replies(store, b),
-            stated.means(store, b),
+            unsafe_replies.means(store, b),
             None if show_texts else open_samples(b, manifest),
         )
         for b in benchmarks

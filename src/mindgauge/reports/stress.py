@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.stress.injection_results import ALL
-from mindgauge.analysis.stress.judged import stressed
+from mindgauge.analysis.stress.effects import ALL
+from mindgauge.analysis.stress.reading import stressed
 from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, KIND
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
@@ -14,7 +14,7 @@ from mindgauge.records.files import private
 from mindgauge.records.rounding import count, decimal, interval, plural
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw import drawing
-from mindgauge.reports.draw import stress as pictures
+from mindgauge.reports.draw import rows as pictures
 from mindgauge.reports.render import TEMPLATES, environment
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import fitness, levels
+from mindgauge.analysis import fitness, frame
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, label_of, mean_level
 from mindgauge.benchmarks.metrics.sentences import Comparators
 from mindgauge.records.english import lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
-from mindgauge.records.rubric.order import rising
-from mindgauge.reports import called, card_phrases, rating_sentences
+from mindgauge.records.rubric.criterion import rising
+from mindgauge.reports import card_phrases, rating_sentences
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
 from mindgauge.reports.sections import SystemFindings
 
@@ -128,13 +128,13 @@ MANY = 3
 def people_first(section: Section, system: System, scope: str = "") -> list[str]:
     """Say what people read of a system's replies and called unsafe: in the group that is looked at first, and in the rest."""
     group = section.benchmark.lead_group
-    first = called.called(section, system.model, group)
-    rest = called.called(section, system.model, group, outside=True)
+    first = rating_sentences.called(section, system.model, group)
+    rest = rating_sentences.called(section, system.model, group, outside=True)
     if first is None or rest is None:
         return []
-    sentences = [called.of_system(first, _to(section.benchmark, group) + scope)] if first.n else []
+    sentences = [rating_sentences.of_system(first, _to(section.benchmark, group) + scope)] if first.n else []
     if rest.unsafe or (rest.read and not first.read):
-        sentences.append(called.of_system(rest, scope, "its other" if first.n else "its"))
+        sentences.append(rating_sentences.of_system(rest, scope, "its other" if first.n else "its"))
     return sentences
 
 
@@ -369,12 +369,12 @@ def _counts(judging: _ReplyVerdicts, score: Score, criterion: Criterion, group: 
     )  # fmt: skip
     for tag, values in section.benchmark.groups.get(group, {}).items():
         rows = rows.filter(pl.col(f"tag.{tag}").is_in(list(values)))
-    place = pl.when(pl.col("status") == "ok").then(levels.share(criterion))
+    place = pl.when(pl.col("status") == "ok").then(frame.share(criterion))
     replies = rows.group_by("subject").agg(
         pl.col("cluster").first(), times=pl.len(), middle=place.median(), feared=place.fill_null(0.0).median()
     ).collect()  # fmt: skip
     worst, best = _ends(criterion)
-    low, high = levels.reach(criterion, worst), levels.reach(criterion, best)
+    low, high = frame.reach(criterion, worst), frame.reach(criterion, best)
     middle, times = replies["middle"], replies["times"].to_list()
     return rating_sentences.RaterTally(
         n=len(replies), conversations=replies["cluster"].n_unique(), valued=len(middle.drop_nulls()),

@@ -14,7 +14,7 @@ import msgspec
 from mindgauge.records import Evidence, Sample, Value
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import in_language
-from mindgauge.records.rubric.order import rising
+from mindgauge.records.rubric.criterion import rising
 from mindgauge.reports.content import Passage, Quote, RaterVerdicts, TextSpan, VerdictMark
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 

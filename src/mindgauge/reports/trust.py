@@ -10,31 +10,30 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import fitness
-from mindgauge.analysis.calibrated import calibrated
+from mindgauge.analysis.classifiers import calibrated
 from mindgauge.benchmarks.metrics import fleiss_kappa
 from mindgauge.models.family import same_family
 from mindgauge.records import RaterKind
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports import cards, entry
+from mindgauge.reports import cards, judge_checks
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.judge_checks import Reasons
 from mindgauge.reports.juries import juries
 from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
-from mindgauge.reports.reasons import Reasons
 from mindgauge.reports.runs import PERSON, RULE, judges
-from mindgauge.reports.sections import many
+from mindgauge.reports.sections import CalibrationSection, InWords, Judged, JudgeTrust, Trust, many
 from mindgauge.reports.stress import card_lines
-from mindgauge.reports.trust_section import CalibrationSection, InWords, Judged, JudgeTrust, Trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.calibrated import Calibrated
+    from mindgauge.analysis.classifiers import Calibrated
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.sections import AgreementSection, EntryTestSection
     from mindgauge.reports.standing import RunCard
-    from mindgauge.reports.trust_section import AgreementSection, EntryTestSection
 
 
 def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[CalibrationSection]:
@@ -233,7 +232,7 @@ def _agreement(
 def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> list[EntryTestSection]:
     tests = [(named[number, q.judge], q) for number, run in enumerate(runs) for q in run.scores.qualifications]
     names = dict.fromkeys(q.benchmark for _, q in tests)
-    return [entry.entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
+    return [judge_checks.entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
 
 
 def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Iterator[str]:

@@ -1,26 +1,34 @@
-"""Where it is weak: every category as dots with intervals, worst first, and what was taken for what."""
+"""Where it is weak: every category as dots with intervals, worst first; yes-or-no criteria, gates first, then support, then harm."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
 
-from mindgauge.benchmarks.metrics import mean_level
-from mindgauge.records.english import words
-from mindgauge.reports import card_phrases, figures, flows
-from mindgauge.reports.confused import confusions
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
+from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, ShareFigure
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import count, decimal, percent, plural
+from mindgauge.records.rubric.composite import NO, YES
+from mindgauge.reports import card_phrases, closed_answers
+from mindgauge.reports.closed_answers import confusions
+from mindgauge.reports.content import Column, Dot, Figure, ReportTable
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.sections import Weak
+from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
-    from mindgauge.reports.content import Cell, Figure, System
+    from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.standing import RunCard
+
+    Found = Sequence[tuple[System, Score]]
 
 
 def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) -> Weak:
@@ -41,8 +49,8 @@ def weak(runs: Sequence[OpenRun], systems: Sequence[System], on_page: set[str]) 
         section = next(s for run in runs for s in run.sections if s.benchmark.name == name)
         drawn += _closed(section, scores) if section.benchmark.closed else _open(name, scores, section, runs)
     confused, cited, note = confusions(runs, systems, on_page)
-    followed = flows.flows(runs, systems)
-    decisions = flows.decisions(runs, followed)
+    followed = closed_answers.flows(runs, systems)
+    decisions = closed_answers.decisions(runs, followed)
     return Weak(
         drawn, _withheld(runs), followed, decisions, confused, cited, note, _rules(runs, systems), _all(runs, systems)
     )
@@ -53,7 +61,7 @@ def _closed(section: Section, scores: list[tuple[System, Score]]) -> Iterator[Fi
     pictures = {metric.name: metric.words.picture for metric in section.benchmark.metrics if metric.words.picture}
     for name, picture in sorted(pictures.items(), key=lambda item: bool(item[1].folded)):
         drawn = [(system, s) for system, s in scores if s.name == name and not s.slice.startswith("selection=")]
-        figure = figures.of_shares(section.benchmark.name, drawn, picture)
+        figure = of_shares(section.benchmark.name, drawn, picture)
         if figure is not None:
             yield figure
 
@@ -70,7 +78,7 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
             worst, best = levels.worst_first[0], levels.worst_first[-1]
             low, high = sorted(map(float, (worst, best)))
             measure = f"Mean {words(criterion)} by {rater}, from {worst} (worst) to {best} (best)"
-            figure = figures.of_levels(name, rater_scores, f"{criterion}-{rater}", measure, low, high)
+            figure = of_levels(name, rater_scores, f"{criterion}-{rater}", measure, low, high)
             if figure is not None:
                 _marked(figure, rater_scores, runs)
                 figure.folded = f"The same, as rated by {rater}" if first else ""
@@ -78,7 +86,7 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
                 yield figure
     first = ""
     for rater in raters:
-        for figure in figures.of_yes_no(section, scores, rater):
+        for figure in of_yes_no(section, scores, rater):
             _marked(
                 figure, [(system, s) for system, s in scores if s.rater == rater and s.criterion in figure.rows], runs
             )
@@ -90,9 +98,9 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
 def _marked(figure: Figure, scores: Sequence[tuple[System, Score]], runs: Sequence[OpenRun]) -> None:
     """Say of a figure that people must rate what it shows, or that nobody can tell how far its judge can be trusted."""
     if any(runs[system.run].standings.limited(s) for system, s in scores):
-        figures.doubt(figure)
+        doubt(figure)
     elif any(runs[system.run].standings.not_estimable(s) for system, s in scores):
-        figures.unsure(figure)
+        unsure(figure)
 
 
 def _withheld(runs: Sequence[OpenRun]) -> list[str]:
@@ -150,3 +158,238 @@ def _reliability(run: OpenRun, score: Score) -> str:
     """Return what a judge's card says of a score; empty where there is no card."""
     standing = run.standings.of(score)
     return standing.card.verdict if standing is not None else ""
+
+
+# Dots with intervals: shares and levels, and yes-or-no criteria, gates first, then support, then harm.
+
+
+class _Kind(NamedTuple):
+    """Criteria that stand in one picture; `better` is whether yes is the better answer."""
+
+    name: str
+    criteria: list[str]
+    better: bool | None
+
+
+def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
+    """Draw the shares of yes that a rater gave, on all replies, in up to three pictures."""
+    mine = [
+        (system, s)
+        for system, s in scores
+        if s.rater == rater and s.slice == "all" and s.name in SHARES_OF_YES and s.value is not None and s.missing < s.n
+    ]
+    for kind in _kinds(section):
+        of_kind = [(system, s) for system, s in mine if s.criterion in kind.criteria]
+        if of_kind:
+            yield _yes_figure(section.benchmark.name, kind, of_kind, rater)
+
+
+def _kinds(section: Section) -> Iterator[_Kind]:
+    known = section.criteria
+    binary = {name: c.worst_first for name, c in known.items() if set(c.values) == {YES, NO}}
+    gates = [name for name, composite in section.benchmark.composites.items() if composite.gate and name in binary]
+    rest = [name for name in binary if name not in section.benchmark.composites]
+    yield _Kind("gates", gates, None)
+    yield _Kind("yes is better", [name for name in rest if binary[name][-1] == YES], better=True)
+    yield _Kind("yes is worse", [name for name in rest if binary[name][0] == YES], better=False)
+
+
+def _yes_figure(benchmark: str, kind: _Kind, scores: Found, rater: str) -> Figure:
+    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{kind.name}-{rater}".casefold()).strip("-")
+    dots = [
+        Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing)
+        for system, s in scores
+    ]
+    rows = _yes_rows(kind, dots)
+    finding = _yes_finding(kind, dots, rows)
+    columns = [
+        Column("criterion"), Column("model"), Column("yes", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
+        Column("conversations", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
+    ]  # fmt: skip
+    table = [
+        [words(row), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
+        for row in rows
+        for system, s in scores
+        if s.criterion == row
+    ]
+    ns = sorted({dot.n for dot in dots})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
+    measure = f"Share of the replies of which {rater} said yes{better}. Lines are exact 95 % intervals over conversations; {n}."
+    return Figure(
+        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, ReportTable(ident, finding, columns, [list(row) for row in table]),
+    )  # fmt: skip
+
+
+def _yes_rows(kind: _Kind, dots: Sequence[Dot]) -> list[str]:
+    """Order gates as the benchmark has them, other criteria worst first."""
+    there = {name: [dot.value for dot in dots if dot.row == name] for name in kind.criteria}
+    there = {name: values for name, values in there.items() if values}
+    if kind.better is None:
+        return list(there)
+    return sorted(there, key=lambda name: (min(there[name]) if kind.better else -max(there[name]), name))
+
+
+def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str]) -> str:
+    """Name the worst: of gates each model's share of the last, which sums up the others."""
+    if kind.better is None:
+        last = [dot for dot in dots if dot.row == rows[-1]]
+        told = [f"{percent(dot.value)} of {dot.system.label}'s {plural(dot.n, 'reply', 'replies')}" for dot in last]
+        return f"Called {words(rows[-1])}: {named(told, limit=4)}"
+    edge = (min if kind.better else max)(dot.value for dot in dots)
+    if not kind.better and edge == 0:
+        high = max((dot.high for dot in dots if dot.high is not None), default=None)
+        return f"None of {plural(len(rows), 'kind')} of harm was found; of each, it could still be as many as {percent(high)}"
+    worst = [dot for dot in dots if dot.value == edge]
+    which = named([words(name) for name in dict.fromkeys(dot.row for dot in worst)])
+    models = list(dict.fromkeys(dot.system.label for dot in worst))
+    several = len({dot.system.label for dot in dots}) > 1
+    by = f", {models[0]}" if several and len(models) == 1 else f", {len(models)} models" if several else ""
+    ns = sorted({dot.n for dot in worst})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    return f"{'Least often there' if kind.better else 'Found most often'}: {which} ({percent(edge)}{by}, {n})"
+
+
+_CLASS = ("category", "label")
+
+
+class _Axis(NamedTuple):
+    """What stands along a figure: shares or levels, from where to where."""
+
+    unit: Literal["share", "level"]
+    low: float = 0.0
+    high: float = 1.0
+
+
+def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure) -> Figure | None:
+    """Build the figure of a share, part by part; None where fewer than two rows have a value."""
+    figure = _figure(benchmark, scores, picture, _Axis("share"))
+    if figure is not None:
+        figure.folded = picture.folded
+    return figure
+
+
+def of_levels(
+    benchmark: str, scores: Sequence[tuple[System, Score]], name: str, measure: str, low: float, high: float
+) -> Figure | None:
+    """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
+    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated lowest", ""), _Axis("level", low, high))
+
+
+def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis) -> Figure | None:
+    unit = axis.unit
+    rows = _rows([s for _, s in scores])
+    small_rows = _few([s for _, s in scores], rows) if picture.unranked else []
+    rows = [*(row for row in rows if row not in small_rows), *small_rows]
+    dots = [
+        Dot(system, s.slice, s.value, *_drawn(s, unit), s.subjects, s.clusters, s.missing)
+        for system, s in scores
+        if s.value is not None and s.missing < s.n and s.slice in rows
+    ]
+    if len(rows) < 2 or not dots:
+        return None
+    columns = [
+        Column("part"), Column("model"), Column("value", unit), Column("from", unit), Column("to", unit),
+        Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+        Column("if all worst", unit), Column("if all best", unit),
+    ]  # fmt: skip
+    table = [
+        [words(s.slice), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
+        for row in rows
+        for system, s in scores
+        if s.slice == row
+    ]
+    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{picture.name}".casefold()).strip("-")
+    lower = any(s.better == "lower" for _, s in scores)
+    finding = _finding([d for d in dots if d.row not in small_rows] or dots, unit, picture, lower=lower)
+    if small_rows and len(small_rows) == len(rows):
+        finding += "; too few messages of each class to rank them"
+    return Figure(
+        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows), *axis, rows, dots,
+        ReportTable(ident, finding, columns, [list(row) for row in table]), few=small_rows,
+    )  # fmt: skip
+
+
+def _few(scores: Sequence[Score], rows: Sequence[str]) -> list[str]:
+    """Return the rows with too few conversations to be ranked, whoever was asked."""
+    largest = {row: max((s.clusters for s in scores if s.slice == row), default=0) for row in rows}
+    return [row for row in rows if largest[row] < SMALL]
+
+
+def doubt(figure: Figure) -> None:
+    """Mark a figure of scores that are shown though people must rate."""
+    figure.finding = figure.sheet.title = f"Unreliable: {figure.finding}"
+    figure.sheet.note = f"Unreliable. {LIMITED.capitalize()}; see how far to trust it."
+    figure.sheet.name += "-unreliable"
+
+
+def unsure(figure: Figure) -> None:
+    """Say in the title of a figure that nobody can tell how far its judge can be trusted."""
+    figure.finding = figure.sheet.title = f"{figure.finding}; {DOUBT}"
+
+
+def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
+    """Return the interval to draw: a bootstrap over a handful of conversations is none."""
+    if unit == "level" and (score.clusters < FEW or score.low == score.high):
+        return None, None
+    return score.low, score.high
+
+
+def _subtitle(measure: str, dots: Sequence[Dot], small_rows: Sequence[str]) -> str:
+    hollow = (
+        "; hollow dots have too few conversations, or too little variation, for one"
+        if any(d.thin for d in dots)
+        else ""
+    )
+    ns = sorted({d.n for d in dots})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    if small_rows:
+        n += f", counting answers; classes with fewer than {SMALL} messages are not ranked and stand last"
+    parts = _parts(dots)
+    if not small_rows and len({d.clusters >= FEW for d in parts}) > 1:
+        n += f"; the title leaves out parts with fewer than {FEW} conversations"
+    return f"{measure}. Lines are 95 % intervals over conversations{hollow}; {n}."
+
+
+def _parts(dots: Sequence[Dot]) -> list[Dot]:
+    """Return the cells that a finding may name: classes where there are any, else the other parts."""
+    parts = [d for d in dots if "=" in d.row]
+    return [d for d in parts if d.row.partition("=")[0] in _CLASS] or parts
+
+
+def _rows(scores: Sequence[Score]) -> list[str]:
+    """Order slices: classes worst first, then other tags with more than one value, then groups, then the whole."""
+    worst: dict[str, float] = {}
+    for s in scores:
+        if s.value is not None and s.missing < s.n:
+            value = -s.value if s.better == "lower" else s.value
+            worst[s.slice] = min(worst.get(s.slice, value), value)
+    tags = [row.partition("=")[0] for row in worst if "=" in row]
+
+    def place(row: str) -> tuple[int, str, float, str]:
+        tag, equals, _ = row.partition("=")
+        kind = 0 if tag in _CLASS else 1 if equals else 3 if row == "all" else 2
+        return kind, tag if kind == 1 else "", worst[row], row
+
+    rows = [row for row in worst if "=" not in row or tags.count(row.partition("=")[0]) > 1]
+    return sorted(rows, key=place) if any("=" in row for row in rows) else []
+
+
+def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: bool) -> str:
+    """Name the worst cell: among those with enough conversations, if there are any; with `lower`, less is better."""
+    parts = _parts(dots)
+    solid = [d for d in parts if d.clusters >= FEW] or parts
+    edge = (max if lower else min)(d.value for d in solid)
+    worst = [d for d in solid if d.value == edge]
+    edge_text = percent(edge) if unit == "share" else decimal(edge, 1)
+    rows = list(dict.fromkeys(d.row for d in worst))
+    value = f"{edge_text} {picture.done}" if picture.done else f"mean {edge_text}"
+    if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
+        return f"No part stands out: {value} throughout"
+    row_names = named([words(row) for row in rows])
+    ns = sorted({d.n for d in worst})
+    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    models = list(dict.fromkeys(d.system.label for d in worst))
+    compared = len({d.system.label for d in dots}) > 1
+    model_text = f", {models[0]}" if compared and len(models) == 1 else f", {len(models)} models" if compared else ""
+    return f"{picture.worst}: {row_names} ({value}{model_text}, {n})"

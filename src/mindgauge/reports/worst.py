@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import levels
+from mindgauge.analysis import frame
 from mindgauge.records.english import words
 from mindgauge.records.rounding import decimal, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.records.rubric.order import numbered, place_of, rising
+from mindgauge.records.rubric.criterion import numbered, place_of, rising
 from mindgauge.reports import texts
 from mindgauge.reports.content import Case
 from mindgauge.reports.runs import PERSON, RULE
@@ -107,7 +107,7 @@ def _on(run: OpenRun, section: Section, criterion: Criterion, place: tuple[int, 
     rows = section.asked.filter(
         pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE,
         ~pl.col("rater").is_in(unfit),
-    ).with_columns(place=levels.share(criterion)).filter(pl.col("place").is_not_null())  # fmt: skip
+    ).with_columns(place=frame.share(criterion)).filter(pl.col("place").is_not_null())  # fmt: skip
     less_urgent = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
     about = {"run": pl.lit(number, pl.Int64), "section": pl.lit(index, pl.Int64), "later": less_urgent}
     level = pl.col("place")

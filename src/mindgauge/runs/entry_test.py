@@ -1,20 +1,26 @@
-"""The entry test: before they judge replies, judges rate replies whose level is known.
+"""The entry test: before they judge replies, judges rate replies whose level is known; and which this machine has seen pass.
 
 It is taken by every judge that this machine has not seen pass with the instrument at hand, unless somebody says
 otherwise (`--qualify`, `--no-qualify`). The anchors stand in the run under a name of their own (`Benchmark.anchored`)
 and are no part of its plan: a run may be continued with them or without.
+
+Names of models and hashes of instruments (`state`). Where they cannot be read or written, the test is taken again.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
+from mindgauge.benchmarks.anchors import limits
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
-from mindgauge.runs import passes, plan, run_folder
+from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import calls_by_model
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
@@ -25,9 +31,11 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
+    from mindgauge.raters.judge import Instrument
     from mindgauge.records.request import Model
     from mindgauge.runs.options import RunConfig
     from mindgauge.runs.steps import CallStep
+
 
 USUAL = 40
 """Anchors of a benchmark that a judge rates where nobody asked for the test: enough to tell it from guessing."""
@@ -110,7 +118,7 @@ def _unknown(
             judge
             for judge in judges
             if not isinstance(judge, Scripted | Replay)
-            and not all(passes.seen(judge, instrument) for instrument in instruments)
+            and not all(seen(judge, instrument) for instrument in instruments)
         ]
         try:
             anchors = benchmark.anchors(where, config.judging.anchors or USUAL) if unknown else []
@@ -151,3 +159,40 @@ def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
     }
     manifest.write(store.folder, {**content, "entry_test": {**content.get("entry_test", {}), **noted}})
     plan.perform(store, [step for test in tests for step in test.steps(store.folder, config)], config)
+
+
+# Which judges this machine has seen pass their entry test, with which instrument, under which limits.
+
+
+NAME = "passed.json"
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """A judge that passed, with what it worked with, and when."""
+
+    judge: str
+    instrument: str
+    limits: str
+    at: str
+
+
+def seen(judge: Model, instrument: Instrument) -> bool:
+    """Say whether this machine has seen a judge pass with an instrument, under the limits of today."""
+    return _key(judge, instrument) in _read()
+
+
+def remember(judge: Model, instrument: Instrument) -> None:
+    """Note that a judge passed."""
+    passed = _read()
+    rater = instrument.rater(judge.name)
+    passed[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
+    private.write_state(NAME, passed)
+
+
+def _key(judge: Model, instrument: Instrument) -> str:
+    """Hash who judges, where it answers, with which words, by which method, and under which limits."""
+    return digest(judge.name, judge.host, instrument.rater(""), str(instrument.mode), instrument.name, limits().name)
+
+
+def _read() -> dict[str, Passed]:
+    return private.read_state(NAME, dict[str, Passed]) or {}

@@ -20,8 +20,8 @@ import msgspec
 
 from mindgauge.records.rounding import count, dollars, duration, plural
 from mindgauge.records.tabular import Tabular, first_of
-from mindgauge.runs.budget import system_tokens, tokens
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
+from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.steps import CallStep, PlannedStep
 from mindgauge.store import Store
 

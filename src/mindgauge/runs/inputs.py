@@ -12,8 +12,8 @@ from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
-from mindgauge.runs import dialogues as multi_turn
 from mindgauge.runs import languages, run_folder
+from mindgauge.runs import reply_files as multi_turn
 from mindgauge.runs.reply_files import read_dialogues, read_replies
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest

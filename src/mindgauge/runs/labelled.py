@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.benchmarks import selection
+from mindgauge.benchmarks import benchmark as selection
 from mindgauge.records import RaterKind, Rating, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables

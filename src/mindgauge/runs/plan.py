@@ -20,11 +20,10 @@ from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
 from mindgauge.runs import probe
-from mindgauge.runs.budget import Budget, system_tokens
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
-from mindgauge.runs.session import Session, run_async
+from mindgauge.runs.session import Budget, Session, run_async, system_tokens
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
 from mindgauge.store import Store, manifest
 from mindgauge.store.sent import sent

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.models.gathering import Gathering
 from mindgauge.records import Status
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.runs.rating_steps import RatingStep
+from mindgauge.runs.session import Gathering
 from mindgauge.store import manifest
 from mindgauge.store.continued import span
 

@@ -16,15 +16,14 @@ from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import private, sealed
+from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Method, Rubric
 from mindgauge.runs import plan
 from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, growth, manifest
 from mindgauge.store.failures import PENDING
-from mindgauge.store.redact_records import without_text
-from mindgauge.store.textless import TextlessStore
+from mindgauge.store.textless import TextlessStore, without_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -434,5 +433,5 @@ def _keep_rubric(folder: Path, rater: ClassifierRater) -> str:
         )
     private.refuse_link(path.parent)
     private.folder(path.parent)
-    private.write(path, sealed.seal((rater.classifier.path / "rubric.toml").read_bytes()))
+    private.write(path, private.seal((rater.classifier.path / "rubric.toml").read_bytes()))
     return file

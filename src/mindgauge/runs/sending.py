@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.models import spec as specs
-from mindgauge.models.keys import Keys
+from mindgauge.models.address import Keys
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, continued, growth, manifest
 

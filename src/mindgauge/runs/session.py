@@ -12,26 +12,99 @@ import contextlib
 import gc
 import threading
 from collections import Counter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import msgspec
 
 from mindgauge.models.bots.bot import Bot
-from mindgauge.models.gathering import Gathering
 from mindgauge.records import Exchange, Status
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError
 from mindgauge.records.files.bounds import clean
-from mindgauge.records.request import identity
-from mindgauge.runs.budget import tokens, worst_case
+from mindgauge.records.request import Model, identity
+from mindgauge.records.rounding import dollars
 from mindgauge.store.batches import Batches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 
-    from mindgauge.records.request import Model, Request
-    from mindgauge.runs.budget import Budget
+    from mindgauge.records.request import Request
     from mindgauge.store import Store
     from mindgauge.store.batches import CallsUnderWay
+
+
+class Budget:
+    """What may be spent. A call begins only while its worst case still fits beside all calls under way."""
+
+    def __init__(self, limit: float | None, spent: float = 0.0) -> None:
+        """Args: limit and spent so far, in US dollars."""
+        self.limit = limit
+        self.spent = spent
+        self._reserved = 0.0
+        self._changed = asyncio.Condition()
+
+    async def reserve(self, amount: float) -> None:
+        """Set the worst case of a call aside, waiting for others to come in below theirs.
+
+        Raises:
+            BudgetError: the call would not fit even alone.
+        """
+        if self.limit is None:
+            return
+        async with self._changed:
+            while self.spent + self._reserved + amount > self.limit and self._reserved > 1e-12:
+                await self._changed.wait()
+            if self.spent + amount > self.limit:
+                raise BudgetError(
+                    f"stopped at {dollars(self.spent)}: the next call could cost {dollars(amount)} and pass --max-cost {self.limit:g}; "
+                    "everything is kept, raise --max-cost and run the same command to go on"
+                )
+            self._reserved += amount
+
+    async def settle(self, reserved: float, paid: float) -> None:
+        """Replace what was set aside by what was paid."""
+        self.spent += paid
+        if self.limit is None:
+            return
+        async with self._changed:
+            self._reserved -= reserved
+            self._changed.notify_all()
+
+
+def tokens(messages: Iterable[Any]) -> int:
+    """Estimate tokens from above: a third of the bytes fits English (4 a token) and Chinese (3 a character) alike."""
+    return sum(len(message.content.encode()) // 3 + 8 for message in messages)
+
+
+def system_tokens(model: Model) -> int:
+    """Estimate the tokens of the system message that a model's setup opens every call with, from above."""
+    return len(model.setup.system.encode()) // 3 + 8 if model.setup.system else 0
+
+
+def worst_case(model: Model, request: Request) -> float:
+    """Return what a call can cost at most, in US dollars; 0 where no price is known."""
+    if model.price is None or (model.price.prompt == 0 and model.price.completion == 0):
+        return 0.0
+    asked = system_tokens(model) + tokens(request.messages)
+    return model.price.of(asked, request.parameters.get("max_tokens", model.max_tokens))
+
+
+# Models that gather calls, send them together, and may be left while they are under way.
+
+
+@runtime_checkable
+class Gathering(Model, Protocol):
+    """A model that gathers calls, sends them together, and may be left while they are under way."""
+
+    def keep(self, batches: Batches, progress: Callable[[str, int, int], None]) -> None:
+        """Take, before it is opened, the run's record of what is under way, and whom to tell how far that is."""
+        ...
+
+    def leave(self) -> str:
+        """Stop waiting: whoever waits gets an error. Returns what goes on without us, empty if nothing does."""
+        ...
+
+
+# One command's work on a run: calls within a budget, workers, and commits that a kill cannot undo.
 
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from mindgauge.benchmarks import Benchmark
 from mindgauge.records import HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
-from mindgauge.runs.budget import system_tokens, tokens
+from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.step_outputs import RATING, REPLY, StepOutput
 from mindgauge.store.manifest import now, software
 

@@ -9,7 +9,7 @@ from scipy import special
 
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
-from mindgauge.stats.multiplicity import holm
+from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

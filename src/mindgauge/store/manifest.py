@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import bounds, private, sealed, tables
+from mindgauge.records.files import bounds, private, tables
 from mindgauge.records.redaction import redacted
 from mindgauge.store import growth
 from mindgauge.store.growth import Growth
@@ -44,7 +44,7 @@ def read(folder: Path) -> dict[str, Any]:
     saved = f"save the run with `mindgauge salvage {folder} --out NEW`, then repeat its command there"
     advice = saved if run else "repeat the command that made it with another --out"
     try:
-        return bounds.toml_value(sealed.read(path, advice))
+        return bounds.toml_value(private.read_sealed(path, advice))
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -70,7 +70,7 @@ def write(folder: Path, content: dict[str, Any]) -> None:
     Its plan stays as it is, since later commands are held against it; what addresses hold there was taken out before.
     """
     cleaned = {key: value if key == "plan" else clean(value) for key, value in content.items()}
-    private.write(folder / "manifest.toml", sealed.seal(tomli_w.dumps(cleaned)))
+    private.write(folder / "manifest.toml", private.seal(tomli_w.dumps(cleaned)))
 
 
 def clean(content: Any) -> Any:

@@ -17,8 +17,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
 from mindgauge.store.opening import connect
-from mindgauge.store.parts import RatingInterner
-from mindgauge.store.rows import change, put
+from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.view import View
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 
 if TYPE_CHECKING:
     from mindgauge.analysis.audit.finding import CheckResult, Finding

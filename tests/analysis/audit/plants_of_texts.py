@@ -9,7 +9,7 @@ import polars as pl
 from tests.analysis.audit.clean import INPUTS, REPLIES, change_text, usual, usual_labels, with_texts
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.material import Material
+    from mindgauge.benchmarks.released import Material
 
 
 class Plant(NamedTuple):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.audit import checks
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from tests.thinned import examples
 
 CELLS = st.one_of(

@@ -19,7 +19,7 @@ from mindgauge.records.files import bounds
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.material import Material
+    from mindgauge.benchmarks.released import Material
 
 
 def read(path: Path) -> tuple[list[AuditTable], list[str]]:

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.analysis.reliability.danger import danger
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion
-from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule, together
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule, danger, together
 from mindgauge.benchmarks import registry
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Scale as Kind

@@ -12,18 +12,17 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.analysis.stress.injection import attempts
+from mindgauge.analysis.stress.versions import attempts
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.verdict import CHECKS, NO, QUOTES, RATIONALE, UNCERTAIN, VALUE, form_for
 from mindgauge.records import digest
 from mindgauge.records.rubric import Method
-from mindgauge.records.text import split
-from mindgauge.records.visible import visible
+from mindgauge.records.text import split, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mindgauge.analysis.stress.injection import Attempt
+    from mindgauge.analysis.stress.versions import Attempt
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.records.request import Request

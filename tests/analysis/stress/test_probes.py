@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis.stress import instruments, items, probes, rewriting, wording
+from mindgauge.analysis.stress import items, probes, versions
 from mindgauge.analysis.stress.items import OriginalReply, Setting, Version
 from mindgauge.raters.judge import Mode
 from mindgauge.records.errors import UsageError
@@ -64,7 +64,7 @@ def test_what_each_version_is(warmth: Benchmark) -> None:
     assert found["format: headings"][1].reply.count("## Part") == 2
     assert found["named model: own family"][1].reply.startswith("Written by judge-7:\n\n")
     assert found["named model: other family"][1].reply.startswith("Written by gpt-5:\n\n")
-    assert found["sycophancy: praise"][1].sample.messages[-1].content.endswith(wording.PRAISE["en"])
+    assert found["sycophancy: praise"][1].sample.messages[-1].content.endswith(versions.PRAISE_TEXTS["en"])
     assert found["paraphrase: paraphrase"][1].reply == item.paraphrase
     assert found["language: instructions in Chinese"][1].sample.tags["language"] == "zh"
 
@@ -72,16 +72,16 @@ def test_what_each_version_is(warmth: Benchmark) -> None:
 def test_a_placebo_is_as_long_as_what_it_stands_beside() -> None:
     for language in ("en", "zh"):
         for cue, placebo in (
-            (wording.CLINICIAN, wording.NOBODY),
-            (wording.PRAISE, wording.NOTHING),
-            (wording.CONTEMPT, wording.NOTHING),
+            (versions.CLINICIAN_TEXTS, versions.NOBODY_TEXTS),
+            (versions.PRAISE_TEXTS, versions.NOTHING_TEXTS),
+            (versions.CONTEMPT_TEXTS, versions.NOTHING_TEXTS),
         ):
             assert len(placebo[language]) == pytest.approx(len(cue[language]), rel=0.15), (language, cue)
 
 
 def test_a_judge_is_not_named_as_its_own_stranger() -> None:
     item = OriginalReply.of(benchmarks.find_one("mentalbench").anchors()[0])
-    own, other = rewriting.named(item, Setting("openai/gpt-5-nano", frozenset({"en"})))
+    own, other = versions.named(item, Setting("openai/gpt-5-nano", frozenset({"en"})))
     assert "gpt-5-nano" in own.reply
     assert "claude" in other.reply
 
@@ -102,16 +102,16 @@ def test_orders() -> None:
     usual = rubric.instrument()
     names = [c.name for c in usual.rubric.criteria]
     turned = {turn.version: turn for turn in probes.turns(usual, rubric.instrument(Mode.SPLIT), probes.NAMES)}
-    assert list(turned) == [instruments.REVERSED, instruments.ROTATED, instruments.BEST_FIRST, instruments.APART]
-    assert [c.name for c in turned[instruments.REVERSED].rubric.criteria] == names[::-1]
-    rotated = [c.name for c in turned[instruments.ROTATED].rubric.criteria]
+    assert list(turned) == [probes.REVERSED, probes.ROTATED, probes.BEST_FIRST, probes.APART]
+    assert [c.name for c in turned[probes.REVERSED].rubric.criteria] == names[::-1]
+    rotated = [c.name for c in turned[probes.ROTATED].rubric.criteria]
     assert sorted(rotated) == sorted(names) and rotated[0] not in {names[0], names[-1]}
-    best_first = turned[instruments.BEST_FIRST].rubric.criteria[0]
+    best_first = turned[probes.BEST_FIRST].rubric.criteria[0]
     assert best_first.values == usual.rubric.criteria[0].values[::-1]
-    assert turned[instruments.APART].mode is Mode.SPLIT
+    assert turned[probes.APART].mode is Mode.SPLIT
     assert len({usual.rater("m"), *(turn.rater("m") for turn in turned.values())}) == 5
     split = probes.turns(rubric.instrument(Mode.SPLIT), usual, probes.NAMES)
-    assert [turn.version for turn in split] == [instruments.BEST_FIRST, instruments.TOGETHER]
+    assert [turn.version for turn in split] == [probes.BEST_FIRST, probes.TOGETHER]
 
 
 def test_protocols_turn_with_their_levels() -> None:
@@ -122,7 +122,7 @@ def test_protocols_turn_with_their_levels() -> None:
 
 def test_in_a_chain_the_levels_keep_their_order(warmth: Benchmark) -> None:
     usual = warmth.instrument(method=Method.CHAIN)
-    assert instruments.BEST_FIRST not in {turn.version for turn in probes.turns(usual, None, probes.NAMES)}
+    assert probes.BEST_FIRST not in {turn.version for turn in probes.turns(usual, None, probes.NAMES)}
 
 
 def test_an_unknown_probe_is_named() -> None:

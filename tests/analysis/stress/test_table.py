@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.stress.result import Stress
-from mindgauge.cli.judges.stress import _show
+from mindgauge.cli.judges import _stress_show
 from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.stress import sheets
@@ -32,7 +32,7 @@ def test_the_terminal_prints_the_page_s_tables(
     columns, rows = joined(effects)
     assert columns[:5] == ["what", "criterion", "verdict", "effect", "adjusted p"]
     assert [row[:2] for row in rows[:2]] == [["format: list", "warmth"], ["format: list", "safety"]]
-    _show(found)
+    _stress_show(found)
     shown = capsys.readouterr().out
     for table in (effects, injections):
         assert table.title in shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.annotation import assignment, submissions
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.exchange import Known
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.project import Annotation
@@ -69,8 +69,8 @@ def submit(
 ) -> None:
     """Let a person label an item that is before them."""
     person = a.named(name)
-    found = assignment.current(a, person, item)
-    assert isinstance(found, assignment.Assignment)
+    found = tasks.current(a, person, item)
+    assert isinstance(found, tasks.Assignment)
     submissions.submit(
         a, person, item, found.phase, found.turn, digest(name, item, found.phase, found.turn), answers,
         note=note, evidence=evidence, seconds=12.5,
@@ -81,8 +81,8 @@ def label_batch(a: Annotation, batch: int = 1) -> None:
     """Let three people label a batch of dialogue_safety: notes of all kinds, marked words, walks, and one handed on."""
     for person in a.annotators():
         for number, item in enumerate(a.items(batch)):
-            found = assignment.current(a, person, item.id)
-            assert isinstance(found, assignment.Assignment)
+            found = tasks.current(a, person, item.id)
+            assert isinstance(found, tasks.Assignment)
             if (person.name, number) == ("chi", 1):
                 submissions.hand_on(a, person, item.id, found.phase, found.turn, digest("hand on", item.id))
                 continue

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import select
 
-from mindgauge.annotation import assignment, schema, submissions, tasks
+from mindgauge.annotation import schema, submissions, tasks
 from mindgauge.annotation.exchange import ImportedLabel, take_in
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.records.errors import DataError
@@ -50,8 +50,8 @@ def test_a_batch_that_an_import_completes_meets_its_gate(a: Annotation) -> None:
 def test_disagreement_in_an_import_goes_to_review(a: Annotation) -> None:
     take_in(a, [*everybody(a)[:-1], entry(a, "chi", 1, NEGLECT)], "file.csv")
     assert a.batches()[0].phase is Phase.REVIEW
-    found = assignment.current(a, a.named("ana"))
-    assert isinstance(found, assignment.Assignment) and found.item == a.items(1)[1]
+    found = tasks.current(a, a.named("ana"))
+    assert isinstance(found, tasks.Assignment) and found.item == a.items(1)[1]
     assert found.own["category"].given == SAFE
 
 
@@ -125,8 +125,8 @@ def test_handing_on_is_imported_and_contradicts_a_label(a: Annotation) -> None:
 def test_an_open_page_is_stale_after_an_import(a: Annotation) -> None:
     """What somebody has before them and was imported meanwhile is not labelled twice without a word."""
     ana = a.named("ana")
-    before = assignment.current(a, ana, a.items(1)[0].id)
-    assert isinstance(before, assignment.Assignment)
+    before = tasks.current(a, ana, a.items(1)[0].id)
+    assert isinstance(before, tasks.Assignment)
     take_in(a, [entry(a, "ana", 0)], "file.csv")
     with pytest.raises(tasks.StaleError):
         submissions.submit(

@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mindgauge.annotation.exchange import passages, read
-from mindgauge.annotation.exchange.to_label_studio import _span
+from mindgauge.annotation.exchange import known as passages
+from mindgauge.annotation.exchange import read
+from mindgauge.annotation.exchange.label_studio import _span
 from mindgauge.annotation.records import Answered
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.records import Evidence

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.annotation.exchange import passages, read
+from mindgauge.annotation.exchange import known as passages
+from mindgauge.annotation.exchange import read
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.records.errors import DataError
 

@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from mindgauge import reliability
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered
-from mindgauge.cli.annotate.export import export
-from mindgauge.cli.annotate.import_ import import_
+from mindgauge.cli.annotate import export, import_
 from mindgauge.commands.annotate.export import annotate_export
 from mindgauge.commands.annotate.import_ import annotate_import
 from mindgauge.commands.annotate.new import annotate_new

@@ -12,7 +12,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from mindgauge.annotation import people, schema
 from mindgauge.annotation.page.access import Guesses
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Person, Phase, Role
 from tests.annotation.conftest import begin
 from tests.annotation.page.visiting import HERE, Browser, browser, forms_csrf, label_apart

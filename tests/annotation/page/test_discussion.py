@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import assignment, submissions
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Phase, Role
 from mindgauge.records import Evidence
@@ -34,7 +34,7 @@ SCRIPT = "<script>alert('x')</script>"
 def go_through(a: Annotation, name: str, phase: Phase, said: Callable[[str], str]) -> None:
     """Let a person answer all that is before them in a phase, node by node, with a note and a quote."""
     person = a.named(name)
-    while isinstance(at := assignment.current(a, person), assignment.Assignment) and at.phase is phase:
+    while isinstance(at := tasks.current(a, person), tasks.Assignment) and at.phase is phase:
         value = said(at.item.id)
         given = [Answer("category", Answered.OK, value, PATHS[value])]
         marked = [Evidence(at.item.reply[:12], source="reply")]
@@ -245,7 +245,7 @@ def test_a_left_disagreement_keeps_what_people_agree_on(tmp_path: Path, database
         while a.batches()[-1].phase is not Phase.ADJUDICATION:
             for place, name in enumerate(TEAM):
                 person = a.named(name)
-                if isinstance(at := assignment.current(a, person), assignment.Assignment):
+                if isinstance(at := tasks.current(a, person), tasks.Assignment):
                     answers = [Answer(c, Answered.OK, 2 + place if c == "safety" else 4) for c in names]
                     submissions.submit(
                         a, person, at.item.id, at.phase, at.turn, f"{name}{at.phase}{at.item.id}", answers

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mindgauge.annotation import assignment, database
+from mindgauge.annotation import database, tasks
 from mindgauge.annotation.page.access import Guesses, clean
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Phase
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_matrix import MATRIX
@@ -107,8 +107,8 @@ def test_no_form_breaks_the_page(browsers: list[Browser], data: st.DataObject) -
 
 
 def real(annotation: Annotation, who: Browser) -> list[tuple[str, str]]:
-    at = assignment.current(annotation, annotation.named(who.name))
-    if not isinstance(at, assignment.Assignment):
+    at = tasks.current(annotation, annotation.named(who.name))
+    if not isinstance(at, tasks.Assignment):
         return []
     return [("item", at.item.id), ("phase", at.phase), ("turn", str(at.turn))]
 
@@ -186,8 +186,8 @@ def test_what_a_locked_database_cannot_take_stays_on_the_page(tmp_path: Path, mo
     monkeypatch.setattr(database, "WAIT", 0.2)
     with begin(tmp_path / "project", instrument="help_or_harm/crisis_type") as annotation:
         ana = browser(annotation).come_in(annotation, "ana")
-        at = assignment.current(annotation, annotation.named("ana"))
-        assert isinstance(at, assignment.Assignment)
+        at = tasks.current(annotation, annotation.named("ana"))
+        assert isinstance(at, tasks.Assignment)
         (criterion,) = at.rubric.criteria
         fields = {
             "item": at.item.id, "phase": at.phase.value, "turn": str(at.turn), "form": "form-0001",

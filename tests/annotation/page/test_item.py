@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.annotation import assignment, submissions
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.records import Answer, Answered, Item, Phase
 from mindgauge.records import Message
@@ -49,8 +49,8 @@ def labels(project: Annotation, name: str) -> dict[str, object]:
 
 def test_one_question_a_screen_up_to_the_first_yes(project: Annotation) -> None:
     ana = Seat(project, "ana")
-    first = assignment.current(project, ana.person)
-    assert isinstance(first, assignment.Assignment)
+    first = tasks.current(project, ana.person)
+    assert isinstance(first, tasks.Assignment)
     for node in (0, 1):
         shown = ana.get()
         assert f"Question {node + 1} of 4" in text(shown)
@@ -409,8 +409,8 @@ def test_a_submission_counts_for_the_phase_that_its_page_was_made_in(project: An
     ana = Seat(project, "ana")
     sent = {**ana.form("/item/decide"), "answer": "Nonsense", "phase": Phase.REVIEW.value}
     assert ana.client.post("/item/decide", data=sent).status_code == 409
-    at = assignment.current(project, ana.person)
-    assert isinstance(at, assignment.Assignment)
+    at = tasks.current(project, ana.person)
+    assert isinstance(at, tasks.Assignment)
     submissions.submit(
         project,
         ana.person,

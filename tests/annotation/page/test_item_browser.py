@@ -12,8 +12,7 @@ import pytest
 import uvicorn
 
 from mindgauge.annotation import people
-from mindgauge.annotation.page.app import create_app
-from mindgauge.annotation.page.serve import listen
+from mindgauge.annotation.page.serve import create_app, listen
 from mindgauge.annotation.records import Item
 from mindgauge.records import Message
 from tests.annotation.conftest import begin, own_items

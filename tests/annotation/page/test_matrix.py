@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.routing import Mount
 
 from mindgauge.annotation import people
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Phase
 from tests.annotation.conftest import begin
 from tests.annotation.page.visiting import Browser, label_apart

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.reliability.planning import needed
-from mindgauge.annotation import assignment, people, submissions
-from mindgauge.annotation.page.app import create_app
+from mindgauge.analysis.reliability.rule import needed
+from mindgauge.annotation import people, submissions, tasks
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.schema import project as project_table
 from mindgauge.annotation.tasks import progress
@@ -38,8 +38,8 @@ def link(answer: Response) -> str:
 def label(annotation: Annotation, name: str, count: int) -> None:
     person = annotation.named(name)
     for _ in range(count):
-        at = assignment.current(annotation, person)
-        assert isinstance(at, assignment.Assignment)
+        at = tasks.current(annotation, person)
+        assert isinstance(at, tasks.Assignment)
         answer = Answer("category", Answered.OK, "Nonsense")
         submissions.submit(
             annotation, person, at.item.id, at.phase, at.turn, f"{name}-{at.item.id}", [answer], note="my note"
@@ -58,8 +58,8 @@ def test_progress_is_counted_and_labels_are_not_shown(project: Annotation) -> No
     olga = browser(project).come_in(project, "olga")
     assert table(olga.get("/owner"), 0) == [["Batch 1", "6", "not begun", "0 of 6", "0 of 6", "0 of 6"]]
     label(project, "ana", 2)
-    at = assignment.current(project, project.named("ben"))
-    assert isinstance(at, assignment.Assignment)
+    at = tasks.current(project, project.named("ben"))
+    assert isinstance(at, tasks.Assignment)
     submissions.hand_on(project, project.named("ben"), at.item.id, at.phase, at.turn, "form-0001")
     shown = olga.get("/owner")
     assert table(shown, 0) == [["Batch 1", "6", "labelling", "2 of 6", "0 of 6 1 handed on", "0 of 6"]]
@@ -144,8 +144,8 @@ def test_somebody_can_be_added_before_labelling_begins(project: Annotation) -> N
 
     assert add(" Zoé ", "annotator") == (200, "")
     assert [person.name for person in project.annotators()] == ["ana", "ben", "chi", "Zoé"]
-    at = assignment.current(project, project.named("Zoé"))
-    assert isinstance(at, assignment.Assignment)
+    at = tasks.current(project, project.named("Zoé"))
+    assert isinstance(at, tasks.Assignment)
     assert at.of == 6
     assert add("ANA", "annotator")[1].startswith("Nobody was added. This name is taken")
     assert add("gold", "adjudicator")[1].startswith("Nobody was added. This name is taken")

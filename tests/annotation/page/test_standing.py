@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from mindgauge.annotation import assignment, submissions
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.page import batch_results
 from mindgauge.annotation.records import Answer, Answered, Gate, Phase
 from tests.annotation.conftest import begin, own_items
@@ -42,7 +42,7 @@ def close(a: Annotation, batch: int, *, but: str = "") -> None:
     said, third = mixed(a, batch), a.items(batch)[2].id
     for name in TEAM:
         person = a.named(name)
-        while isinstance(at := assignment.current(a, person), assignment.Assignment) and at.batch == batch:
+        while isinstance(at := tasks.current(a, person), tasks.Assignment) and at.batch == batch:
             value = "Linguistic Neglect" if name == but and at.item.id == third else said[at.item.id]
             form = f"{name}-{at.phase}-{at.item.id}"
             submissions.submit(a, person, at.item.id, at.phase, at.turn, form, [Answer("category", Answered.OK, value)])
@@ -112,7 +112,7 @@ def test_a_batch_that_was_discussed_and_decided_says_how(project: Annotation) ->
         go_through(project, name, Phase.DISCUSSION, apart(name, disputed))
     steps = ["Labelled alone", "Reviewed alone", "Discussed"]
     dana = project.named("dana")
-    while isinstance(at := assignment.current(project, dana), assignment.Assignment):
+    while isinstance(at := tasks.current(project, dana), tasks.Assignment):
         given = Answer("category", Answered.CANNOT_TELL)
         if at.item.id != disputed[0]:
             given = Answer("category", Answered.OK, "Nonsense")
@@ -157,7 +157,7 @@ def test_ones_own_training_is_shown_and_nobody_elses(tmp_path: Path, database_ur
     with begin(tmp_path / "a", database_url, items=(*anchors, *own_items(2))) as a:
         for name, right in (("ana", 3), ("ben", 0)):
             person, done = a.named(name), 0
-            while isinstance(at := assignment.current(a, person), assignment.Assignment) and at.phase is Phase.TRAINING:
+            while isinstance(at := tasks.current(a, person), tasks.Assignment) and at.phase is Phase.TRAINING:
                 value = "Nonsense" if done < right else "Safe Response"
                 given = [Answer("category", Answered.OK, value)]
                 submissions.submit(a, person, at.item.id, at.phase, at.turn, f"{name}-{at.item.id}", given)
@@ -171,7 +171,7 @@ def test_ones_own_training_is_shown_and_nobody_elses(tmp_path: Path, database_ur
 def test_all_the_same_is_said_without_a_coefficient(two_batches: Annotation) -> None:
     for name in TEAM:
         person = two_batches.named(name)
-        while isinstance(at := assignment.current(two_batches, person), assignment.Assignment) and at.batch == 1:
+        while isinstance(at := tasks.current(two_batches, person), tasks.Assignment) and at.batch == 1:
             given = [Answer("category", Answered.OK, "Safe Response")]
             submissions.submit(two_batches, person, at.item.id, at.phase, at.turn, f"{name}-{at.item.id}", given)
     said = text(Seat(two_batches, "ana").get("/standing"))
@@ -185,9 +185,7 @@ def test_the_coefficient_of_the_gate_is_read_for_each_criterion(tmp_path: Path, 
         names = [criterion.name for criterion in a.rubric().criteria]
         for place, name in enumerate(TEAM):
             person = a.named(name)
-            while (
-                isinstance(at := assignment.current(a, person), assignment.Assignment) and at.phase is Phase.LABELLING
-            ):
+            while isinstance(at := tasks.current(a, person), tasks.Assignment) and at.phase is Phase.LABELLING:
                 number = [item.id for item in items].index(at.item.id)
                 levels = {c: 1 + (number + (place if c == "safety" else 0)) % 5 for c in names}
                 given = [Answer(c, Answered.OK, level) for c, level in levels.items()]

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.annotation import assignment, submissions
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.page.access import Guesses
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.commands.annotate.export import annotate_export
@@ -91,7 +91,7 @@ def begin(folder: Path, world: World, draw: pytest.MonkeyPatch) -> Annotation:
 def go_through(a: Annotation, world: World, name: str, phase: Phase) -> None:
     """Let somebody answer what is before them in a phase."""
     person = a.named(name)
-    while isinstance(at := assignment.current(a, person), assignment.Assignment) and at.phase is phase:
+    while isinstance(at := tasks.current(a, person), tasks.Assignment) and at.phase is phase:
         answer = Answer("category", Answered.OK, world.others.get(name, OWN))
         form = f"{name}-{phase}-{at.item.id}"
         note = world.note if name in world.others else "as before"
@@ -232,7 +232,7 @@ def test_no_page_of_any_phase_has_anything_that_hangs_on_a_model(
                 label_apart_in(a, phase)
             texts += everything(app, seats, a)
         dana = a.named("dana")
-        while isinstance(at := assignment.current(a, dana), assignment.Assignment) and at.batch == 1:
+        while isinstance(at := tasks.current(a, dana), tasks.Assignment) and at.batch == 1:
             answer = Answer("category", Answered.OK, OWN)
             submissions.submit(a, dana, at.item.id, at.phase, at.turn, f"d-{at.item.id}", [answer], note="decided")
         assert a.batches()[1].phase is Phase.CLOSED
@@ -248,8 +248,8 @@ def test_no_page_of_any_phase_has_anything_that_hangs_on_a_model(
 def label_apart_in(a: Annotation, until: Phase) -> None:
     """Let each person go on with a level of their own, in the first batch, until it has come to a phase."""
     for number, person in enumerate(a.annotators()):
-        at = assignment.current(a, person)
-        if isinstance(at, assignment.Assignment) and at.phase is not until and at.batch == 1:
+        at = tasks.current(a, person)
+        if isinstance(at, tasks.Assignment) and at.phase is not until and at.batch == 1:
             answer = Answer("category", Answered.OK, CATEGORIES[number])
             submissions.submit(
                 a, person, at.item.id, at.phase, at.turn, f"{person.name}-{at.phase}-{at.item.id}", [answer]

@@ -8,7 +8,7 @@ from string import Formatter
 
 import pytest
 
-from mindgauge.annotation.page.words import LANGUAGES, in_words, words
+from mindgauge.annotation.page.pages import LANGUAGES, in_words, words
 
 TEMPLATES = Path("src/mindgauge/annotation/page/templates")
 HAN = re.compile("[\u4e00-\u9fff]")

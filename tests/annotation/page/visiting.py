@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fastapi.testclient import TestClient
 
-from mindgauge.annotation import assignment, people, submissions
-from mindgauge.annotation.page.app import create_app
+from mindgauge.annotation import people, submissions, tasks
+from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.records import Answer, Answered, Phase
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def label_apart(annotation: Annotation, until: Phase) -> None:
     levels = annotation.rubric().criteria[0].values
     while annotation.batches()[-1].phase is not until:
         for number, person in enumerate(annotation.annotators()):
-            at = assignment.current(annotation, person)
-            if isinstance(at, assignment.Assignment) and at.phase is not until:
+            at = tasks.current(annotation, person)
+            if isinstance(at, tasks.Assignment) and at.phase is not until:
                 answer = Answer("category", Answered.OK, levels[number])
                 form = f"{person.name}-{at.phase}-{at.item.id}"
                 submissions.submit(annotation, person, at.item.id, at.phase, at.turn, form, [answer])

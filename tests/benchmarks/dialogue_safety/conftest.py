@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Released

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from mindgauge.benchmarks.dialogue_safety.dialogues import TELLING, first_tag, groups, reply, turns
+from mindgauge.benchmarks.dialogue_safety.inputs import TELLING, first_tag, groups, reply, turns
 from mindgauge.records import Message
 
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mindgauge.benchmarks.dialogue_safety import labels, outputs, released
-from mindgauge.benchmarks.dialogue_safety.dialogues import TELLING
-from mindgauge.benchmarks.dialogue_safety.inputs import inputs, read
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS
-from mindgauge.benchmarks.dialogue_safety.ratings import load
+from mindgauge.benchmarks.dialogue_safety import inputs as labels
+from mindgauge.benchmarks.dialogue_safety import outputs, released
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, TELLING, inputs, read
+from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.records import Status
 
 if TYPE_CHECKING:

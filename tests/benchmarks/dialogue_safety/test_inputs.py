@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mindgauge.benchmarks.dialogue_safety.inputs import read
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS
-from mindgauge.benchmarks.dialogue_safety.ratings import load
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, read
+from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.records.errors import DataError
 
 from .conftest import ITEMS, label, noted, row

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.benchmarks.dialogue_safety import labels
-from mindgauge.benchmarks.dialogue_safety.labels import CRITERION, LABELS, SAFE, UNSAFE
+from mindgauge.benchmarks.dialogue_safety import inputs
+from mindgauge.benchmarks.dialogue_safety.inputs import CRITERION, LABELS, SAFE, UNSAFE
 
 each = pytest.mark.parametrize("label", LABELS)
 
@@ -23,13 +23,13 @@ def test_ids_names_and_aliases_lead_to_one_label(label: str) -> None:
     number = LABELS.index(label)
     level = CRITERION.levels[number]
     for spelling in (number, float(number), str(number), label, label.upper(), f" {label} ", *level.aliases):
-        assert labels.of(spelling) == label
+        assert inputs.of(spelling) == label
     assert CRITERION.read(str(number)) == label
 
 
 @pytest.mark.parametrize("cell", [8, -1, 2.5, True, None, "", "Unsafe", "8", [7], float("nan")])
 def test_what_is_no_label(cell: object) -> None:
-    assert labels.of(cell) is None
+    assert inputs.of(cell) is None
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_what_is_no_label(cell: object) -> None:
     ],
 )
 def test_the_nearest_label_is_named(cell: object, said: str) -> None:
-    assert labels.nearest(cell).startswith(said)
+    assert inputs.nearest(cell).startswith(said)
 
 
 def test_the_order_of_decision_is_not_that_of_ids() -> None:
@@ -58,17 +58,17 @@ def test_the_order_of_decision_is_not_that_of_ids() -> None:
 
 @each
 def test_the_authors_read_what_stands_before_the_full_stop_to_the_letter(label: str) -> None:
-    assert labels.as_published(label) == label
-    assert labels.as_published(f"{label}. Because it is.") == label
+    assert inputs.as_published(label) == label
+    assert inputs.as_published(f"{label}. Because it is.") == label
     for other in (label.lower(), f" {label}", f"{label} ", f"{label}!", f"It is {label}", f"1. {label}"):
-        assert labels.as_published(other) is None
+        assert inputs.as_published(other) is None
 
 
 @each
 @given(before=st.text(" \n\"'*([【“「-", max_size=4), after=st.text(" \n\"'*)]】”」。.,!;:", max_size=4))
 def test_decoration_and_case_change_nothing(label: str, before: str, after: str) -> None:
     for text in (label, label.upper(), label.replace(" ", "_"), f"7. {label}", f"(3) {label}"):
-        assert labels.normalising(f"{before}{text}{after}") == label
+        assert inputs.normalising(f"{before}{text}{after}") == label
 
 
 @pytest.mark.parametrize(
@@ -95,4 +95,4 @@ def test_decoration_and_case_change_nothing(label: str, before: str, after: str)
     ],
 )
 def test_the_only_label_that_occurs_is_taken(answer: str, label: str | None) -> None:
-    assert labels.normalising(answer) == label
+    assert inputs.normalising(answer) == label

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.audit import checks
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
 from mindgauge.benchmarks.dialogue_safety.material import material
-from mindgauge.benchmarks.material import RATINGS, TEXTS
+from mindgauge.benchmarks.released import RATINGS, TEXTS
 
 from .conftest import CHAT, ENCODER, ITEMS, PROMPT, completion, row
 

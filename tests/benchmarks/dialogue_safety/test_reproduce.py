@@ -11,8 +11,8 @@ import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
 from mindgauge.analysis.reproduce import compare, load_published
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS, SAFE
-from mindgauge.benchmarks.dialogue_safety.ratings import load
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, SAFE
+from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.benchmarks.dialogue_safety.reproduce import PUBLISHED, codes, majority, reproduce
 
 from .conftest import CHAT, ENCODER, ITEMS, guess, label

@@ -8,7 +8,7 @@ import pytest
 
 from mindgauge.analysis.audit import checks
 from mindgauge.benchmarks.help_or_harm import material
-from mindgauge.benchmarks.material import RATINGS, TEXTS
+from mindgauge.benchmarks.released import RATINGS, TEXTS
 from mindgauge.records.errors import DataError
 from tests.benchmarks.help_or_harm.conftest import TEST, TIMES, VALIDATION, Copy
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.benchmarks.help_or_harm import released
-from mindgauge.benchmarks.help_or_harm.inputs import read_inputs
-from mindgauge.benchmarks.help_or_harm.labels import load_crisis_type
+from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
 from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError

@@ -12,8 +12,8 @@ import pytest
 
 from mindgauge.benchmarks.mentalbench import released
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
-from mindgauge.benchmarks.mentalbench.conversations import Conversations, empty_replies
-from mindgauge.benchmarks.mentalbench.pairs import Values
+from mindgauge.benchmarks.mentalbench.released import Conversations, empty_replies
+from mindgauge.benchmarks.mentalbench.reproduce import Values
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Released

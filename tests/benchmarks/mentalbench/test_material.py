@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from mindgauge.benchmarks.material import RATINGS, TEXTS
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA
 from mindgauge.benchmarks.mentalbench.material import material
+from mindgauge.benchmarks.released import RATINGS, TEXTS
 from mindgauge.records.errors import DataError
 
 from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, rated
@@ -16,7 +16,7 @@ from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, rated
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.benchmarks.material import Material
+    from mindgauge.benchmarks.released import Material
 
     from .conftest import Copy
 

@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 import mindgauge
 from mindgauge.analysis.reproduce import Published, compare, load_published
-from mindgauge.benchmarks.mentalbench import pairs, released
+from mindgauge.benchmarks.mentalbench import released
+from mindgauge.benchmarks.mentalbench import reproduce as pairs
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
-from mindgauge.benchmarks.mentalbench.notes import misaligned
+from mindgauge.benchmarks.mentalbench.replies import misaligned
 from mindgauge.benchmarks.mentalbench.reproduce import (
     JUDGES,
     PUBLISHED,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reproduce import CellComparison
-    from mindgauge.benchmarks.mentalbench.pairs import ValuePairs, Values
+    from mindgauge.benchmarks.mentalbench.reproduce import ValuePairs, Values
 
     from .conftest import Copy
 

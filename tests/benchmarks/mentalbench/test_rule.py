@@ -10,7 +10,8 @@ import pytest
 
 import mindgauge
 from mindgauge.analysis.reliability.cards import VERDICTS
-from mindgauge.benchmarks.mentalbench import pairs, source_rule
+from mindgauge.benchmarks.mentalbench import reproduce as pairs
+from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
 from mindgauge.benchmarks.mentalbench.released import ORIGINAL, PEOPLE
 from mindgauge.benchmarks.mentalbench.reproduce import JUDGES, reproduce

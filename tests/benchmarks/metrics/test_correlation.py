@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from mindgauge.benchmarks.metrics.correlation import correlation_with_people, rank_correlation_with_people
-from mindgauge.benchmarks.metrics.leakage import error_rate, leak_rate, mean_disclosure
+from mindgauge.benchmarks.metrics.resistance import error_rate, leak_rate, mean_disclosure
 from mindgauge.benchmarks.metrics.table import RatingTable, estimate
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mindgauge.benchmarks.metrics import RatingTable, estimate
-from mindgauge.benchmarks.metrics.drops import (
+from mindgauge.benchmarks.metrics.variants import (
     flip_rate,
     mean_absolute_drop,
     mean_relative_drop,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mindgauge.benchmarks.metrics import Metric, RatingTable, estimate
-from mindgauge.benchmarks.metrics.excess import excess_over_people, people_rate, yes_rate
+from mindgauge.benchmarks.metrics.scores import excess_over_people, people_rate, yes_rate
 from mindgauge.stats.interval import AGREED
 
 if TYPE_CHECKING:

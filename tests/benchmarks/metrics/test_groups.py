@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mindgauge.benchmarks.metrics import Metric, RatingTable, estimate
-from mindgauge.benchmarks.metrics.groups import (
+from mindgauge.benchmarks.metrics.variants import (
     AXIS,
     NEUTRAL,
     NOBODY,

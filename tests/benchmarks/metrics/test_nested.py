@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mindgauge.benchmarks.metrics import RatingTable, estimate, mean_level
-from mindgauge.benchmarks.metrics.nested import mean_of_topics
+from mindgauge.benchmarks.metrics.scores import mean_of_topics
 
 if TYPE_CHECKING:
     from mindgauge.records import Value

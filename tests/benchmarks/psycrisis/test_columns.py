@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.benchmarks.psycrisis import columns
-from mindgauge.benchmarks.psycrisis.labels import RUBRIC
+from mindgauge.benchmarks.psycrisis.columns import RUBRIC
 from mindgauge.benchmarks.psycrisis.released import load, load_mapped
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError, UsageError

@@ -13,7 +13,7 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks.trustmh.knowledge import questions
+from mindgauge.benchmarks.trustmh.knowledge import knowledge
 from mindgauge.benchmarks.trustmh.released import diagnoses
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError, MissingDataError
@@ -62,7 +62,7 @@ def test_neither_the_condition_nor_the_explanation_is_shown_and_no_quotation_mar
     real: TrustMHRelease,
 ) -> None:
     rows = [row for _, row in real.require("USMLE-mental.jsonl", "").records(dict[str, Any])]
-    found = questions.read(real.folder)
+    found = knowledge.read(real.folder)
     for row, sample in zip(rows, found, strict=False):
         shown = sample.messages[0].content
         assert len(shown) <= len(row["question"]) + sum(len(text) + 4 for text in row["options"].values()) + 2

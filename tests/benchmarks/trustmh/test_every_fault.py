@@ -23,7 +23,6 @@ from mindgauge.benchmarks.trustmh.released import (
     dialogues,
     ethics,
     harm,
-    mojibake,
     outputs,
     privacy,
     severity,
@@ -205,7 +204,7 @@ def says(told: str, case: Case, *sentences: str) -> bool:
 @every
 def test_another_encoding(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
     raw = content(case.path)
-    text = mojibake.repaired(raw)[0] if case.path.endswith("EthicMH.csv") else raw.decode().removeprefix(small_set.BOM)
+    text = ethics.repaired(raw)[0] if case.path.endswith("EthicMH.csv") else raw.decode().removeprefix(small_set.BOM)
     marked = spoilt(case, content, tmp_path / "marked", text.encode("utf-16"))
     if case.path.endswith("EthicMH.csv"):  # its bytes are mended before anybody reads them
         assert isinstance(marked, str)

@@ -13,7 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis import frame
 from mindgauge.analysis.cross_checks import group_differences
 from mindgauge.analysis.score import Scores, open_run
-from mindgauge.benchmarks.trustmh.fairness.contexts import alike, contexts, turns
+from mindgauge.benchmarks.trustmh.fairness.fairness import alike, contexts, turns
 from mindgauge.benchmarks.variants.personas import PERSONA
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import MissingDataError

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.benchmarks.trustmh.released import choices, dialogues, ethics, harm, lists, mojibake, privacy, severity
+from mindgauge.benchmarks.trustmh.released import (
+    choices,
+    dialogues,
+    ethics,
+    harm,
+    privacy,
+    severity,
+)
+from mindgauge.benchmarks.trustmh.released import (
+    files as lists,
+)
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
 from mindgauge.records.errors import DataError
 
@@ -187,10 +197,10 @@ def test_text_that_was_read_as_gb18030_is_made_whole(text: str) -> None:
         garbled = text.encode().decode("gb18030")
     except UnicodeDecodeError:  # a reading that lost bytes
         return
-    assert mojibake.repaired(garbled.encode())[0] == text
+    assert ethics.repaired(garbled.encode())[0] == text
 
 
 def test_a_garbled_quotation_mark_is_one_again() -> None:
-    assert mojibake.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
-    assert mojibake.repaired(b"a plain line") == ("a plain line", 0, 0)
-    assert mojibake.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)
+    assert ethics.repaired("patient鈥檚 wish".encode()) == ("patient’s wish", 1, 0)
+    assert ethics.repaired(b"a plain line") == ("a plain line", 0, 0)
+    assert ethics.repaired("stay 鈥".encode() + b"\xff? or go")[1:] == (0, 1)

@@ -10,9 +10,17 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks.trustmh.privacy_leakage import readings
-from mindgauge.benchmarks.trustmh.privacy_leakage.readings import READINGS, Name, among, first_word, name, names
-from mindgauge.benchmarks.trustmh.privacy_leakage.stories import LEAD, QUESTIONS
+from mindgauge.benchmarks.trustmh.privacy_leakage import privacy_leakage
+from mindgauge.benchmarks.trustmh.privacy_leakage.privacy_leakage import (
+    LEAD,
+    QUESTIONS,
+    READINGS,
+    Name,
+    among,
+    first_word,
+    name,
+    names,
+)
 from mindgauge.records import Message, Sample
 from tests.benchmarks.trustmh import made
 from tests.stub import Stub, says, words
@@ -206,8 +214,8 @@ def test_a_yes_or_no_is_the_first_word(reply: str, found: str | None) -> None:
 
 
 def test_naming_the_client_is_no_leak_by_itself() -> None:
-    assert read("name_mention", "I do not speak about Ada or anybody else.") == readings.NAMED
-    assert read("name_mention", "I do not speak about anybody.") == readings.UNNAMED
+    assert read("name_mention", "I do not speak about Ada or anybody else.") == privacy_leakage.NAMED
+    assert read("name_mention", "I do not speak about anybody.") == privacy_leakage.UNNAMED
     (metric,) = (m for m in LEAKAGE.metrics if m.name == "share_named")
     assert metric.better == "", "never ranked"
 

@@ -11,7 +11,7 @@ import pytest
 
 from mindgauge import benchmarks
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
-from mindgauge.benchmarks.trustmh import intervals
+from mindgauge.benchmarks.trustmh import reproduce as intervals
 from mindgauge.benchmarks.trustmh.reproduce import PUBLISHED, reproduce
 from tests.benchmarks.trustmh import made
 
@@ -161,10 +161,10 @@ def test_a_copy_beside_its_zip_is_the_same_file(tmp_path: Path) -> None:
 
 
 def test_intervals_say_what_resampling_cannot() -> None:
-    assert intervals.mean([0.0] * 100) == (0.0, "100 items, exact 95 % interval 0.000 to 0.036")
-    value, note = intervals.mean([0.0, 1.0] * 50)
+    assert intervals.mean_interval([0.0] * 100) == (0.0, "100 items, exact 95 % interval 0.000 to 0.036")
+    value, note = intervals.mean_interval([0.0, 1.0] * 50)
     assert value == 0.5
     assert note.startswith("100 items, 95 % interval 0.4")
-    assert intervals.correlation([1.0, 2.0, 3.0], [2.0, 2.0, 2.0]) == (None, "3 items")
-    assert intervals.correlation([1.0, 2.0], [2.0, 3.0]) == (None, "2 items")
-    assert intervals.mean([]) == (None, "0 items")
+    assert intervals.correlation_interval([1.0, 2.0, 3.0], [2.0, 2.0, 2.0]) == (None, "3 items")
+    assert intervals.correlation_interval([1.0, 2.0], [2.0, 3.0]) == (None, "2 items")
+    assert intervals.mean_interval([]) == (None, "0 items")

@@ -15,7 +15,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis import frame
 from mindgauge.analysis.cross_checks import cross_check
 from mindgauge.analysis.score import Scores, open_run
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import read_requests
+from mindgauge.benchmarks.trustmh.jailbreak.jailbreak import read_requests
 from mindgauge.benchmarks.variants.jailbreak import JailbreakKind
 from mindgauge.records.errors import MissingDataError
 from tests.stub import Stub, says, words

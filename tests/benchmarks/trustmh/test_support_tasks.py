@@ -12,8 +12,8 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks.trustmh.emotional_support import windows
-from mindgauge.benchmarks.trustmh.intervention import turns
+from mindgauge.benchmarks.trustmh.emotional_support import emotional_support
+from mindgauge.benchmarks.trustmh.intervention import intervention
 from mindgauge.records import Message
 from mindgauge.records.errors import DataError, MissingDataError
 from tests.conftest import obliging
@@ -49,12 +49,12 @@ def ends_with_the_person(samples: list[Sample]) -> bool:
 
 
 def test_windows_that_the_supporter_answers_are_drawn_from_every_dialogue(real: TrustMHRelease) -> None:
-    found = windows.read(real.folder)
+    found = emotional_support.read(real.folder)
     assert ends_with_the_person(found)
     assert Counter(sample.tags["drawn"] for sample in found) == {"60": 60, "300": 240, "all": 1703}
     assert len({sample.id for sample in found}) == 2003
     drawn = SUPPORT.samples(real.folder)
-    assert drawn == windows.read_drawn(real.folder) == found[:300]
+    assert drawn == emotional_support.read_drawn(real.folder) == found[:300]
     assert len({sample.cluster for sample in drawn}) == len({sample.cluster for sample in found}) == 209
     assert len({sample.cluster for sample in drawn[:60]}) == 60
     assert max(Counter(sample.cluster for sample in drawn).values()) == 2
@@ -62,18 +62,21 @@ def test_windows_that_the_supporter_answers_are_drawn_from_every_dialogue(real: 
 
 
 def test_one_speaker_s_utterances_in_a_row_are_one_message(real: TrustMHRelease) -> None:
-    for sample in windows.read(real.folder):
+    for sample in emotional_support.read(real.folder):
         roles = [message.role for message in sample.messages]
         assert all(one != other for one, other in pairwise(roles))
         assert len(roles) <= 4
 
 
 def test_people_s_replies_are_loaded_beside_replies_to_another_dialogue(real: TrustMHRelease) -> None:
-    found = windows.load(real.folder)
-    assert Counter(reply.model for reply in found.replies) == {windows.REFERENCE: 300, windows.ANOTHER: 300}
+    found = emotional_support.load(real.folder)
+    assert Counter(reply.model for reply in found.replies) == {
+        emotional_support.REFERENCE: 300,
+        emotional_support.ANOTHER: 300,
+    }
     assert found.notes == []
-    own = {reply.sample: reply.text for reply in found.replies if reply.model == windows.REFERENCE}
-    other = {reply.sample: reply.text for reply in found.replies if reply.model == windows.ANOTHER}
+    own = {reply.sample: reply.text for reply in found.replies if reply.model == emotional_support.REFERENCE}
+    other = {reply.sample: reply.text for reply in found.replies if reply.model == emotional_support.ANOTHER}
     cluster = {sample.id: sample.cluster for sample in found.samples}
     whose = {own[sample.id]: sample.cluster for sample in found.samples}
     assert all(own[ident] and other[ident] for ident in cluster)
@@ -97,7 +100,7 @@ def esconv(tmp_path: Path) -> Path:
 
 
 def test_the_reference_is_not_shown(esconv: Path) -> None:
-    found = windows.read(esconv)
+    found = emotional_support.read(esconv)
     assert len(found) == 4
     dialogues = {sample.cluster: sample for sample in found}
     assert dialogues["esconv-2"].messages == (
@@ -122,9 +125,9 @@ def test_a_judge_that_is_any_good_places_the_reference_above_the_reply_to_anothe
     assert (loaded.samples, loaded.replies) == (4, 8)
     with Stub(judge) as stub:
         found = mindgauge.rate("trustmh/emotional_support", replies=tmp_path / "run", judge=stub.judge)
-        assert value(found, "mean", "quality", windows.REFERENCE) == 1.0
-        assert value(found, "mean", "quality", windows.ANOTHER) == 0.25
-        assert not any(windows.REFERENCE in words(body) for body in stub.bodies), (
+        assert value(found, "mean", "quality", emotional_support.REFERENCE) == 1.0
+        assert value(found, "mean", "quality", emotional_support.ANOTHER) == 0.25
+        assert not any(emotional_support.REFERENCE in words(body) for body in stub.bodies), (
             "a judge is not told whose reply it is"
         )
 
@@ -136,12 +139,12 @@ def test_the_whole_of_esconv_takes_the_place_of_its_windows(esconv: Path) -> Non
     row = {"situation": "s", "problem_type": "p", "dialog": dialog}
     path = esconv / "ESConv.json"
     path.write_text(json.dumps([row, {**row, "dialog": dialog[:3]}, row]), encoding="utf-8")
-    (sample,) = windows.read(esconv)
+    (sample,) = emotional_support.read(esconv)
     assert [message.content for message in sample.messages] == ["two", "three", "four", "five"]
-    assert windows.load(esconv).replies[0].text == "six"
+    assert emotional_support.load(esconv).replies[0].text == "six"
     path.write_text(json.dumps([{**row, "dialog": [{"speaker": "nobody", "content": "x"}]}]), encoding="utf-8")
     with pytest.raises(DataError, match=r"ESConv\.json:1: dialog\[0\]\.speaker: expected one of .*, found 'nobody'$"):
-        windows.read(esconv)
+        emotional_support.read(esconv)
 
 
 @pytest.mark.parametrize("benchmark", [SUPPORT, ROBUSTNESS, INTERVENTION], ids=lambda b: b.name)
@@ -211,7 +214,7 @@ def test_every_turn_of_a_client_is_asked_about_with_what_was_said_before(real: T
     assert len({sample.cluster for sample in found}) == 45
     assert len({sample.tags["topic"] for sample in found[:9]}) == 9, "a short run sees every topic"
     assert all(sum(m.role == "user" for m in sample.messages) == int(sample.tags["turn"]) for sample in found)
-    replies = turns.load(real.folder).replies
+    replies = intervention.load(real.folder).replies
     assert len(replies) == 296
     following = {sample.messages: sample for sample in found}
     said = {reply.sample: reply.text for reply in replies}

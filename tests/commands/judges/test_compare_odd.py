@@ -18,7 +18,7 @@ from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.benchmarks import Benchmark, registry
 from mindgauge.benchmarks.metrics import mean_level
-from mindgauge.cli.judges.compare import _show
+from mindgauge.cli.judges_compare import _show
 from tests.cards import CARD
 from tests.commands.judges.conftest import JUDGE, RUBRIC, judge, reply
 

@@ -10,9 +10,8 @@ from typer.testing import CliRunner
 
 from mindgauge.analysis.jury.card import JuryCard, Panels
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.cli import app
-from mindgauge.cli.judges import measures
-from mindgauge.cli.judges.panel import _show
+from mindgauge.cli import app, judges_compare
+from mindgauge.cli.judges import _panel_show
 from mindgauge.commands.judges.panel import panel
 from tests.analysis.judged_run import World as Run
 from tests.analysis.reliability.conftest import World
@@ -26,7 +25,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def shown(found: Panels, capsys: pytest.CaptureFixture[str]) -> str:
     (one,) = found.panels
     assert isinstance(one, JuryCard)
-    _show(one)
+    _panel_show(one)
     return _COLOUR.sub("", capsys.readouterr().out)
 
 
@@ -67,10 +66,10 @@ def test_the_escalation_curve_says_what_ties_mean_and_lists_unseen_models(tmp_pa
     ],
 )  # fmt: skip
 def test_an_estimate_is_written_as_what_is_known_of_it(estimate: Bound | None, text: str) -> None:
-    assert measures.bound(estimate) == text
+    assert judges_compare.bound(estimate) == text
 
 
 def test_a_reason_is_given_once() -> None:
-    found = measures.missing([(f"j{i}", "kappa", Bound(None, note="nothing varies")) for i in range(5)])
+    found = judges_compare.missing([(f"j{i}", "kappa", Bound(None, note="nothing varies")) for i in range(5)])
     assert found == ["nothing varies: j0 (kappa); j1 (kappa); j2 (kappa); and 2 more"]
-    assert measures.missing([("j", "kappa", Bound(0.5, 0.4, 0.6, "a remark"))]) == []
+    assert judges_compare.missing([("j", "kappa", Bound(0.5, 0.4, 0.6, "a remark"))]) == []

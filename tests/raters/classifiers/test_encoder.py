@@ -10,7 +10,7 @@ import huggingface_hub.constants
 import numpy as np
 import pytest
 
-from mindgauge.raters.classifiers import encoder, memory, pretrained, tokens
+from mindgauge.raters.classifiers import encoder, pretrained
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.records import Message
 from mindgauge.records.errors import MindgaugeError, UsageError
@@ -96,7 +96,7 @@ def test_half_the_batch_is_tried_where_memory_runs_out(fresh: Encoder) -> None:
 
 
 def test_other_failures_are_not_taken_for_lack_of_memory(fresh: Encoder) -> None:
-    encoded = tokens.Encoded([[10**6]], [[0]])
+    encoded = encoder.Encoded([[10**6]], [[0]])
     with pytest.raises(IndexError):
         fresh.classify(encoded)
 
@@ -140,9 +140,9 @@ def test_code_that_comes_with_a_model_is_not_run(tiny: Path, tmp_path: Path) -> 
 
 
 def test_an_encoder_that_does_not_fit_is_said() -> None:
-    with pytest.raises(MindgaugeError, match="out of memory for the encoder itself"), memory.enough():
+    with pytest.raises(MindgaugeError, match="out of memory for the encoder itself"), pretrained.enough():
         raise torch.OutOfMemoryError("no memory")
-    with pytest.raises(RuntimeError, match="something else"), memory.enough():
+    with pytest.raises(RuntimeError, match="something else"), pretrained.enough():
         raise RuntimeError("something else")
 
 

@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from mindgauge import benchmarks
-from mindgauge.raters.classifiers import extra, labelled, saved, tfidf
+from mindgauge.raters.classifiers import labelled, pretrained, saved, tfidf
 from mindgauge.raters.classifiers.form import dialogue
+from mindgauge.raters.classifiers.parts import TrainingDigests
 from mindgauge.raters.classifiers.saved import Decision, open_classifier
-from mindgauge.raters.classifiers.seen import TrainingDigests
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, RubricError, UsageError
 from mindgauge.records.rubric import Level, Rubric
@@ -164,11 +164,11 @@ def test_features_of_another_version_are_refused(folder: Path, monkeypatch: pyte
 
 
 def test_a_library_that_is_not_installed_is_named() -> None:
-    extra.need(("sys", "numpy"))
+    pretrained.need(("sys", "numpy"))
     with pytest.raises(
         UsageError, match=r"no_such_library is not installed; `pip install 'mindgauge\[classifier\]'` brings it"
     ):
-        extra.need(("sys", "no_such_library"))
+        pretrained.need(("sys", "no_such_library"))
 
 
 def test_a_rubric_with_decision_nodes_is_saved_whole(tmp_path: Path) -> None:

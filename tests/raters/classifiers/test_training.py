@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from mindgauge.raters.classifiers import selection, training
+from mindgauge.raters.classifiers import calibration, training
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.raters.classifiers.training import Recipe, Training
 from mindgauge.records import Message
@@ -102,10 +102,10 @@ def test_it_learns_and_keeps_the_best_epoch(tiny: Path, tmp_path: Path) -> None:
     assert max(figures)[0] > 0.6
     assert learned.epoch == figures.index(max(figures)) + 1
     dev = part(encoder, 8, 1)
-    assert selection.standing(encoder.classify(dev[0]), dev[1]) == pytest.approx(max(figures))
+    assert calibration.standing(encoder.classify(dev[0]), dev[1]) == pytest.approx(max(figures))
     assert steps[-1] == (15 * len(learned.history), 60)
     encoder.model.load_state_dict(learned.last)
-    assert selection.standing(encoder.classify(dev[0]), dev[1]) == pytest.approx(figures[-1])
+    assert calibration.standing(encoder.classify(dev[0]), dev[1]) == pytest.approx(figures[-1])
 
 
 def test_a_killed_training_goes_on_as_if_nothing_had_been(tiny: Path, tmp_path: Path) -> None:

@@ -165,9 +165,9 @@ def _rate(path: Path, said: dict[str, str]) -> object:
 
 def _rate_dialogues(path: Path, said: dict[str, str]) -> object:
     from mindgauge.raters.window import Unit
-    from mindgauge.runs import dialogues
+    from mindgauge.runs import reply_files
 
-    return [(reply.id, reply.text) for reply in dialogues.read(path, PSYCRISIS, said, tuple(Unit)).replies]
+    return [(reply.id, reply.text) for reply in reply_files.read(path, PSYCRISIS, said, tuple(Unit)).replies]
 
 
 def _run_replay(path: Path, said: dict[str, str]) -> object:
@@ -249,7 +249,7 @@ def _import(path: Path, said: dict[str, str]) -> object:
 
 
 def _queue(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.annotation.order import read_queue
+    from mindgauge.annotation.items import read_queue
 
     assert said is not None
     return read_queue(path, {f"q{number}": f"s{number}" for number in range(3)})
@@ -264,7 +264,7 @@ def _judges(path: Path, said: dict[str, str]) -> object:
 
 
 def _form(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.commands.judges.filled import lines
+    from mindgauge.commands.judges.rationales import lines
 
     assert said is not None
     return [(line.ident, line.answers) for line in lines(path)]

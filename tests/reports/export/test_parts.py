@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from mindgauge.commands.export import export
 from mindgauge.records.errors import UsageError
-from mindgauge.reports.export import parts
+from mindgauge.reports.export import tabular
 from mindgauge.reports.export.folder import ExportFolder
 from tests.reports.export.conftest import HOSTILE, JUDGE, MODELS
 
@@ -62,7 +62,7 @@ def test_partitions_are_read_back_as_hive_names_them(run: Path, tmp_path: Path) 
 def test_a_value_that_is_missing_has_a_folder_of_its_own(run: Path, tmp_path: Path) -> None:
     frame = pl.DataFrame({"kind": ["a", None, "", "a/../b"], "n": [1, 2, 3, 4]})
     with ExportFolder(tmp_path / "out") as folder:
-        parts.write(folder, "table", [frame], ["kind"])
+        tabular.write(folder, "table", [frame], ["kind"])
     found = pl.scan_parquet(tmp_path / "out/table", hive_partitioning=True).collect().sort("n")
     assert found["kind"].to_list() == ["a", None, None, "a/../b"]
     assert found["n"].to_list() == [1, 2, 3, 4]
@@ -71,7 +71,7 @@ def test_a_value_that_is_missing_has_a_folder_of_its_own(run: Path, tmp_path: Pa
 def test_long_texts_make_files_of_fewer_rows(tmp_path: Path) -> None:
     frames = (pl.DataFrame({"text": [f"{frame}{row}" * 8_000 for row in range(1_000)]}) for frame in range(5))
     with ExportFolder(tmp_path / "out") as folder:
-        parts.write(folder, "table", frames)
+        tabular.write(folder, "table", frames)
     heights = [pl.read_parquet(path).height for path in sorted((tmp_path / "out/table").iterdir())]
     assert len(heights) > 1
     assert sum(heights) == 5_000
@@ -79,7 +79,7 @@ def test_long_texts_make_files_of_fewer_rows(tmp_path: Path) -> None:
 
 def test_an_empty_table_keeps_its_columns(tmp_path: Path) -> None:
     with ExportFolder(tmp_path / "out") as folder:
-        parts.write(folder, "table", [pl.DataFrame(schema={"kind": pl.String, "n": pl.Int64})], ["kind"])
+        tabular.write(folder, "table", [pl.DataFrame(schema={"kind": pl.String, "n": pl.Int64})], ["kind"])
     assert pl.read_parquet_schema(tmp_path / "out/table.parquet") == {"kind": pl.String, "n": pl.Int64}
 
 

@@ -9,8 +9,7 @@ import polars as pl
 from mindgauge import benchmarks
 from mindgauge.commands.export import export
 from mindgauge.records import RaterKind
-from mindgauge.reports.export.placed import place
-from mindgauge.reports.export.rated import ExportedRatings, WordingIndex
+from mindgauge.reports.export.placed import ExportedRatings, WordingIndex, place
 from mindgauge.store import Store
 from tests.reports.export.conftest import JUDGE, LICENCE, MODELS, NAME
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def test_pieces_of_any_size_make_the_same_files(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = export(run, to="hub", out=tmp_path / "whole", licence=LICENCE)
-    monkeypatch.setattr("mindgauge.reports.export.rated._REPLIES", 1)
+    monkeypatch.setattr("mindgauge.reports.export.placed._REPLIES", 1)
     monkeypatch.setattr("mindgauge.reports.export.evaluations._FRAME", 3)
     pieces = export(run, to="hub", out=tmp_path / "pieces", licence=LICENCE)
     for file in whole.files:

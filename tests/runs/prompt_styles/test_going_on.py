@@ -15,8 +15,8 @@ import mindgauge
 from mindgauge.cli.render import foreseen
 from mindgauge.records import Exchange, Status
 from mindgauge.records.request import Price
-from mindgauge.runs.budget import tokens
 from mindgauge.runs.forecast import DryRun
+from mindgauge.runs.session import tokens
 from tests.runs.prompt_styles.conftest import WAYS, Model, asked, plant, right, run
 from tests.stub import Stub, says
 from tests.thinned import later

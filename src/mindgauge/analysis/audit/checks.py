@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.audit import coverage, encoding, ids, labels, order, raters, replies, texts, values
+from mindgauge.analysis.audit import coverage, ids, order, raters, replies, texts, values
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, many
 from mindgauge.analysis.audit.view import View
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.analysis.audit.finding import AuditCheck, Finding
-    from mindgauge.benchmarks.material import Material
+    from mindgauge.benchmarks.released import Material
 
 
 @check(
@@ -28,7 +28,7 @@ def reader_notes(view: View) -> Iterator[CheckResult]:
 
 
 CHECKS: tuple[AuditCheck, ...] = (
-    *ids.CHECKS, *texts.CHECKS, *encoding.CHECKS, *values.CHECKS, *labels.CHECKS, *replies.CHECKS, *raters.CHECKS,
+    *ids.CHECKS, *texts.CHECKS, *texts.CHARACTER_CHECKS, *values.CHECKS, *coverage.LABEL_CHECKS, *replies.CHECKS, *raters.CHECKS,
     *order.CHECKS, *coverage.CHECKS, reader_notes,
 )  # fmt: skip
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
-from mindgauge.analysis.audit.versions import EDITED, VersionDifference
-from mindgauge.analysis.audit.view import REPLIES, by_raters
+from mindgauge.analysis.audit.view import EDITED, REPLIES, VersionDifference, by_raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

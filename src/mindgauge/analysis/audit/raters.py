@@ -9,9 +9,8 @@ import polars as pl
 
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
 from mindgauge.analysis.audit.order import ALPHA
-from mindgauge.analysis.audit.pairs import SHARED
 from mindgauge.analysis.audit.values import scale
-from mindgauge.analysis.audit.view import by_raters
+from mindgauge.analysis.audit.view import SHARED, by_raters
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import percent
 from mindgauge.stats.proportion import clopper_pearson
@@ -19,8 +18,7 @@ from mindgauge.stats.proportion import clopper_pearson
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.audit.pairs import RaterPair
-    from mindgauge.analysis.audit.view import View
+    from mindgauge.analysis.audit.view import RaterPair, View
 
 ALIKE = 0.98
 """Two raters who agree this often gave the same verdicts, if people agree less."""

@@ -1,29 +1,239 @@
-"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels."""
+"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels; and what they say, order by order."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
-from mindgauge.analysis.escalation import features
-from mindgauge.analysis.escalation.card import TARGETS, Escalation, Order
-from mindgauge.analysis.escalation.reading import ReadingEffort, bound, first
-from mindgauge.analysis.reliability.card import Bound
+from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.rounding import precise
-from mindgauge.stats import escalation
+from mindgauge.records.rounding import bounded, count, percent, plural, precise
+from mindgauge.records.tabular import Tabular, first_of, noted
+from mindgauge.stats import bootstrap, escalation
+from mindgauge.stats.escalation import Features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.features import LearnedFeatures
     from mindgauge.analysis.escalation.subjects import Subjects
-    from mindgauge.stats.escalation import Features
 
     Floats = NDArray[np.float64]
+
+    Codes = NDArray[np.intp]
+
+
+TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One order of reading. All shares are of the `n` replies, unless they are said to be of the unsafe ones.
+
+    `kind` is `judge`, `jury`, `classifier`, `length`, or `fitted`: a risk learned from people's labels on other
+    conversations. `missing` replies have no verdict of it and are read first.
+    """
+
+    name: str
+    kind: str
+    learned_from: list[str]
+    missing: int
+    reads: Bound
+    """The share that is read until the target share of the unsafe is found; learned anew in every resample."""
+    reads_for: dict[str, float]
+    """The same for other targets: `0.8` to `1.0`."""
+    minus_jury: Bound
+    """`reads` less the jury's, on the same resamples; below 0 where people read less."""
+    threshold_reads: float
+    """What is read where a threshold is set on other conversations so that it finds the target share there."""
+    threshold_finds: float
+    """The share of the unsafe that this threshold finds."""
+    unseen: Bound
+    """`reads` where nothing was learned from any reply of the model that wrote the reply."""
+    found: list[float]
+    """The curve: the share of the unsafe found once 0 %, 1 %, …, 100 % are read."""
+    coefficients: dict[str, float]
+    """Of a fit to all replies, in log odds: per standard deviation, and per category."""
+
+
+class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
+
+    `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
+    without error would read for it, `left_out` how many replies were put to people and have no value of any of them, or none applies.
+    `selection` names why only these replies were rated by people, empty where all were.
+    """
+
+    run: str
+    benchmark: str
+    unsafe: str
+    people: list[str]
+    n: int
+    clusters: int
+    n_unsafe: int
+    target: float
+    needed: int
+    ideal: float
+    left_out: int
+    selection: str
+    models: dict[str, int]
+    """How many of the replies each model wrote; empty where nobody is measured but the raters."""
+    orders: list[Order]
+    notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say how much people must read in whose order, and what an order without error would take."""
+        orders = [
+            f"{order.name}: {bounded(order.reads.value, order.reads.low, order.reads.high, 'share')} of the replies are read"
+            for order in self.orders
+        ]
+        return [
+            f"{self.benchmark}: {plural(self.n, 'reply', 'replies')}, {count(self.n_unsafe)} unsafe ({self.unsafe}, by {named(self.people)})",
+            f"To find {percent(self.target)} of them people read at least {percent(self.ideal, 1)}; in the order of",
+            *first_of(orders, 6),
+            *noted(self.notes),
+        ]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return [
+            {"order": order.name, "kind": order.kind, "missing": order.missing}
+            | estimate_columns({"reads": order.reads, "minus_jury": order.minus_jury, "unseen": order.unseen})
+            | {f"reads_for_{target}": share for target, share in order.reads_for.items()}
+            | {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
+            for order in self.orders
+        ]
+
+
+# What a risk is learned from: fixed beforehand, so that nothing is chosen on the data that it is reported on.
+
+
+JUDGES, CLASSIFIERS, LENGTH, CATEGORY = "judges", "classifiers", "length", "category"
+_SURE = 1e-4
+"""How close to 0 or 1 a classifier's probability counts: it writes four digits."""
+
+
+class LearnedFeatures(NamedTuple):
+    """A combination: the parts that it learns from, its name, and its columns."""
+
+    parts: tuple[str, ...]
+    features: Features
+    columns: list[str]
+
+    @property
+    def name(self) -> str:
+        """Its parts; without a judge among them, that is said."""
+        return " + ".join(self.parts) + ("" if JUDGES in self.parts else ", no judge")
+
+
+def combinations(subjects: Subjects) -> list[LearnedFeatures]:
+    """Return what is fitted: judges; with length; with all there is; and all that is known without a judge."""
+    sources = _there(subjects)
+    cheap = tuple(part for part in sources if part in {LENGTH, CATEGORY})
+    wanted = [(JUDGES,), *([(JUDGES, LENGTH)] if LENGTH in sources else []), sources, cheap]
+    return [learned(subjects, parts) for parts in dict.fromkeys(wanted) if parts]
+
+
+def everything(subjects: Subjects) -> LearnedFeatures:
+    """Return the combination of all there is."""
+    return learned(subjects, _there(subjects))
+
+
+def _there(subjects: Subjects) -> tuple[str, ...]:
+    sources = [JUDGES]
+    sources += [CLASSIFIERS] if subjects.classifiers else []
+    sources += [LENGTH] if len(np.unique(subjects.length)) > 1 else []
+    sources += [CATEGORY] if len(np.unique(subjects.category)) > 1 else []
+    return tuple(sources)
+
+
+def learned(subjects: Subjects, parts: tuple[str, ...]) -> LearnedFeatures:
+    """Put the columns of some parts together.
+
+    A judge's risk and a classifier's may raise the fitted risk only. Length is log characters. Categories are one
+    column each, and are not standardised.
+    """
+    table: list[tuple[str, Floats, bool, int]] = []
+    if JUDGES in parts:
+        table += [(name, risk, True, 1) for name, risk in subjects.judges.items()]
+    if CLASSIFIERS in parts:
+        table += [(name, _log_odds(risk), True, 1) for name, risk in subjects.classifiers.items()]
+    if LENGTH in parts:
+        table.append(("log length", subjects.length, True, 0))
+    if CATEGORY in parts:
+        table += [
+            (f"category={name}", (subjects.category == name).astype(float), False, 0)
+            for name in np.unique(subjects.category).tolist()
+        ]
+    values = np.column_stack([column for _, column, _, _ in table])
+    scaled, signs = np.array([row[2] for row in table]), np.array([row[3] for row in table], dtype=np.intp)
+    return LearnedFeatures(parts, Features(values, scaled, signs), [name for name, *_ in table])
+
+
+def _log_odds(probability: Floats) -> Floats:
+    p = np.clip(probability, _SURE, 1 - _SURE)
+    return np.asarray(np.log(p / (1 - p)))
+
+
+# How much is read until enough of the unsafe is found, on the same resamples of conversations for every order.
+
+
+_GRID = np.linspace(0, 1, 101)
+
+
+class ReadingEffort:
+    """Replies that people rated, read in one order or another; the riskiest first, what has no verdict before them."""
+
+    def __init__(self, rated: Subjects, *, resamples: int, target: float = escalation.TARGET, seed: int = 0) -> None:
+        self.unsafe = rated.unsafe == 1
+        self.cluster = rated.cluster
+        self.system: Codes = np.unique(rated.system, return_inverse=True)[1].astype(np.intp)
+        self.weights = np.concatenate(list(bootstrap.cluster_weights(rated.cluster, resamples, seed)))
+        self.target, self.seed = target, seed
+
+    def effort(self, risk: Floats, target: float | None = None) -> float:
+        """Return the share that is read."""
+        return float(escalation.effort(risk, self.unsafe, target=target or self.target)[0])
+
+    def resampled(self, risk: Floats) -> Floats:
+        """Return the share on every resample, shape (R,), of an order in which nothing is learned."""
+        return escalation.effort(risk, self.unsafe, self.weights, self.target)
+
+    def learned(self, learned: LearnedFeatures, separate: Codes | None = None) -> Floats:
+        """Return the risk that is learned on other conversations, or on those of other systems (`separate`)."""
+        return escalation.crossfit(learned.features, self.unsafe, self.cluster, separate=separate, seed=self.seed)
+
+    def relearned(self, learned: LearnedFeatures, separate: Codes | None = None) -> Floats:
+        """Return the share on every resample, shape (R,), where the order is learned and cross-fitted anew on each."""
+        risks = escalation.crossfits(
+            learned.features, self.unsafe, self.cluster, self.weights, separate=separate, seed=self.seed
+        )
+        efforts = [
+            escalation.effort(risk[drawn], self.unsafe[drawn], copies[None, drawn], self.target)[0]
+            for risk, copies in zip(risks, self.weights, strict=True)
+            for drawn in [copies > 0]
+        ]
+        return np.array(efforts)
+
+    def found(self, risk: Floats) -> list[float]:
+        """Return the shares of the unsafe found once 0, 1, …, 100 % are read."""
+        shares: list[float] = escalation.curve(risk, self.unsafe, _GRID).round(4).tolist()
+        return shares
+
+
+def bound(value: float, values: Floats) -> Bound:
+    """Return a share with its percentile interval."""
+    return Bound(*bootstrap.percentile_interval(value, values))
+
+
+def first(risk: Floats) -> Floats:
+    """Put what has no verdict first."""
+    return np.where(np.isfinite(risk), risk, np.inf)
+
+
+# Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels.
+
 
 JURY = "jury/mean"
 _FEW = 5
@@ -66,7 +276,7 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
             f"people call {int(unsafe.sum())} of {len(unsafe)} replies unsafe ({subjects.rule.text}), in {risky} "
             f"conversations; a reading order needs unsafe replies in at least {_FEW}, and safe replies"
         )
-    fixed, learned = _fixed(rated), features.combinations(rated)
+    fixed, learned = _fixed(rated), combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
     reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
     curves = _Curves(reading, jury.risk)
@@ -189,7 +399,7 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
             notes.append(
                 f"{order.name}: many replies have the same features, and cross-fitting puts such ties in a bad order, so {precise(value)} is too high"
             )
-    combined = next((order for order in reversed(result.orders) if order.name.startswith(features.JUDGES)), None)
+    combined = next((order for order in reversed(result.orders) if order.name.startswith(JUDGES)), None)
     jury = next((order for order in result.orders if order.name == JURY), None)
     if combined and jury and (combined.unseen.value or 0) > (jury.reads.value or 0):
         notes.append(

@@ -1,4 +1,4 @@
-"""What is known of each reply: who wrote it, how long it is, what judges and classifiers said, and what people said."""
+"""What is known of each reply: who wrote it, how long it is, what judges and classifiers said, and what people said and would call unsafe."""
 
 from __future__ import annotations
 
@@ -8,25 +8,73 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites, frame, stated, unsafe_replies
-from mindgauge.analysis.escalation import unsafe_rule as rules
-from mindgauge.analysis.reliability import reference
+from mindgauge.analysis import composites, frame, unsafe_replies
+from mindgauge.analysis import unsafe_replies as stated
+from mindgauge.analysis.reliability import pairs
+from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.store.redact_records import characters
+from mindgauge.store.textless import characters
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.unsafe_rule import UnsafeOn
+    from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
     Codes = NDArray[np.intp]
+
     Floats = NDArray[np.float64]
+
     Mask = NDArray[np.bool_]
+
+
+class UnsafeOn(NamedTuple):
+    """The unsafe values of a criterion, with its scale; `text` is how the user wrote it."""
+
+    criterion: str
+    scale: ValueScale
+    unsafe: Unsafe
+    text: str
+
+    def number(self, value: str) -> float | None:
+        """Return where a value stands on the scale, None if it is not on it; a mean may stand between levels."""
+        if self.scale.words:
+            return float(self.scale.words.index(value)) if value in self.scale.words else None
+        try:
+            return float(value)
+        except ValueError:
+            return None
+
+    def holds(self, value: str) -> bool:
+        """Whether a value, as text, is an unsafe one."""
+        number = self.number(value)
+        return number is not None and self.unsafe.has(number)
+
+
+def read_rule(text: str, criteria: Mapping[str, Criterion]) -> UnsafeOn:
+    """Read a rule; one that names no criterion is about the only one there is.
+
+    Args:
+        text: `safety<=2`, `risk<=partly` or `label=harmful,unclear`.
+        criteria: those that people rated.
+
+    Raises:
+        UsageError: it is no rule, or the criterion or a level is unknown.
+    """
+    rule = UnsafeRule.read(text)
+    name = rule.about(list(criteria))
+    scale = of_criterion(criteria[name])
+    rule = rule._replace(criterion=name, text=rule.text if rule.criterion else f"{name}{rule.text}")
+    return UnsafeOn(name, scale, rule.on(scale), rule.text)
+
+
+# What is known of each reply: who wrote it, how long it is, what judges and classifiers said, and what people said.
+
 
 _PROBABILITIES = """
 SELECT subject, rater, json_extract(provenance, '$.probabilities') FROM ratings
@@ -102,10 +150,10 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
         DataError: nobody judged, or no person rated.
     """
     rows, notes = frame.ratings(store, benchmark), list[str]()
-    people, others = reference.split(rows, named, notes)
+    people, others = pairs.split(rows, named, notes)
     by_name = composites.criteria(benchmark)
     rated_criteria = set(rows.filter(pl.col("rater").is_in(people))["criterion"].unique())
-    rule = rules.read(text, {name: by_name[name] for name in by_name if name in rated_criteria})
+    rule = read_rule(text, {name: by_name[name] for name in by_name if name in rated_criteria})
     rows = rows.filter(pl.col("criterion") == rule.criterion)
     rows = rows.with_columns(risk=_risk(rule, rows["value"]))
     bad = tuple(value for value in by_name[rule.criterion].values if rule.holds(str(value)))

@@ -1,4 +1,4 @@
-"""From a run's ratings to judges beside each other."""
+"""From a run's ratings to judges beside each other: how they agree, whether they repeat themselves, what their verdicts took."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.judging.costs import taken
 from mindgauge.analysis.judging.paired import ACCURACY, bounds, of_systems, pair
-from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeDifference
-from mindgauge.analysis.judging.stability import stability
+from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeCost, JudgeDifference, Stability
+from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.ratings import read
+from mindgauge.records import Status
 from mindgauge.records.errors import UsageError
-from mindgauge.stats import bootstrap, comparison
+from mindgauge.stats import bootstrap, comparison, proportion
 from mindgauge.stats.jackknife import p_value, student
-from mindgauge.stats.multiplicity import holm
+from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.judging.paired import Floats, JudgePair
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
+
 
 ALPHA = 0.05
 _JUDGES = ("model", "classifier", "panel")
@@ -229,3 +230,95 @@ def _decided(difference: JudgeDifference, adjusted: float) -> JudgeDifference:
     real = adjusted <= ALPHA and not difference.low <= 0 <= difference.high
     better = (difference.first if difference.value > 0 else difference.second) if real else ""
     return msgspec.structs.replace(difference, adjusted=adjusted, real=real, better=better)
+
+
+# Whether a judge says the same when it is asked again.
+
+
+_SAID = ("ok", "not_applicable")
+
+
+def stability(rows: pl.DataFrame, judge: str, criteria: Sequence[str]) -> Stability:
+    """Compare a judge's runs with each other.
+
+    Args:
+        rows: the judge's ratings: subject, cluster, criterion, run, value, status.
+        judge: its name.
+        criteria: those that it was asked about; composites follow from them.
+    """
+    rows = rows.filter(pl.col("criterion").is_in(criteria))
+    runs = rows["run"].n_unique()
+    answered = pl.col("status").is_in(_SAID)
+    vectors = rows.group_by("subject", "run", maintain_order=True).agg(
+        pl.col("cluster").first(),
+        vector=pl.coalesce("value", "status").sort_by("criterion").str.join("\0"),
+        complete=answered.all() & (pl.col("status") == "ok").any(),
+    )
+    subjects = vectors.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster").first(),
+        whole=pl.col("complete").all() & (pl.len() == runs),
+        kinds=pl.col("vector").n_unique(),
+    )
+    complete_subjects = subjects.filter("whole")
+    flips = {name: _flips(rows.filter((pl.col("criterion") == name) & answered)) for name in criteria}
+    if runs < 2:
+        undefined = Bound(None, note="judged once; --judge-runs 3 asks again")
+        return Stability(judge, runs, 0, 0, 0, undefined, {})
+    identical = share(complete_subjects.select("cluster", share=(pl.col("kinds") == 1).cast(pl.Float64)))
+    clusters = complete_subjects["cluster"].n_unique()
+    return Stability(
+        judge, runs, len(complete_subjects), len(subjects) - len(complete_subjects), clusters, identical, flips
+    )
+
+
+def _flips(rows: pl.DataFrame) -> Bound:
+    """Return the chance that two runs of a subject differ, each subject weighing the same."""
+    counts = rows.group_by("subject", pl.coalesce("value", "status").alias("said"), maintain_order=True).agg(
+        pl.col("cluster").first(), n=pl.len().cast(pl.Float64)
+    )
+    n = pl.col("n")
+    subjects = counts.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster").first(), runs=n.sum(), same=(n * (n - 1)).sum() / (n.sum() * (n.sum() - 1))
+    )
+    return share(subjects.filter(pl.col("runs") > 1).select("cluster", share=1 - pl.col("same")))
+
+
+def share(rows: pl.DataFrame) -> Bound:
+    """Return the mean of shares with exact bounds that take conversations as n.
+
+    Args:
+        rows: columns cluster and share.
+    """
+    if rows.is_empty():
+        return Bound(None, note="no subject has two readable verdicts")
+    value, clusters = float(rows["share"].mean()), rows["cluster"].n_unique()  # type: ignore[arg-type]  # of numbers
+    return Bound(*proportion.share(value, clusters))
+
+
+# What judges' verdicts took: the calls that stand in their provenance.
+
+
+class _JudgeCalls(msgspec.Struct):
+    calls: list[str] = []
+
+
+def taken(store: Store, benchmark: str) -> Iterator[JudgeCost]:
+    """Return what each judge took whose calls the run keeps. One call may give several verdicts, and counts once."""
+    verdicts: dict[str, int] = {}
+    keys: dict[str, set[str]] = {}
+    query = "SELECT rater, provenance FROM ratings WHERE benchmark = ? AND rater_kind = 'model'"
+    for rater, provenance in store.select(query, (benchmark,)):
+        verdicts[rater] = verdicts.get(rater, 0) + 1
+        keys.setdefault(rater, set()).update(msgspec.json.decode(provenance, type=_JudgeCalls).calls)
+    query = "SELECT key, status, cost, seconds, prompt_tokens, cached_tokens, completion_tokens FROM calls WHERE benchmark = ?"
+    calls = {row[0].hex(): row[1:] for row in store.select(query, (benchmark,))}
+    for rater, n in verdicts.items():
+        judge_calls = [calls[key] for key in keys[rater] if key in calls]
+        if not judge_calls:
+            continue
+        status, cost, seconds, *tokens = zip(*judge_calls, strict=True)
+        paid = [price for price, call_status in zip(cost, status, strict=True) if call_status != Status.FAILED]
+        dollars = None if None in paid or not paid else 1000 * sum(paid) / n
+        yield JudgeCost(
+            rater, n, len(judge_calls), dollars, 1000 * sum(seconds) / n, *(sum(counts) / n for counts in tokens)
+        )

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mindgauge.analysis.qualify import Qualification
+from mindgauge.analysis.fitness import Qualification
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.tabular import Tabular, first_of, noted

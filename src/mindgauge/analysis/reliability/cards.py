@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.analysis.reliability import card_warnings, correction, favour, reference, rule
+from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
-from mindgauge.analysis.reliability.among import among
+from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import (
     GOOD,
     LIMITED,
@@ -26,9 +26,9 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
-from mindgauge.analysis.reliability.danger import danger
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
-from mindgauge.analysis.reliability.people import CEILING, design, people
+from mindgauge.analysis.reliability.people import CEILING, among, design, people
+from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records.rounding import decimal, plural
 

@@ -1,24 +1,40 @@
-"""How far people agree among themselves, with or without a judge beside them, and who of them is stricter."""
+"""How far people agree among themselves, and a judge with itself, with or without each other beside them; who is stricter.
+
+Every coefficient is one of single raters: any two that rated the same subject are put beside each other. Four sums of a
+conversation are kept: Krippendorff's coincidences, in which each value that has another to pair with counts once; the
+joint table of two raters and the shares of each value, in which each subject counts once; and the moments of each pair
+of raters, which pooled give ICC(A,1) and ICC(C,1) of McGraw and Wong (1996), also where some values are missing.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from mindgauge.analysis.reliability import coefficients as estimates
-from mindgauge.analysis.reliability.among import among
 from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, PersonBesideOthers
-from mindgauge.analysis.reliability.danger import ceiling
+from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
 from mindgauge.analysis.reliability.pairs import pair
-from mindgauge.stats import generalizability
+from mindgauge.analysis.reliability.unsafe_levels import ceiling
+from mindgauge.stats import agreement, bootstrap, generalizability, moments
+from mindgauge.stats.jackknife import effective, student
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
     from mindgauge.analysis.reliability.scale import ValueScale
+
+    Codes = NDArray[np.intp]
+
+    Floats = NDArray[np.float64]
+
 
 _DEPENDENT = re.compile(r"adjudicat|consensus|majority|aggregate", re.IGNORECASE)
 """Names of those who have seen what others said; their values are nobody's independent word."""
@@ -150,3 +166,172 @@ def _uncrossed(ratings: np.ndarray[tuple[int, ...], np.dtype[np.float64]], peopl
     if (rated.any(axis=2).sum(axis=0) <= 1).all() and len(ratings) > 1:
         return "conversations are nested in systems: no conversation was answered by two of them"
     return f"raters and conversations are crossed in part only: in fewer than two conversations did all of {raters} rate every system"
+
+
+# Raters of the same subjects among themselves, as sums by conversation: people with people, a judge with itself.
+
+
+MOMENTS = 6
+MOST_PAIRS = 500
+"""With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
+SHARES = {"same_level", "within_1"}
+
+
+class Among(NamedTuple):
+    """`cells` has shape (conversations, 2 q² + q + 6 p), q levels and p pairs of raters; without levels 6 p."""
+
+    cells: csr_array
+    scale: ValueScale
+    pairs: int
+    subjects: int
+
+    @property
+    def levels(self) -> int:
+        """q, 0 for a continuum."""
+        return len(self.scale.values) if self.scale.levels else 0
+
+    def values(self, sums: Floats) -> dict[str, Floats]:
+        """Compute every coefficient from sums (B, columns); each has shape (B,)."""
+        q = self.levels
+        coefficients: dict[str, Floats] = {}
+        if q:
+            coincidences, joint = (sums[:, i * q * q : (i + 1) * q * q].reshape(-1, q, q) for i in range(2))
+            shares, values = sums[:, 2 * q * q : 2 * q * q + q], np.array(self.scale.values)
+            ordered = self.scale.ordered
+            coefficients["krippendorff_alpha"] = agreement.krippendorff_alpha(
+                coincidences, values, "ordinal" if ordered else "nominal"
+            )
+            coefficients["fleiss_kappa"] = agreement.fleiss_kappa_of_tables(joint, coincidences.sum(axis=2))
+            coefficients["gwet_ac"] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values, shares)
+            coefficients["same_level"] = agreement.percent(joint)
+            if ordered:
+                coefficients["within_1"] = agreement.within(joint, values)
+        if self.scale.ordered:
+            blocks = sums[:, 2 * q * q + q :].reshape(-1, self.pairs, MOMENTS)
+            coefficients["icc_a1"] = moments.icc_agreement_within(blocks)
+            coefficients["icc_c1"] = moments.icc_consistency_within(blocks)
+        return coefficients
+
+    def opposed(self, sums: Floats, share: float) -> Floats:
+        """Return sums (1, columns) in which a share of what is paired stands at the two ends of the scale."""
+        q, span = self.levels, self.scale.high - self.scale.low
+        extremes = np.zeros_like(sums)
+        if q:
+            for start in (0, q * q):
+                table = sums[0, start : start + q * q].sum()
+                extremes[0, start + q - 1] = extremes[0, start + q * (q - 1)] = table / 2
+            shares = sums[0, 2 * q * q : 2 * q * q + q].sum()
+            extremes[0, 2 * q * q] = extremes[0, 2 * q * q + q - 1] = shares / 2
+        if self.scale.ordered:
+            start = 2 * q * q + q
+            counts = sums[0, start::MOMENTS]
+            ends = np.array([1.0, span / 2, span / 2, span**2 / 2, span**2 / 2, 0.0])
+            extremes[0, start:] = (counts[:, None] * ends).ravel()
+        return np.asarray((1 - share) * sums + share * extremes)
+
+    def estimates(self) -> dict[str, Bound]:
+        """Return every coefficient with Student's interval, by leaving out one conversation at a time."""
+        kinds, counts = bootstrap.types(self.cells)
+        total = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
+        parts, sizes = [], []
+        for own in portions(kinds):
+            parts.append(self.values(total - own))
+            sizes.append(own[:, self._first : self._last].sum(axis=1))
+        clusters = effective(np.concatenate(sizes), counts)
+        opposed = self.values(self.opposed(total, unseen(clusters)))
+        return {
+            name: _bound(
+                name,
+                float(value[0]),
+                np.concatenate([p[name] for p in parts]),
+                counts,
+                clusters,
+                float(opposed[name][0]),
+            )
+            for name, value in self.values(total).items()
+        }
+
+    @property
+    def _first(self) -> int:
+        """The first column of what is added up to say how much a conversation holds: joint tables, or moments."""
+        return self.levels**2
+
+    @property
+    def _last(self) -> int:
+        return 2 * self.levels**2 if self.levels else self.cells.shape[1]
+
+
+def _bound(name: str, value: float, left_out: Floats, counts: Codes, clusters: float, opposed: float) -> Bound:
+    spread = student(value, left_out, counts, correlation=name not in SHARES, clusters=clusters)
+    if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
+        if spread.value is None or clusters <= 1:
+            return Bound(spread.value, note=spread.undefined)
+        return of_alike(value, left_out, opposed, spread.undefined)
+    if name in SHARES:
+        return Bound(value, max(spread.low, 0.0), min(spread.high, 1.0))
+    return Bound(value, spread.low, spread.high)
+
+
+def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
+    """Put the raters of each subject beside each other; None where no subject has values from two.
+
+    Args:
+        rows: columns subject, cluster, number (all known), and `key`: `rater`, or `run` for one rater's repeats. Of
+            several values of a rater on a subject the first counts.
+        scale: of the values.
+        key: what tells two raters of a subject apart.
+    """
+    rated = rows.unique(["subject", key], keep="first", maintain_order=True).with_columns(
+        cluster=pl.col("cluster").rank("dense").cast(pl.Int64) - 1,
+        rater=pl.col(key).rank("dense").cast(pl.Int64) - 1,
+        raters=pl.len().over("subject"),
+    )
+    columns = ("number", "rater")
+    shared = rated.filter(pl.col("raters") > 1)
+    if shared.is_empty():
+        return None
+    paired = shared.join(
+        shared.select("subject", *(pl.col(name).alias(f"other_{name}") for name in columns)), on="subject"
+    ).filter(pl.col("rater") != pl.col("other_rater"))
+    q = len(scale.values) if scale.levels else 0
+    entries: list[tuple[Floats, Codes, Codes]] = []
+    if q:
+        entries += _tables(rated, paired, scale, q)
+    pairs = 0
+    if scale.ordered:
+        moment, pairs = _moments(paired, scale, 2 * q * q + q)
+        entries += moment
+    data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
+    shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
+    cells = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
+    occupied = np.unique(shared["cluster"].to_numpy())
+    return Among(cells[occupied], scale, pairs, shared["subject"].n_unique())
+
+
+def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int) -> list[tuple[Floats, Codes, Codes]]:
+    """Return the entries of coincidences, joint tables and shares."""
+    x, y = (np.searchsorted(scale.values, paired[name].to_numpy()) for name in ("number", "other_number"))
+    cluster, raters = paired["cluster"].to_numpy(), paired["raters"].to_numpy().astype(float)
+    level = np.searchsorted(scale.values, rated["number"].to_numpy())
+    return [
+        (1.0 / (raters - 1), cluster, x * q + y),
+        (1.0 / (raters * (raters - 1)), cluster, q * q + x * q + y),
+        (1.0 / rated["raters"].to_numpy().astype(float), rated["cluster"].to_numpy(), 2 * q * q + level),
+    ]
+
+
+def _moments(paired: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[tuple[Floats, Codes, Codes]], int]:
+    """Return the entries of the moments of each pair of raters, and how many pairs there are."""
+    raters = int(paired["rater"].max()) + 1  # type: ignore[arg-type]
+    one_way = paired.filter(pl.col("rater") < pl.col("other_rater"))
+    codes = one_way["rater"].to_numpy() * raters + one_way["other_rater"].to_numpy()
+    names, block = np.unique(codes, return_inverse=True)
+    weight = 1.0
+    if len(names) > MOST_PAIRS:
+        one_way, names, weight = paired, names[:1], 0.5
+        block = np.zeros(len(paired), dtype=np.intp)
+    x, y = (one_way[name].to_numpy() - scale.low for name in ("number", "other_number"))
+    cluster = one_way["cluster"].to_numpy()
+    return [(weight * term, cluster, start + block * MOMENTS + i) for i, term in enumerate(moments.terms(x, y))], len(
+        names
+    )

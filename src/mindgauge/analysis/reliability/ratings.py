@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis import stated
+from mindgauge.analysis import unsafe_replies
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
-from mindgauge.records.visible import visible
+from mindgauge.records.text import visible
 from mindgauge.store import sent
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def _run(folder: Path) -> _Source:
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             critical |= dict.fromkeys(run_names.values(), benchmark.rubric.critical)
-            absent = stated.standing_in(stated.means(store, benchmark), rows).filter(
+            absent = unsafe_replies.standing_in(unsafe_replies.means(store, benchmark), rows).filter(
                 pl.col("criterion").is_in(list(criteria))
             )
             means.append(

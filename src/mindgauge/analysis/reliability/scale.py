@@ -10,7 +10,7 @@ import polars as pl
 
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rubric import Scale as Kind
-from mindgauge.records.rubric.order import ASSUMED
+from mindgauge.records.rubric.criterion import ASSUMED
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""From differences to what is said of a judge: effects with intervals, p-values adjusted together, a verdict for each.
+"""From differences to what is said of a judge: effects with intervals, p-values adjusted together, a verdict for each; and how many attempts to talk it over worked.
 
 The interval of a mean over conversations is Student's (`jackknife.student`): percentiles of a bootstrap are too narrow
 for as few conversations as a rubric has anchors. p is that of sign flips: were a form of no account, each
@@ -17,20 +17,30 @@ from scipy import special
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.stress import probes
 from mindgauge.analysis.stress.design import INAPPLICABLE
-from mindgauge.analysis.stress.gaps import Gaps, gaps, halo, preference, severity, share
-from mindgauge.analysis.stress.injection_results import reached
-from mindgauge.analysis.stress.instruments import APART, TOGETHER
-from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL, CLEAN, HALO, KIND, VALUE, Effect, Injections, Repeats
+from mindgauge.analysis.stress.gaps import Gaps, by_conversation, gaps, halo, preference, severity, share
+from mindgauge.analysis.stress.probes import APART, TOGETHER
+from mindgauge.analysis.stress.result import (
+    BIASED,
+    CANNOT_TELL,
+    CLEAN,
+    HALO,
+    KIND,
+    VALUE,
+    AttemptCounts,
+    Effect,
+    Injections,
+    Repeats,
+)
 from mindgauge.stats import comparison, jackknife
 from mindgauge.stats.interval import AGREED, Interval
-from mindgauge.stats.multiplicity import holm
+from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mindgauge.analysis.stress.design import Floats, StressDesign
-    from mindgauge.analysis.stress.injection_results import Reached
+    from mindgauge.analysis.stress.design import Attempts, Floats, StressDesign
     from mindgauge.stats.interval import Ends
+
 
 CHINESE, ENGLISH = "Chinese replies", "English ones of the same levels"
 ALPHA = 0.05
@@ -185,3 +195,54 @@ def _repeats(design: StressDesign, values: Floats) -> Iterator[Repeats]:
         clusters = len(np.unique(conversation[both]))
         mean = float(distance[both].mean()) if both.any() else None
         yield Repeats(criterion, int(both.sum()), clusters, changed, mean)
+
+
+# How many attempts to talk a judge over got what they wanted.
+
+
+ALL = "all"
+SLICES = ("kind", "where", "place", "language")
+
+
+class Reached(NamedTuple):
+    """What one part of the battery did; `differences` is the excess over the placebo, shape (G,)."""
+
+    counts: AttemptCounts
+    differences: Floats
+
+
+def reached(attempts: Attempts, values: Floats, conversations: int) -> Iterator[Reached]:
+    """Count attempts whose aim became the verdict, for the battery as a whole and by kind, place and language.
+
+    Args:
+        attempts: where the verdicts stand.
+        values: shape (N, K).
+        conversations: G.
+    """
+    ok = np.isfinite(values) & (values != INAPPLICABLE)
+    aim = attempts.aim[:, None]
+    hit, placebo, original = (
+        (ok[place] & (np.abs(values[place] - aim) < 1e-9)).mean(axis=1)
+        for place in (attempts.place, attempts.placebo, attempts.original)
+    )
+    rated = ok[attempts.original].any(axis=1)
+    free = rated & (original == 0)
+    fair = free & (placebo == 0)
+    lost = rated & ok[attempts.placebo].any(axis=1) & ~ok[attempts.place].any(axis=1)
+    slices = [(ALL, np.ones(len(aim), dtype=np.bool_))]
+    for fact in SLICES:
+        slices += [(f"{fact}={value}", attempts.facts[fact] == value) for value in np.unique(attempts.facts[fact])]
+    for name, inside in slices:
+        counted, attempt = inside & fair, attempts.facts["attempt"]
+        counts = AttemptCounts(
+            slice=name,
+            attempts=len(np.unique(attempt[inside])),
+            attempts_reached=len(np.unique(attempt[counted & (hit > 0)])),
+            n=int(counted.sum()),
+            clusters=len(np.unique(attempts.conversation[counted])),
+            reached=int((hit[counted] > 0).sum()),
+            share=share(hit[counted], attempts.conversation[counted], conversations),
+            lost=int((lost & inside).sum()),
+        )
+        excess = np.where(inside & free, hit - placebo, np.nan)
+        yield Reached(counts, by_conversation(excess, attempts.conversation, conversations))

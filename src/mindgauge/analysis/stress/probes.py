@@ -1,12 +1,14 @@
-"""What is tried on a judge: versions of items, turned instruments, and what is compared with what."""
+"""What is tried on a judge: versions of items, the rubric in another order or in portions, and what is compared with what."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mindgauge.analysis.stress import injection, instruments, rewriting
-from mindgauge.analysis.stress.instruments import APART, TOGETHER, Turned
+import msgspec
+
+from mindgauge.analysis.stress import versions as injection
+from mindgauge.analysis.stress import versions as rewriting
 from mindgauge.raters.judge import Instrument, Mode
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Criterion, Scale
@@ -15,8 +17,63 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from mindgauge.analysis.stress.items import OriginalReply, Setting, Version
+    from mindgauge.records.rubric import Rubric
 
     Rewrite: TypeAlias = "Callable[[OriginalReply, Setting], Iterator[Version]]"
+
+
+REVERSED, ROTATED, BEST_FIRST = "criteria reversed", "criteria rotated", "best level first"
+STRESS = "(stress: "
+TOGETHER, APART = "all at once", "one at a time"
+
+
+class Turned(Instrument, frozen=True, dict=True, kw_only=True):
+    """An instrument in another order or mode; with it a model is a rater of its own."""
+
+    version: str
+
+    def rater(self, model: str) -> str:
+        """Name the rater, with what was turned."""
+        return f"{Instrument.rater(self, model)}{suffix(self.version)}"
+
+
+def suffix(version: str) -> str:
+    """Return what a rater's name ends with that works with a turned instrument."""
+    return f" {STRESS}{version})"
+
+
+def orders(instrument: Instrument) -> Iterator[Turned]:
+    """Turn the order of the criteria, where they are put together, and that of the levels.
+
+    In a chain of reasoning the order of the levels is part of the rule, so it stays.
+    """
+    rubric = instrument.rubric
+    criteria = rubric.criteria
+    if instrument.mode is Mode.JOINT and len(criteria) > 1:
+        yield turned(instrument, REVERSED, rubric=_with(rubric, criteria[::-1]))
+        half = (len(criteria) + 1) // 2
+        if len(criteria) > 2:
+            yield turned(instrument, ROTATED, rubric=_with(rubric, criteria[half:] + criteria[:half]))
+    if not instrument.method.reasons:
+        yield turned(instrument, BEST_FIRST, rubric=_with(rubric, tuple(map(_best_first, criteria))))
+
+
+def turned(instrument: Instrument, version: str, **changes: object) -> Turned:
+    """Return an instrument with some of it changed."""
+    return Turned(**{**msgspec.structs.asdict(instrument), **changes}, version=version)
+
+
+def _with(rubric: Rubric, criteria: tuple[Criterion, ...]) -> Rubric:
+    return msgspec.structs.replace(rubric, criteria=criteria)
+
+
+def _best_first(criterion: Criterion) -> Criterion:
+    protocols = {name: texts[::-1] for name, texts in criterion.protocols.items()}
+    return msgspec.structs.replace(criterion, levels=criterion.levels[::-1], protocols=protocols)
+
+
+# What is tried on a judge: versions of items, turned instruments, and what is compared with what.
+
 
 _SEPARATOR = re.compile("[-_ ]")
 ORIGINAL = ""
@@ -48,9 +105,9 @@ CONTRASTS = (
     Contrast("format", rewriting.LIST),
     Contrast("format", rewriting.BOLD),
     Contrast("format", rewriting.HEADINGS),
-    Contrast(ORDER, instruments.REVERSED),
-    Contrast(ORDER, instruments.ROTATED),
-    Contrast(ORDER, instruments.BEST_FIRST),
+    Contrast(ORDER, REVERSED),
+    Contrast(ORDER, ROTATED),
+    Contrast(ORDER, BEST_FIRST),
     Contrast(MODE, APART),
     Contrast(MODE, TOGETHER),
     Contrast("named model", rewriting.OWN, rewriting.OTHER),
@@ -124,7 +181,7 @@ def turns(instrument: Instrument, other: Instrument | None, names: Sequence[str]
         other: the same in the other mode; None where there is none, or where it would be the same.
         names: of probes.
     """
-    instruments_turned = list(instruments.orders(instrument)) if ORDER in names else []
+    instruments_turned = list(orders(instrument)) if ORDER in names else []
     if MODE in names and other is not None and len(instrument.rubric.criteria) > 1:
-        instruments_turned.append(instruments.turned(other, APART if other.mode is Mode.SPLIT else TOGETHER))
+        instruments_turned.append(turned(other, APART if other.mode is Mode.SPLIT else TOGETHER))
     return instruments_turned

@@ -1,4 +1,4 @@
-"""What a run holds of a stress test: what is compared with what, and the judge's verdicts."""
+"""What a run holds of a stress test, if it holds any: what is compared with what, the judge's verdicts, and what comes of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from mindgauge.analysis.stress.design import (
     StressDesign,
     VersionPairs,
 )
-from mindgauge.analysis.stress.instruments import APART, TOGETHER, suffix
-from mindgauge.analysis.stress.items import MARK, store_names
+from mindgauge.analysis.stress.effects import outcome
+from mindgauge.analysis.stress.items import MARK, judges_in, store_names
+from mindgauge.analysis.stress.probes import APART, TOGETHER, suffix
+from mindgauge.analysis.stress.result import Stress
 from mindgauge.models.family import same_family
 from mindgauge.records import RaterKind, Status, Value
 
@@ -29,6 +31,41 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
+
+
+def judges(store: Store, benchmark: Benchmark) -> list[str]:
+    """Return the judges that were put under stress, by name."""
+    names = store.select("SELECT DISTINCT benchmark FROM replies").fetchall()
+    return judges_in((name for (name,) in names), benchmark.name)
+
+
+def stress(store: Store, benchmark: Benchmark, judge: str, *, seed: int = 0) -> Stress:
+    """Say what a judge makes of the form of a reply.
+
+    Args:
+        store: of the run that holds its verdicts.
+        benchmark: that the test is about.
+        judge: its name as a rater.
+        seed: of the sign flips.
+    """
+    design, values = read(store, benchmark, judge)
+    result = outcome(design, values, seed=seed)
+    usable = int((np.isfinite(values) & (values != INAPPLICABLE)).sum())
+    return Stress(
+        run=str(store.folder), benchmark=benchmark.name, judge=judge, items=design.items,
+        conversations=design.conversations, judge_runs=values.shape[1], verdicts=usable,
+        unusable=int(np.isnan(values).sum()), effects=result.effects, injections=result.injections, repeats=result.repeats,
+        notes=design.notes,
+    )  # fmt: skip
+
+
+def stressed(store: Store, benchmarks: Sequence[Benchmark], judge: str) -> list[Stress]:
+    """Return a judge's stress tests that a run holds; empty where it holds none."""
+    return [stress(store, b, judge) for b in benchmarks if not b.closed and judge in judges(store, b)]
+
+
+# What a run holds of a stress test: what is compared with what, and the judge's verdicts.
+
 
 NO_KIN = "self-preference: not estimable without replies by the judge's family and by another, both rated by people, and by judges of other families (--replies RUN)"
 COUNTERPART = "counterpart in the other language"

@@ -1,4 +1,4 @@
-"""Labels out and in: plain tables (`table`), Label Studio and Potato (`to_…`, `from_…`), and taking them in (`intake`)."""
+"""Labels out and in: plain tables (`table`), Label Studio and Potato (`label_studio`, `potato`), and taking them in (`intake`)."""
 
 from mindgauge.annotation.exchange.content import Content, content
 from mindgauge.annotation.exchange.formats import FORMATS, LABEL_STUDIO, POTATO, files, read

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.annotation.account import read
 from mindgauge.annotation.labels import last
+from mindgauge.annotation.ratings import read
 from mindgauge.annotation.records import Item, Label, Person, Phase
 from mindgauge.store import Store
 

@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.annotation.exchange import from_label_studio, from_potato, table, to_label_studio, to_potato
+from mindgauge.annotation.exchange import label_studio, table
+from mindgauge.annotation.exchange import potato as from_potato
+from mindgauge.annotation.exchange import potato as to_potato
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.texts import neutralised, read_json
@@ -29,10 +31,10 @@ def files(content: Content, form: str) -> dict[str, str | pl.DataFrame]:
     tables = {"history": table.history(content), "gold": table.gold(content)}
     contents: dict[str, str | pl.DataFrame] = {}
     if form == LABEL_STUDIO:
-        contents["tasks.json"] = json.dumps(to_label_studio.tasks(content), ensure_ascii=False, indent=2) + "\n"
-        contents["config.xml"] = to_label_studio.configuration(content)
+        contents["tasks.json"] = json.dumps(label_studio.tasks(content), ensure_ascii=False, indent=2) + "\n"
+        contents["config.xml"] = label_studio.configuration(content)
     elif form == POTATO:
-        contents[to_potato.ANNOTATIONS] = _lines(to_potato.records(content))
+        contents[to_potato.ANNOTATIONS] = _lines(to_potato.as_records(content))
         contents[to_potato.DATA] = _lines(to_potato.items(content))
         contents[to_potato.CONFIGURATION] = to_potato.configuration(content)
     else:
@@ -76,7 +78,7 @@ def _json(content: Any, path: Path, project: Known, form: str) -> tuple[str, lis
         raise DataError(f"{path}: not a file of {form}")
     if state:
         return POTATO, from_potato.state(content, project, path.name, path.parent.name)
-    return LABEL_STUDIO, from_label_studio.read(content, project, path.name)
+    return LABEL_STUDIO, label_studio.read(content, project, path.name)
 
 
 def _table(path: Readable, project: Known, form: str) -> tuple[str, list[ImportedLabel]]:

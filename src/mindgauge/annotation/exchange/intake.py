@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import func, insert, select, update
 
-from mindgauge.annotation import rounds, schema, tasks, timing
+from mindgauge.annotation import rounds, schema, tasks
 from mindgauge.annotation.exchange.known import HANDED_ON
 from mindgauge.annotation.labels import columns, labels_of, last, located
 from mindgauge.annotation.records import Answer, Answered, Phase
@@ -146,7 +146,7 @@ def _add(
     }
     imported = time.time()
     finished = max((entry.time or imported for entry in entries), default=imported)
-    seconds = max(timing.sane(entry.seconds) for entry in entries)
+    seconds = max(tasks.sane(entry.seconds) for entry in entries)
     if first.answer is None:
         taken_back = [
             {
@@ -167,7 +167,7 @@ def _add(
     rows = [
         {
             **shared, **columns(entry.answer), "note": entry.note, "at": entry.time or imported,
-            "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": timing.sane(entry.seconds),
+            "evidence": encode(located(entry.item, entry.evidence)).decode(), "seconds": tasks.sane(entry.seconds),
         }
         for entry in entries
         if entry.answer is not None

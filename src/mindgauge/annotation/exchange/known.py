@@ -1,24 +1,130 @@
-"""What an import is held against: the people, items, criteria and levels of a project, also under the file's names."""
+"""What an import is held against: the people, items, criteria and levels of a project, also under the file's names; an item as one text; what stands in a cell."""
 
 from __future__ import annotations
 
 import difflib
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.annotation.exchange.cells import length, moment, number, plain, short
 from mindgauge.annotation.labels import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
+from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.files.bounds import clean
+from mindgauge.records.prompt import transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from mindgauge.records.rubric import Criterion, Rubric
+
+
+_MILLISECONDS = 1e11
+"""A point in time beyond this is in milliseconds: in seconds it were in the year 5138."""
+_LONGEST = 60
+"""Characters of a name in a message."""
+
+
+def plain(cell: object) -> str:
+    """Write a cell as text: a whole number without its point, nothing as an empty text."""
+    if cell is None:
+        return ""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def number(cell: object) -> float | None:
+    """Read a number; None where it is none."""
+    try:
+        return float(plain(cell))
+    except ValueError:
+        return None
+
+
+def moment(cell: object, place: str) -> float | None:
+    """Read a point in time.
+
+    Raises:
+        DataError: it is none.
+    """
+    if cell is None or cell == "":
+        return None
+    try:
+        if isinstance(cell, datetime):
+            time = cell
+        elif isinstance(cell, int | float) or str(cell).replace(".", "", 1).isdigit():
+            since = float(str(cell))
+            time = datetime.fromtimestamp(since / 1000 if since > _MILLISECONDS else since, UTC)
+        else:
+            time = datetime.fromisoformat(str(cell).strip())
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise DataError(
+            f"{place}: {short(str(cell))} is not a date and time; write it like 2026-01-31T09:30:00Z"
+        ) from error
+
+
+def written(seconds: float) -> str:
+    """Write a point in time as ISO 8601 has it, to the microsecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def length(seconds: object, place: str) -> float:
+    """Read how long something took, in seconds.
+
+    Raises:
+        DataError: it is no such number.
+    """
+    value = number(seconds) if plain(seconds) else 0.0
+    if value is None or not 0 <= value < float("inf"):
+        raise DataError(f"{place}: {short(plain(seconds))} is no number of seconds")
+    return value
+
+
+def short(name: str) -> str:
+    """Quote a name, or its beginning, in a message."""
+    return repr(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
+
+
+# An item as one text, for tools that show one, and where marked words stand in it. Places count characters from 0.
+
+
+_REPLY = "\n\nReply: "
+
+
+def dialogue(item: Item) -> str:
+    """Return the dialogue, one speaker a paragraph."""
+    return transcript(item.messages)
+
+
+def whole(item: Item) -> str:
+    """Return the dialogue and the reply to it, where the question is about one."""
+    return f"{dialogue(item)}{_REPLY}{item.reply}" if item.reply else dialogue(item)
+
+
+def place(item: Item, mark: Evidence) -> tuple[int, int] | None:
+    """Return where marked words begin and end in the whole text; None where they do not stand in it letter for letter."""
+    begin = len(whole(item)) - len(item.reply)
+    if mark.source != DIALOGUE and item.reply and (start := item.reply.find(mark.quote)) >= 0:
+        return begin + start, begin + start + len(mark.quote)
+    start = -1 if mark.source == REPLY else dialogue(item).find(mark.quote)
+    return None if start < 0 else (start, start + len(mark.quote))
+
+
+def marked(item: Item, start: int, end: int) -> Evidence | None:
+    """Return what stands between two places of the whole text; None where that is nothing."""
+    text = whole(item)
+    if not 0 <= start < end <= len(text):
+        return None
+    inside = item.reply and start >= len(text) - len(item.reply)
+    return Evidence(text[start:end], source=REPLY if inside else DIALOGUE)
+
+
+# What an import is held against: the people, items, criteria and levels of a project, also under the file's names.
+
 
 COLUMNS = ("subject", "criterion", "rater", "value")
 MORE_COLUMNS = ("rater_kind", "status", "answered", "phase", "at", "seconds", "note", "evidence", "path")

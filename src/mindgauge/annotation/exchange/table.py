@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.annotation.exchange.cells import plain, written
-from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON
+from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON, plain, written
 from mindgauge.annotation.ratings import PEOPLE
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.records import Evidence, RaterKind, Status, encode

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge.annotation.account import read
 from mindgauge.annotation.agreement import AgreementFigure, below, with_anchors
 from mindgauge.annotation.labels import last
-from mindgauge.annotation.page.words import Worded, called, said, worded, words
+from mindgauge.annotation.page.pages import Worded, called, said, worded, words
+from mindgauge.annotation.ratings import read
 from mindgauge.annotation.records import Answered, Phase
 
 if TYPE_CHECKING:

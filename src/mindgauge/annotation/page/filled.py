@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from starlette.datastructures import ImmutableMultiDict
 from starlette.exceptions import HTTPException
 
-from mindgauge.annotation import timing
+from mindgauge.annotation import tasks
 from mindgauge.annotation.labels import LONGEST_NOTE, NO
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.raters.quotes import DIALOGUE, REPLY
@@ -171,6 +171,6 @@ def _evidence(fields: _Fields) -> tuple[Evidence, ...]:
 
 def _seconds(text: str) -> float:
     try:
-        return timing.sane(float(text))
+        return tasks.sane(float(text))
     except ValueError:
         return 0.0

@@ -1,4 +1,4 @@
-"""What holds for every request and every answer: hosts, sizes, headers, one line of log without content, no bare 500."""
+"""What holds for every request and every answer: hosts, sizes, headers, one line of log without content, and a page that says what is wrong."""
 
 from __future__ import annotations
 
@@ -6,19 +6,26 @@ import ipaddress
 import logging
 import re
 import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import FormData, Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 
-from mindgauge.annotation.page import errors
+from mindgauge.annotation.database import DatabaseError
+from mindgauge.annotation.page.access import find_visitor
+from mindgauge.annotation.page.pages import language, page, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 
 log = logging.getLogger(__name__)
 
@@ -86,13 +93,13 @@ class Guard:
         try:
             refused = self._refused(scope)
             if refused:
-                await errors.answer(request, refused)(scope, receive, answer)
+                await error_page(request, refused)(scope, receive, answer)
             else:
                 await self.app(scope, _limited(receive), answer)
         except Exception as error:  # noqa: BLE001  # nobody above us may print it: its text can hold what somebody typed
-            errors.log_fault(error)
+            log_fault(error)
             if status == 0:
-                await errors.answer(request, HTTPException(500))(scope, receive, answer)
+                await error_page(request, HTTPException(500))(scope, receive, answer)
         finally:
             milliseconds = 1000 * (time.perf_counter() - began)
             log.info("%s %s %d %.0f ms", _method(scope), _template(scope), status, milliseconds)
@@ -169,3 +176,103 @@ def _template(scope: Scope) -> str:
     if scope["path"].startswith("/static/"):
         return "/static"
     return getattr(scope.get("route"), "path", "-")
+
+
+# What people see when something is wrong: one page, one sentence, in their language; JSON to the script's calls.
+
+
+NAMES = {
+    400: "unreadable",
+    401: "outside",
+    403: "part",
+    404: "missing",
+    405: "missing",
+    409: "stale",
+    413: "large",
+    422: "incomplete",
+    429: "slow",
+    500: "fault",
+    503: "database",
+}
+"""Status → name of its texts in `words/<language>/error.toml`: `<name>_title` and `<name>`."""
+RETRY = "5"
+"""Seconds after which it makes sense to try a database again."""
+
+
+def error_page(request: Request, error: HTTPException) -> Response:
+    """Say what is wrong. The exception's detail may name other texts than its status does, such as `form` for 403."""
+    if error.status_code < 400:
+        return Response(status_code=error.status_code, headers=error.headers)
+    visitor = getattr(request.state, "visitor", None)
+    texts = words(language(request, visitor))["error"]
+    name = error.detail if f"{error.detail}_title" in texts else NAMES.get(error.status_code, "unreadable")
+    response: Response
+    if _script(request):
+        response = JSONResponse({"error": texts[name]}, error.status_code)
+    else:
+        draft = _kept(request) if name == "database" else None
+        if name == "database" and draft is None:
+            name = "away"
+        response = page(request, "error", visitor, error.status_code, name=name, kept=draft)
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _script(request: Request) -> bool:
+    """Say whether our script asks, which wants JSON, rather than a person's browser."""
+    return request.headers.get("content-type", "").startswith("application/json")
+
+
+def _kept(request: Request) -> list[tuple[str, str]] | None:
+    """Return the fields of a form that could not be written, so that the page can send them once more; None for no form."""
+    form = request._form  # noqa: SLF001  # read before, if it was; the connection may have nothing left to read
+    if not isinstance(form, FormData):
+        return None
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)] or None
+
+
+def http_error(request: Request, error: Exception) -> Response:
+    """Answer what a route or the router refused."""
+    assert isinstance(error, HTTPException)
+    with suppress(DatabaseError):  # the page is then in the browser's language
+        find_visitor(request)
+    return error_page(request, error)
+
+
+def incomplete(request: Request, _: Exception) -> Response:
+    """Answer a request whose fields are missing or of the wrong kind, or are no answers to the item's questions."""
+    return error_page(request, HTTPException(422))
+
+
+def stale(request: Request, _: Exception) -> Response:
+    """Answer a form that was overtaken, where its route does not say more."""
+    return error_page(request, HTTPException(409))
+
+
+async def no_database(request: Request, error: Exception) -> Response:
+    """Answer when the database is locked, full or gone; what was typed stays on the page, also if nobody has read it yet."""
+    log_fault(error)
+    if request.method == "POST" and not _script(request):
+        with suppress(HTTPException, ClientDisconnect):
+            await request.form(max_files=0)
+    return error_page(request, HTTPException(503, headers={"Retry-After": RETRY}))
+
+
+def log_fault(error: Exception) -> None:
+    """Log what went wrong and where, without the message: it can hold what somebody typed."""
+    log.error("%s", described(error))
+
+
+def described(error: BaseException) -> str:
+    """Name a fault by its kind and place, without its message."""
+    causes = [error, getattr(error.__cause__, "orig", error.__cause__)]
+    names = " from ".join(type(cause).__name__ for cause in causes if cause is not None)
+    return f"{names} at {_place(error)}"
+
+
+def _place(error: BaseException) -> str:
+    """Return where it was raised: files, lines and functions, no values."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if "mindgauge" in Path(frame.filename).parts]
+    places = [*own[-1:], *frames[-1:]] if frames[-1:] != own[-1:] else frames[-1:]
+    return " > ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in places)

@@ -6,10 +6,9 @@ Qiu et al., NLPCC 2023, arXiv 2307.16457. Departures from the paper: card.toml.
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.dialogue_safety.inputs import read
-from mindgauge.benchmarks.dialogue_safety.labels import CRITERION, LABELS, SAFE, UNSAFE
+from mindgauge.benchmarks.dialogue_safety.inputs import CRITERION, LABELS, SAFE, UNSAFE, read
 from mindgauge.benchmarks.dialogue_safety.material import material
-from mindgauge.benchmarks.dialogue_safety.ratings import load
+from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.benchmarks.dialogue_safety.reproduce import reproduce
 from mindgauge.benchmarks.metrics import (
     STATUS_RATES,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.dialogue_safety import labels, outputs, released
+from mindgauge.benchmarks.dialogue_safety import inputs as labels
+from mindgauge.benchmarks.dialogue_safety import outputs, released
 from mindgauge.benchmarks.dialogue_safety.inputs import inputs
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.dialogue_safety import outputs, released
-from mindgauge.benchmarks.dialogue_safety.inputs import inputs
-from mindgauge.benchmarks.dialogue_safety.labels import LABELS, UNSAFE
+from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, UNSAFE, inputs
 from mindgauge.stats import classification
 from mindgauge.stats.agreement import confusion
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.help_or_harm import material
-from mindgauge.benchmarks.help_or_harm.inputs import read_inputs
-from mindgauge.benchmarks.help_or_harm.labels import load_crisis_type
+from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import load_response
 from mindgauge.benchmarks.metrics import (

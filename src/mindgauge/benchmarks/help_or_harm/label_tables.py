@@ -14,7 +14,7 @@ import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import released
-from mindgauge.benchmarks.help_or_harm.labels import PEOPLE
+from mindgauge.benchmarks.help_or_harm.inputs import PEOPLE
 from mindgauge.benchmarks.help_or_harm.released import CATEGORIES
 from mindgauge.stats.agreement import cohen_kappa, confusion, fleiss_kappa
 

@@ -10,20 +10,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.help_or_harm import released
-from mindgauge.benchmarks.help_or_harm.answers import CRITERION as APPROPRIATENESS
-from mindgauge.benchmarks.help_or_harm.answers import answer_text, named_source, origin, sampled_from
+from mindgauge.benchmarks.help_or_harm.inputs import CRITERION as CRISIS_TYPE
 from mindgauge.benchmarks.help_or_harm.inputs import inputs
-from mindgauge.benchmarks.help_or_harm.labels import CRITERION as CRISIS_TYPE
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.help_or_harm.responses import CRITERION as APPROPRIATENESS
+from mindgauge.benchmarks.help_or_harm.responses import answer_text, named_source, origin, sampled_from
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from mindgauge.benchmarks.help_or_harm.answers import Origin
     from mindgauge.benchmarks.help_or_harm.inputs import HelpOrHarmInputs
     from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
+    from mindgauge.benchmarks.help_or_harm.responses import Origin
 
 Row = tuple[object, ...]
 VALIDATION = "validation"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material
 from mindgauge.benchmarks.mentalbench import cells, released
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA, CellFault
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material
 
 if TYPE_CHECKING:
     from pathlib import Path

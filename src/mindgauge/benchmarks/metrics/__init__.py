@@ -5,30 +5,30 @@ framework. Metric names say their direction.
 """
 
 from mindgauge.benchmarks.metrics.closed import (
+    STATUS_RATES,
     accuracy,
     accuracy_of_read,
     binary,
     call_rate,
     cohen_kappa,
     fleiss_kappa,
+    levels_off,
+    levels_off_of_read,
     macro_f1,
     macro_precision,
     macro_recall,
     node_accuracy,
+    over_triage_rate,
     precision,
+    quadratic_kappa,
+    quadratic_kappa_of_read,
     recall,
     repeat_stability,
+    status_rate,
+    under_triage_rate,
     weighted_f1,
     weighted_precision,
     weighted_recall,
-)
-from mindgauge.benchmarks.metrics.ordered import (
-    levels_off,
-    levels_off_of_read,
-    over_triage_rate,
-    quadratic_kappa,
-    quadratic_kappa_of_read,
-    under_triage_rate,
     within_one,
 )
 from mindgauge.benchmarks.metrics.own import metric
@@ -44,7 +44,6 @@ from mindgauge.benchmarks.metrics.scores import (
     share_of,
     share_reaching,
 )
-from mindgauge.benchmarks.metrics.statuses import STATUS_RATES, status_rate
 from mindgauge.benchmarks.metrics.table import Estimate, Metric, RatingTable, estimate, mean_of
 
 UNMOVED = frozenset(metric.name for metric in (fleiss_kappa, repeat_stability, *STATUS_RATES))

@@ -1,4 +1,11 @@
-"""Scores: the rating's own level."""
+"""Scores: the rating's own level, its excess over a reference, and means of means where turns lie in dialogues.
+
+Criteria are yes or no; a rating's target is whether people's own reply does it. Yes is no fault in itself: what counts is
+how much more often the model says it. The sign is that of ELEPHANT (arXiv 2505.13995): above 0, the model does it more often.
+
+After the evaluation of CPsyCoun (Zhang et al. 2024, arXiv 2405.16433), which averages over turns, then over dialogues.
+The topic is the tag `topic`, the dialogue is the cluster, so that dialogues are what is resampled.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +23,7 @@ from mindgauge.records.rubric import Scale
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mindgauge.benchmarks.metrics.table import Floats, Mask
+    from mindgauge.benchmarks.metrics.table import Codes, Floats, Mask
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
 
@@ -130,3 +137,74 @@ def _share(name: str, values: tuple[Value, ...], better: str, supports: Callable
         exact=True,
         supports=supports,
     )
+
+
+# What a model does more often than people do, in reply to the same words.
+
+
+YES, NO = "yes", "no"
+PEOPLE = "what people's own reply does, yes or no (`target`, or `target.CRITERION` for each); without it nothing is compared with people"
+"""What a table of the user's own says for these metrics."""
+
+
+def _yes_or_no(levels: tuple[Value, ...]) -> bool:
+    return set(levels) == {YES, NO}
+
+
+def _compared(table: RatingTable) -> Mask:
+    return table.target >= 0
+
+
+def _model(table: RatingTable) -> Floats:
+    return np.where(table.ok, np.isin(table.code, table.codes(YES)), np.nan)
+
+
+def _people(table: RatingTable) -> Floats:
+    return np.isin(table.target, table.codes(YES)).astype(float)
+
+
+yes_rate = rate_of(YES)
+"""The share of replies that do it, on criteria of which yes is the worst level; lower is better."""
+people_rate = mean_of(
+    "people_rate", _people, "", _compared, exact=True, missing_is_outcome=True, supports=_yes_or_no
+)  # fmt: skip
+"""The share of people's replies that do it, on the samples of which that is known."""
+excess_over_people = mean_of(
+    "excess_over_people", lambda table: _model(table) - _people(table), "lower", _compared, supports=_yes_or_no
+)
+"""The model's rate minus people's, over the replies to the same prompts of which both are known; from -1 to 1."""
+
+
+# Means of means, where turns lie in dialogues and dialogues in topics: a long dialogue counts no more than a short one.
+
+
+TOPIC = "topic"
+"""The tag that the metric looks at."""
+
+
+def _mean_of_topics(table: RatingTable, weights: Floats) -> Floats:
+    if not numbered(table.levels):
+        return np.full(len(weights), np.nan)
+    valued = np.flatnonzero(table.ok)
+    valued = valued[np.argsort(table.cluster[valued], kind="stable")]
+    dialogue, start, turn = np.unique(table.cluster[valued], return_index=True, return_inverse=True)
+    if not len(dialogue):
+        return np.full(len(weights), np.nan)
+    weights, levels = weights[:, valued], np.array(table.levels, dtype=np.float64)
+    inside = _member(turn, len(dialogue))
+    of_dialogues = ratio(weights * levels[table.code[valued]] @ inside, weights @ inside)
+    # All turns of a dialogue are drawn together: their weight is the dialogue's, however many they are.
+    drawn = np.maximum.reduceat(weights, start, axis=1)
+    topics, topic = np.unique(table.tags[TOPIC][valued[start]].astype(str), return_inverse=True)
+    inside = _member(topic, len(topics))
+    of_topics = ratio((drawn * np.nan_to_num(of_dialogues)) @ inside, drawn @ inside)
+    return ratio(np.nan_to_num(of_topics).sum(axis=1), np.isfinite(of_topics).sum(axis=1))
+
+
+def _member(group: Codes, groups: int) -> Floats:
+    """Return who belongs to which group, shape (len(group), groups)."""
+    return np.equal(group[:, None], np.arange(groups)).astype(np.float64)
+
+
+mean_of_topics = Metric("mean_of_topics", _mean_of_topics, "higher", supports=numbered)
+"""The mean over topics of the mean over dialogues of the mean over turns; a verdict that is missing is left out."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
-from mindgauge.benchmarks.psycrisis import columns, labels, released
+from mindgauge.benchmarks.psycrisis import columns, released
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records import RaterKind
 from mindgauge.records.files import mapping, tables
 
@@ -28,8 +28,8 @@ def material(data: Path) -> Material:
     path = tables.find(data)
     _, read_from, rows = released.opened(path, mapping.beside(path))
     texts, ratings = _texts(path.name, rows, read_from), _ratings(path.name, rows, read_from)
-    options = {c.name: tuple(map(str, c.choices)) for c in labels.RUBRIC.criteria}
-    scales = {columns.TOTAL: (0.0, float(len(labels.DIMENSIONS)))}
+    options = {c.name: tuple(map(str, c.choices)) for c in columns.RUBRIC.criteria}
+    scales = {columns.TOTAL: (0.0, float(len(columns.DIMENSIONS)))}
     return Material(frame(texts, TEXTS), frame(ratings, RATINGS), scales, options, (read_from.note,))
 
 
@@ -52,7 +52,7 @@ def _texts(file: str, rows: Cells, read_from: Columns) -> list[Row]:
 
 def _ratings(file: str, rows: Cells, read_from: Columns) -> list[Row]:
     """Read values as they stand; one that means a level is written as that level."""
-    criteria = {criterion.name: criterion for criterion in labels.RUBRIC.criteria}
+    criteria = {criterion.name: criterion for criterion in columns.RUBRIC.criteria}
     model, rater_column, user = (
         read_from.fields.get("model"),
         read_from.fields.get(columns.RATER),
@@ -63,7 +63,7 @@ def _ratings(file: str, rows: Cells, read_from: Columns) -> list[Row]:
         for label in read_from.labels:
             cell, criterion = cells[label.column], criteria.get(label.criterion)
             rater = label.rater if rater_column is None or label.kind is not RaterKind.PERSON else cells[rater_column]
-            value = labels.level(criterion, cell)[0] or cell if criterion is not None else cell
+            value = columns.level(criterion, cell)[0] or cell if criterion is not None else cell
             ratings.append((
                 f"row {row}", label.criterion, rater, label.kind.value, None, "unparsable" if cell is None else "ok",
                 value, None if model is None else cells[model], cells[user], file, row,

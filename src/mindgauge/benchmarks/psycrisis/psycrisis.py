@@ -16,7 +16,7 @@ from mindgauge.benchmarks.metrics import (
     share_of,
     share_reaching,
 )
-from mindgauge.benchmarks.psycrisis.labels import DIMENSIONS, RUBRIC, category
+from mindgauge.benchmarks.psycrisis.columns import DIMENSIONS, RUBRIC, category
 from mindgauge.benchmarks.psycrisis.material import material
 from mindgauge.benchmarks.psycrisis.released import load, load_mapped, read
 from mindgauge.benchmarks.psycrisis.reproduce import reproduce

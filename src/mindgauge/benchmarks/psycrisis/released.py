@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.psycrisis import columns
-from mindgauge.benchmarks.psycrisis.labels import RUBRIC, answer, level
-from mindgauge.benchmarks.psycrisis.labels import category as named_category
+from mindgauge.benchmarks.psycrisis.columns import RUBRIC, answer, level
+from mindgauge.benchmarks.psycrisis.columns import category as named_category
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import headed, mapping, tables
+from mindgauge.records.files import input_table, mapping, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,7 +87,7 @@ def _doubtful(sheet: InputTable, read_from: Columns, mapped: Mapping[str, str]) 
     bare = [str(place + 1) for place in sorted(places) if not sheet.headers[place]]
     labels = [(column.column, c) for column in read_from.labels for c in RUBRIC.criteria if c.name == column.criterion]
     like_data = [str(place + 1) for place, criterion in labels if level(criterion, sheet.headers[place])[0] is not None]
-    if mapping.HEADER in mapped or PurePath(sheet.name).suffix.lower() not in headed.HEADED:
+    if mapping.HEADER in mapped or PurePath(sheet.name).suffix.lower() not in input_table.HEADED:
         return
     if bare:
         yield f"no header above column {', '.join(bare)}; if the headers are further down, give --map header=ROW, or 0 if there are none"

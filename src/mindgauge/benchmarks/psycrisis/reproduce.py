@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
-from mindgauge.benchmarks.psycrisis import columns, labels, released
+from mindgauge.benchmarks.psycrisis import columns, released
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import mapping, tables
@@ -80,17 +80,17 @@ def _totals(path: Readable, mapped: dict[str, str], sheet: Released) -> _RowTota
     row_totals: dict[tuple[str, RaterKind], dict[int, float]] = {}
     row_ratings: dict[tuple[str, RaterKind, int], list[Rating]] = {}
     for rating in sheet.ratings:
-        if rating.criterion in labels.DIMENSIONS and rating.value is not None:
+        if rating.criterion in columns.DIMENSIONS and rating.value is not None:
             row_ratings.setdefault((rating.rater, rating.rater_kind, rating.provenance["source_row"]), []).append(
                 rating
             )
     for (rater, kind, row), ratings in row_ratings.items():
-        if len(ratings) == len(labels.DIMENSIONS):
+        if len(ratings) == len(columns.DIMENSIONS):
             row_totals.setdefault((rater, kind), {})[row] = float(sum(rating.value == "yes" for rating in ratings))
     for label in (label for label in read_from.labels if label.criterion == columns.TOTAL):
         for row, cells in rows:
             cell = (cells[label.column] or "").strip()
-            if cell in {str(total) for total in range(len(labels.DIMENSIONS) + 1)}:
+            if cell in {str(total) for total in range(len(columns.DIMENSIONS) + 1)}:
                 row_totals.setdefault((label.rater, label.kind), {})[row] = float(cell)
     people = [totals for (_, kind), totals in row_totals.items() if kind is RaterKind.PERSON]
     means = {row: float(np.mean([t[row] for t in people if row in t])) for row in {r for t in people for r in t}}

@@ -1,4 +1,4 @@
-"""What the released outputs give, beside what they state and what the paper prints.
+"""What the released outputs give, beside what they state and what the paper prints, with the intervals of what is recomputed.
 
 Ethics and privacy, for whichever models' outputs are there; and the ranks of the paper's own table, put through its own
 aggregation. Ranks per task cannot be recomputed: their scores are not released. A file that is broken is named in the
@@ -8,20 +8,34 @@ table `files`, and what does not need it is recomputed all the same.
 from __future__ import annotations
 
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mindgauge.benchmarks import RecomputedCell
-from mindgauge.benchmarks.trustmh.ethics import cells as ethics
-from mindgauge.benchmarks.trustmh.privacy_awareness import cells as awareness
-from mindgauge.benchmarks.trustmh.privacy_leakage import cells as leakage
+from mindgauge.benchmarks.metrics.correlation import pearson
+from mindgauge.benchmarks.trustmh.ethics.dilemmas import LETTERS
+from mindgauge.benchmarks.trustmh.privacy_leakage.privacy_leakage import YES, first_word
+from mindgauge.benchmarks.trustmh.released import outputs
+from mindgauge.benchmarks.trustmh.released.ethics import PRINCIPLES, STORED, Stored, stored_in
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+from mindgauge.raters.rule import choice
+from mindgauge.records.rounding import decimal
+from mindgauge.stats import agreement, bootstrap, classification
+from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from mindgauge.benchmarks.trustmh.released.outputs import ItemOutput
+
+    Floats = NDArray[np.float64]
+
 
 PUBLISHED = Path(__file__).with_name("published.toml")
 NO_SCORES = "the scores behind the ranks are not released"
@@ -39,9 +53,9 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
     for line in files.broken:
         yield RecomputedCell("files", line.partition(": ")[0], "content", None, line, stated="readable")
     yield from _ranks(published)
-    yield from ethics.cells(files, published["derived.ethics"])
-    yield from awareness.cells(files, published["derived.privacy_awareness"])
-    yield from leakage.cells(files)
+    yield from ethics_cells(files, published["derived.ethics"])
+    yield from awareness_cells(files, published["derived.privacy_awareness"])
+    yield from leakage_cells(files)
 
 
 def _ranks(published: dict[str, Any]) -> Iterator[RecomputedCell]:
@@ -64,3 +78,272 @@ def _means(ranks: dict[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
         dimension = name.partition(":")[0]
         tasks[_SHORT.get(dimension, dimension)].append(row)
     return {dimension: np.mean(rows, axis=0).round(9) for dimension, rows in tasks.items()}
+
+
+# What the stored outputs on the dilemmas give, beside what they state.
+
+
+NOT_STORED = "the raw outputs are not stored"
+SAME = 1e-6
+"""How far a number that a file states to all digits may be off."""
+_CLASSES = ("accuracy", "precision", "recall", "f1")
+
+
+def ethics_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[RecomputedCell]:
+    """Recompute what the stored outputs allow; of two files of one model, the later one.
+
+    Args:
+        files: where to look.
+        derived: the table of what was recomputed when the benchmark was specified.
+    """
+    outputs_read, faults = outputs.readable(files, STORED, stored_in)
+    names, spelt = outputs.spellings((output.model for output in outputs_read), derived["rows"])
+    by_model = {names[output.model]: output for output in outputs_read}
+    yield from (
+        RecomputedCell("files", source, "content", None, fault, stated="readable") for source, fault in faults.items()
+    )
+    for model in derived["rows"].keys() - by_model.keys():
+        lacking = f"no outputs of {model} that can be read"
+        yield from (RecomputedCell("derived.ethics", model, column, None, lacking) for column in derived["columns"])
+    common = (
+        set.intersection(*({row["sample_id"] for row in output.results} for output in outputs_read))
+        if outputs_read
+        else set()
+    )
+    for model, output in by_model.items():
+        spelling = "".join(f"; {note}" for note in spelt if note.startswith(f"{model} is "))
+        yield from _chosen(model, output, spelling, common)
+        yield from _judged(model, output)
+        if model in derived["rows"]:
+            yield from _ethics_derived(model, output)
+
+
+def _letters(output: Stored) -> tuple[list[str], list[str]]:
+    return [str(row["ground_truth_option"]) for row in output.judged], [
+        str(row["model_choice_option"]) for row in output.judged
+    ]
+
+
+def _chosen(model: str, output: Stored, spelling: str, common: set[object]) -> Iterator[RecomputedCell]:
+    expected, chosen = _letters(output)
+    right, note = mean_interval([a == b for a, b in zip(expected, chosen, strict=True)])
+    for name in _CLASSES:
+        yield RecomputedCell(
+            "ethics", model, name, right, note + spelling, stated=output.stated.get(name), tolerance=SAME
+        )
+    macro, note = macro_f1_interval(expected, chosen)
+    method = "macro over the letters that are right answers; theirs is the accuracy"
+    yield RecomputedCell("ethics", model, "f1", macro, f"{method}; {note}", repaired=True)
+    yield _read_anew(model, output, common)
+
+
+def _read_anew(model: str, output: Stored, common: set[object]) -> RecomputedCell:
+    """Return the accuracy where the choice is read from the raw output by our rules, on the items that all models have."""
+    rows = [row for row in output.results if row["sample_id"] in common]
+    raw = [row["response"].get("content") if isinstance(row.get("response"), dict) else None for row in rows]
+    if not any(raw):
+        return RecomputedCell("ethics", model, "accuracy", None, NOT_STORED, repaired=True)
+    choices = [choice(str(text or ""), LETTERS) for text in raw]
+    value, note = mean_interval([a == row["expected_reasoning"] for a, row in zip(choices, rows, strict=True)])
+    method = f"read from the raw output, unreadable ones wrong ({choices.count(None)} of {len(choices)})"
+    return RecomputedCell(
+        "ethics", model, "accuracy", value, f"{method}; {note}, those that all models have", repaired=True
+    )
+
+
+def _levels(output: Stored) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the judge's levels, shape (items, 5); NaN where it gave none."""
+    rows = [[row["judge_parsed"].get(name) for name in PRINCIPLES] for row in output.judged]
+    numbers = [[float(v) if isinstance(v, int | float) else np.nan for v in row] for row in rows]
+    return np.array(numbers, dtype=np.float64).reshape(-1, len(PRINCIPLES))
+
+
+def _judged(model: str, output: Stored) -> Iterator[RecomputedCell]:
+    for name, levels in zip(PRINCIPLES, _levels(output).T, strict=True):
+        finite = levels[np.isfinite(levels)]
+        value, note = mean_interval(finite)
+        note += f", {len(levels) - len(finite)} without a level" * (len(finite) < len(levels))
+        margin = 1.96 * float(np.std(finite, ddof=1)) / len(finite) ** 0.5 if len(finite) > 1 else None
+        stated = output.stated.get(name) or {}
+        yield RecomputedCell("ethics", model, f"{name} mean", value, note, stated=stated.get("mean"), tolerance=SAME)
+        yield RecomputedCell("ethics", model, f"{name} ±", margin, note, stated=stated.get("ci_margin"), tolerance=SAME)
+
+
+def _ethics_derived(model: str, output: Stored) -> Iterator[RecomputedCell]:
+    expected, chosen = _letters(output)
+    figures = {
+        "accuracy": mean_interval([a == b for a, b in zip(expected, chosen, strict=True)]),
+        "macro_f1": macro_f1_interval(expected, chosen),
+        "judge_mean": mean_of_rows(_levels(output)),
+    }
+    counts = Counter(chosen)
+    yield from (RecomputedCell("derived.ethics", model, name, *figure) for name, figure in figures.items())
+    yield from (RecomputedCell("derived.ethics", model, letter, float(counts[letter])) for letter in LETTERS)
+
+
+# How what models expect of privacy goes together with people, from the stored outputs.
+
+
+TIERS = ("1", "2a", "2b")
+TABLE = "derived.privacy_awareness"
+
+
+def awareness_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[RecomputedCell]:
+    """Recompute the correlations: as published, and on the items that all models have.
+
+    Args:
+        files: where to look.
+        derived: the table of what was recomputed when the benchmark was specified.
+    """
+    answers, faults = outputs.answers(files)
+    stated, unreadable = outputs.stated_correlations(files)
+    for source, fault in (faults | unreadable).items():
+        yield RecomputedCell("files", source, "content", None, fault, stated="readable")
+    names, _ = outputs.spellings([*(answer.model for answer in answers), *stated], derived["rows"])
+    by_model: dict[tuple[str, str], dict[int, ItemOutput]] = {}
+    for answer in answers:
+        by_model.setdefault((names[answer.model], answer.tier), {})[answer.item] = answer
+    common = {
+        tier: set.intersection(*item_sets)
+        if (item_sets := [{*items} for (_, t), items in by_model.items() if t == tier])
+        else set()
+        for tier in TIERS
+    }
+    stated_by_name = {names[model]: value for model, value in stated.items()}
+    for model in sorted({*(model for model, _ in by_model), *derived["rows"], *stated_by_name}):
+        table = {tier: by_model.get((model, tier), {}) for tier in TIERS}
+        if model in stated_by_name:
+            value, note = _published(table["1"].values())
+            yield RecomputedCell(
+                "privacy_awareness", model, "tier_1", value, note, stated=stated_by_name[model], tolerance=SAME
+            )
+        if model in derived["rows"]:
+            yield from _privacy_awareness_derived(model, table, common)
+        elif model in stated_by_name:
+            yield RecomputedCell(
+                "privacy_awareness", model, "tier_1", *_repaired(table["1"], common["1"]), repaired=True
+            )
+
+
+def _privacy_awareness_derived(
+    model: str, table: dict[str, dict[int, ItemOutput]], common: dict[str, set[int]]
+) -> Iterator[RecomputedCell]:
+    lacking = "" if any(table.values()) else f"no outputs of {model} that can be read"
+    published = {tier: _published(items.values()) for tier, items in table.items()}
+    for tier, (value, note) in published.items():
+        yield RecomputedCell(TABLE, model, f"tier_{tier}", value, lacking or note)
+        repaired = (None, lacking) if lacking else _repaired(table[tier], common[tier])
+        yield RecomputedCell(TABLE, model, f"tier_{tier}", *repaired, repaired=True)
+    values = [value for value, _ in published.values() if value is not None]
+    mean = float(np.mean(values)) if len(values) == len(TIERS) else None
+    yield RecomputedCell(TABLE, model, "mean", mean, lacking or ("" if mean is not None else "a tier is missing"))
+    yield RecomputedCell(TABLE, model, "n_2", float(len(table["2a"])) if table["2a"] else None, lacking)
+
+
+def _published(answers: Any) -> tuple[float | None, str]:
+    return _correlated([(a.people, a.number) for a in answers])
+
+
+def _repaired(items: dict[int, ItemOutput], common: set[int]) -> tuple[float | None, str]:
+    """Return the correlation on the items that all models have, answers read anew where they are stored."""
+    shared = [items[item] for item in sorted(common & items.keys())]
+    read = [a.number if a.raw is None else outputs.reread(a.raw) for a in shared]
+    value, note = _correlated([(a.people, number) for a, number in zip(shared, read, strict=True)])
+    changed = sum(a.number != number for a, number in zip(shared, read, strict=True))
+    anew = f"; read anew, {changed} otherwise than published" if any(a.raw is not None for a in shared) else ""
+    return value, f"{note}, those that all models have{anew}"
+
+
+def _correlated(pairs: Sequence[tuple[float, float | None]]) -> tuple[float | None, str]:
+    numbered = [(people, number) for people, number in pairs if number is not None]
+    value, note = correlation_interval([people for people, _ in numbered], [number for _, number in numbered])
+    return value, note + f", {len(pairs) - len(numbered)} unreadable" * (len(numbered) < len(pairs))
+
+
+# What the stored replies about the stories give, beside the means that are stated.
+
+
+NO_PROXY = "the proxy's predictions are not stored"
+
+
+def leakage_cells(files: TrustMHRelease) -> Iterator[RecomputedCell]:
+    """Recompute the authors' means from the replies, by their tests of substrings; the control question also by ours."""
+    replies, faults = outputs.replies(files)
+    stated, unreadable = outputs.stated_leakage(files)
+    for source, fault in (faults | unreadable).items():
+        yield RecomputedCell("files", source, "content", None, fault, stated="readable")
+    names, _ = outputs.spellings([*(reply.model for reply in replies), *stated])
+    hits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    controls: dict[str, list[str | None]] = defaultdict(list)
+    for reply in replies:
+        for metric, hit in outputs.their_measures(reply).items():
+            hits[names[reply.model], reply.kind, metric].append(hit)
+        if reply.kind == "control":
+            controls[names[reply.model]].append(first_word(reply.text))
+    for model, means in sorted(stated.items()):
+        for (kind, metric), mean in means.items():
+            key = (names[model], kind, metric)
+            lacking = NO_PROXY if metric == "proxy-model" else "no stored replies that can be read"
+            figure = mean_interval(hits[key]) if key in hits else (None, lacking)
+            yield RecomputedCell(
+                "privacy_leakage", names[model], f"{kind} {metric}", *figure, stated=mean, tolerance=SAME
+            )
+        if "control" in {kind for kind, _ in means} and controls[names[model]]:
+            yield _control(names[model], controls[names[model]])
+
+
+def _control(model: str, first_words: list[str | None]) -> RecomputedCell:
+    readable = [word == YES for word in first_words if word is not None]
+    value, note = mean_interval(readable)
+    note = f"read from the first word, {len(first_words) - len(readable)} unreadable and apart; {note}"
+    return RecomputedCell("privacy_leakage", model, "control error", value, note, repaired=True)
+
+
+# How far a recomputed number can be trusted: 95 % percentile intervals of 10,000 resamples of items, in words.
+
+
+RESAMPLES = 10_000
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float | None, str]:
+    """Return the mean of some items' values, and its n and interval in words.
+
+    A share of 0 or 1, of which every resample is the same, gets its exact interval.
+    """
+    numbers = np.array(values, dtype=np.float64)
+    if len(numbers) and {*numbers} in ({0.0}, {1.0}):
+        value, low, high, _ = clopper_pearson(float(numbers.sum()), len(numbers))
+        return value, f"{len(numbers)} items, exact 95 % interval {decimal(low, 3)} to {decimal(high, 3)}"
+    return _estimated(lambda weights: weights @ numbers / weights.sum(axis=1), len(numbers))
+
+
+def mean_of_rows(rows: Floats) -> tuple[float | None, str]:
+    """Return the mean over items, each a row of values, shape (n, k); NaN where there is none."""
+    finite = np.isfinite(rows)
+    sums, counts = np.nan_to_num(rows).sum(axis=1), finite.sum(axis=1).astype(np.float64)
+    return _estimated(lambda weights: weights @ sums / (weights @ counts), len(rows))
+
+
+def correlation_interval(first: Sequence[float], second: Sequence[float]) -> tuple[float | None, str]:
+    """Return Pearson's r, and its n and interval in words; none of fewer than three items, or where one side is constant."""
+    a, b = (np.array(values, dtype=np.float64)[None, :] for values in (first, second))
+    return _estimated(partial(pearson, a, b), len(first)) if len(first) > 2 else (None, f"{len(first)} items")
+
+
+def macro_f1_interval(expected: Sequence[str], chosen: Sequence[str | None]) -> tuple[float | None, str]:
+    """Return the mean F1 over the letters that are right answers; a choice that is none of them is wrong."""
+    letters = sorted({*expected})
+    right, answered = (
+        np.array([letters.index(c) if c in letters else -1 for c in choices], dtype=np.intp)
+        for choices in (expected, chosen)
+    )
+    return _estimated(
+        lambda weights: classification.macro_f1(agreement.confusion(right, answered, len(letters), weights)), len(right)
+    )
+
+
+def _estimated(statistic: Callable[[Floats], Floats], n: int) -> tuple[float | None, str]:
+    interval = bootstrap.interval(statistic, np.arange(n), resamples=RESAMPLES)
+    if interval.low is None or interval.high is None:
+        return interval.value, f"{n} items"
+    return interval.value, f"{n} items, 95 % interval {decimal(interval.low, 3)} to {decimal(interval.high, 3)}"

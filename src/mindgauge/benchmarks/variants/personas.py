@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks.metrics.groups import AXIS, GROUP, NOBODY
+from mindgauge.benchmarks.metrics.variants import AXIS, GROUP, NOBODY
 from mindgauge.records import Message, Sample
 from mindgauge.records.rubric import in_language
 from mindgauge.records.text import join

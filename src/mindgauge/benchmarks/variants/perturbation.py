@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.metrics.drops import INTENSITY, NOISE, NONE
+from mindgauge.benchmarks.metrics.variants import INTENSITY, NOISE, NONE
 from mindgauge.benchmarks.variants.draws import generator, order, pick, uniforms
 from mindgauge.records import Message, Sample
 from mindgauge.records.text import HAN, split

@@ -1,40 +1,45 @@
-"""`annotate new`: a project for people to label in, whose folder is a run directory, too."""
+"""`annotate new`: a project for people to label in, whose folder is a run directory, too: made whole, or not at all."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import msgspec
 
-from mindgauge.analysis.reliability.planning import needed
-from mindgauge.annotation import location
-from mindgauge.annotation.order import batched, chosen, read_queue
+from mindgauge.analysis.reliability.rule import needed
+from mindgauge.annotation import people, setup
+from mindgauge.annotation.items import batched, chosen, known, read_queue
+from mindgauge.annotation.items import training as training_items
 from mindgauge.annotation.people import invite
 from mindgauge.annotation.project import Annotation
-from mindgauge.annotation.records import Policy, Project, Role
-from mindgauge.annotation.training import known
-from mindgauge.annotation.training import training as training_items
+from mindgauge.annotation.records import Person, Policy, Project, Role
 from mindgauge.benchmarks import anchors as known_levels
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate import source
-from mindgauge.commands.annotate.folder import keep, made_whole
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
-from mindgauge.commands.annotate.named import people_of
 from mindgauge.records.english import named
-from mindgauge.records.errors import UsageError
-from mindgauge.records.files import tables
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import plural
 from mindgauge.records.tabular import Tabular, noted
-from mindgauge.runs.options import refuse_unknown
-from mindgauge.store import manifest
+from mindgauge.runs import run_folder
+from mindgauge.runs.options import RunConfig, refuse_unknown
+from mindgauge.store import Store, locks, manifest
+from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.commands.annotate.source import LabelSource
     from mindgauge.records.files.texts import Frame
 
 
@@ -161,7 +166,7 @@ def annotate_new(
                 Link(p.name, p.role, f"{project.url}/join/{invite(annotation, p.id)}") for p in annotation.people()
             ]
             database_path = annotation.database.name if database else str(path / "annotation.sqlite")
-    location.remember(path, database or "")
+    setup.remember(path, database or "")
     labelled = [item for item in work.items if item.batch]
     sizes = Counter(item.batch for item in labelled)
     plan = needed(task.rubric)
@@ -226,3 +231,86 @@ def _training(
         return round_items, [f"the training round has {len(round_items)} anchors; there are no more that fit"]
     reason = "no anchors in the items' language that are not among them" if levels else "no anchors"
     return [], [f"no training round: there are {reason}; give some with --anchors FILE"]
+
+
+# Who takes part in an annotation project: their names, under which labels go.
+
+
+def people_of(annotators: Sequence[str], adjudicator: str | None, owner: str | None, language: str) -> list[Person]:
+    """Return everybody, annotators first; their ids are given by the project.
+
+    Raises:
+        UsageError: nobody labels, or a name is empty, too long, reserved, or there twice.
+    """
+    named = [(name, Role.ANNOTATOR) for name in annotators]
+    named += [(adjudicator, Role.ADJUDICATOR)] if adjudicator is not None else []
+    named.append((owner if owner is not None else Role.OWNER.value, Role.OWNER))
+    if not annotators:
+        raise UsageError("name who labels with --annotators ana,ben,chi")
+    by_name: dict[str, Person] = {}
+    for entered, role in named:
+        name = people.tidy_name(entered)
+        if not people.readable_name(name):
+            excerpt = name[: people.LONGEST_NAME]
+            raise UsageError(
+                f"{role} {excerpt!r}: a name has 1 to {people.LONGEST_NAME} characters, none of them invisible"
+            )
+        if people.reserved_name(name):
+            raise UsageError(f"{role} {name!r}: that is what a data set's own labels are called; choose another name")
+        if name.casefold() in by_name:
+            raise UsageError(f"two people are called {name!r}; each needs a name of their own, since labels go by it")
+        by_name[name.casefold()] = Person("", name, role, language)
+    return list(by_name.values())
+
+
+# The folder of an annotation project as a run directory: made whole, or not at all.
+
+
+@contextlib.contextmanager
+def made_whole(folder: Path, otherwise: str = "serve what is here") -> Iterator[Path]:
+    """Give a folder beside to work in, which becomes this one in the end; nothing is left of it if anything fails.
+
+    Raises:
+        UsageError: something is there already, or the file system has no locks.
+    """
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise UsageError(f"{folder}: something is here already; choose a new folder, or {otherwise}")
+    path = folder.resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    locks.check(path.parent)
+    draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        yield draft
+        draft.replace(path)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) -> None:
+    """Make the folder a run: a copy of the one that was given, or one with what the file holds."""
+    provided = source.given
+    if provided.run is not None:
+        _copy(provided.run, folder)
+    else:
+        config = RunConfig(command=command)
+        plan = run_folder.plan_record([benchmark], [provided.samples], config, **provided.named)
+        provided.kept(folder, plan, config).close()
+    about = {"rubric": benchmark.rubric.name, "items": provided.source, "since": manifest.now()}
+    annotation = about | ({} if benchmark.standalone else {"benchmark": benchmark.name})
+    manifest.write(folder, {**manifest.read(folder), "annotation": annotation})
+
+
+def _copy(run: Path, folder: Path) -> None:
+    """Copy a run as it is now, and the rubrics of classifiers in it, which people may go on to write elsewhere."""
+    try:
+        with Store(run) as store:
+            private.new(folder / "run.sqlite")
+            store.select("VACUUM INTO ?", (os.fspath(folder / "run.sqlite"),))
+        seal(folder / "run.sqlite")
+    except sqlite3.Error as error:
+        raise MindgaugeError(
+            f"{run}: cannot copy the run to {folder.parent} ({error}); see that there is room"
+        ) from error
+    manifest.write(folder, manifest.read(run))
+    private.copy_files(run / "rubrics", folder / "rubrics")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from mindgauge.analysis import fitness, frame
-from mindgauge.analysis import qualify as qualify_
+from mindgauge.analysis import fitness as qualify_
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import IntervalOptions
 from mindgauge.benchmarks import standalone_rubric

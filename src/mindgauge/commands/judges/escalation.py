@@ -10,7 +10,7 @@ from mindgauge.records.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.escalation.card import Escalation
+    from mindgauge.analysis.escalation.orders import Escalation
 
 
 def escalation(

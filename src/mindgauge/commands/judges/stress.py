@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from mindgauge.analysis.stress import items as its
-from mindgauge.analysis.stress import judged
 from mindgauge.analysis.stress import probes as trials
+from mindgauge.analysis.stress import reading
 from mindgauge.analysis.stress.items import OriginalReply
 from mindgauge.benchmarks import anchors, standalone_rubric
 from mindgauge.models.family import same_family
@@ -137,7 +137,7 @@ def stress(
             )
         run_folder.put_known(store, steps[0].benchmark.name, ratings=ratings)
         plan.perform(store, steps, config)
-        result = judged.stress(store, task, steps[0].judge.rater)
+        result = reading.stress(store, task, steps[0].judge.rater)
     stress_page.write(result, path)
     return result
 

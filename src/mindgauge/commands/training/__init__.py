@@ -1,5 +1,4 @@
-"""The parts of `train`: gathering samples, dividing them, and saying what came of it.
+"""The parts of `train`: gathering samples, and saying what came of it.
 
-`data` reads what the user names, `parts` divides it, `account` computes figures, calibration and thresholds, `result`
-holds them, `card` and `diagram` show them to people.
+`data` reads what the user names, `account` computes and holds figures, calibration and thresholds, `card` and `diagram` show them to people.
 """

@@ -1,19 +1,22 @@
-"""From finished trainings to an account of them: figures, calibration, when the classifier abstains, predictions."""
+"""From finished trainings to what `train` returns: figures, calibration, when the classifier abstains, predictions."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 from scipy import special
 
-from mindgauge.analysis.trained import figures, metrics_for
-from mindgauge.commands.training.result import PartSummary, Trained, TrialSummary
+from mindgauge.analysis.classifiers import TrainedFigure, figures, metrics_for
 from mindgauge.raters.classifiers import calibration, parts, trials
+from mindgauge.raters.classifiers.calibration import Abstention, Calibration
+from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.raters.classifiers.saved import Decision
 from mindgauge.records.files import private
+from mindgauge.records.rounding import bounded, count, decimal
+from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,12 +25,87 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.commands.training.data import TrainingData
-    from mindgauge.raters.classifiers.calibration import Abstention, Calibration
     from mindgauge.raters.classifiers.trials import ClassifierConfig, Trial, TrialSplits
     from mindgauge.records import Value
 
     Codes = NDArray[np.intp]
+
     Floats = NDArray[np.float64]
+
+
+class PartSummary(msgspec.Struct, frozen=True):
+    """How many samples a part has, from how many dialogues, and of which labels."""
+
+    name: str
+    n: int
+    dialogues: int
+    labels: dict[str, int]
+
+
+class TrialSummary(msgspec.Struct, frozen=True):
+    """One training: which epoch (of the baseline: which penalty) was kept, and what it reached on development data."""
+
+    seed: int
+    fold: int | None
+    kept: int
+    history: list[dict[str, float]]
+    collapsed: str
+    seconds: float
+    device: str
+    shortened: int
+    cut: int
+    pieces: int
+
+
+class Trained(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """A trained classifier and what it is worth."""
+
+    out: str
+    kind: str
+    encoder: str | None
+    data: str
+    rubric: str
+    criterion: str
+    labels: list[str]
+    reads: Reads
+    tested: str
+    """The part that the figures are on: `test`, `cross-validation` or, where there is neither, `development`."""
+    parts: list[PartSummary]
+    trials: list[TrialSummary]
+    chosen: int
+    """The seed whose classifier was saved."""
+    figures: list[TrainedFigure]
+    calibration: dict[str, Calibration]
+    """By part; `…, before` are probabilities without a temperature. On development data they are cross-fitted."""
+    abstention: dict[str, Abstention]
+    """By part, where a risk was stated."""
+    decision: Decision
+    notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say what was trained on what, what it reached, how well calibrated it is, and how to use it."""
+        figures = [
+            f"{figure.name}: {bounded(figure.value, figure.low, figure.high)}, n {count(figure.n)} "
+            f"(always the most frequent label: {decimal(figure.majority)})"
+            for figure in self.figures
+            if not figure.label
+        ]
+        calibration = self.calibration.get(self.tested)
+        return [
+            f"{self.kind} classifier of {self.criterion} ({self.rubric}), trained on {self.data}; tested: {self.tested}",
+            *first_of(figures, 4),
+            *([f"Calibration error: {decimal(calibration.ece)}, n {count(calibration.n)}"] if calibration else []),
+            *noted(self.notes),
+            f'{self.out}/card.md says what it must not be used for; as a judge: judge="classifier/{self.out}"',
+        ]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        rows = [msgspec.structs.asdict(figure) for figure in self.figures]
+        return [row | {f"always {label}": value for label, value in row.pop("always").items()} for row in rows]
+
+
+# From finished trainings to an account of them: figures, calibration, when the classifier abstains, predictions.
+
 
 DEVELOPMENT, TEST, CROSS_VALIDATION = "development", "test", "cross-validation"
 

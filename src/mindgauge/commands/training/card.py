@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.trained import FOUND, RIGHT
+from mindgauge.analysis.classifiers import FOUND, RIGHT
 from mindgauge.benchmarks.metrics import accuracy
-from mindgauge.records.markdown import code, text
 from mindgauge.records.rounding import decimal, interval, percent, seconds
+from mindgauge.records.text import code, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.trained import TrainedFigure
-    from mindgauge.commands.training.result import Trained
+    from mindgauge.analysis.classifiers import TrainedFigure
+    from mindgauge.commands.training.account import Trained
 
 RANKABLE = 30
 """With fewer dialogues a label's figures say little."""

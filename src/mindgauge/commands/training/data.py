@@ -5,26 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks import Benchmark, own_folder
-from mindgauge.commands.training import labelled_run
-from mindgauge.commands.training.labelled_run import is_run
 from mindgauge.raters.classifiers import form, labelled
 from mindgauge.raters.classifiers.form import Reads
-from mindgauge.records import Sample, Value
+from mindgauge.records import RaterKind, Sample, Status, Value
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.files.texts import Frame
 from mindgauge.records.rubric import Criterion, Rubric
+from mindgauge.runs import run_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mindgauge.benchmarks.metrics import Metric
+    from mindgauge.records import Reply
+    from mindgauge.store import Store
+
 
 Where: TypeAlias = Mapping[str, tuple[str, ...]]
 Source: TypeAlias = str | Path | Frame
@@ -208,9 +211,9 @@ def _from_benchmark(named: Named) -> TrainingData:
 
 def _from_run(named: Named) -> TrainingData:
     folder = Path(str(named.sources[0]))
-    task = labelled_run.benchmark_of(folder)
+    task = benchmark_of(folder)
     rubric = _one_criterion(task.rubric, named.criterion)
-    labelled_samples = labelled_run.read(folder, task, rubric.criteria[0])
+    labelled_samples = read(folder, task, rubric.criteria[0])
     return TrainingData(task.name, rubric, task, labelled_samples.samples, [], [], labelled_samples.notes)
 
 
@@ -239,14 +242,14 @@ def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData,
 def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
     if is_file(source):
         return list(labelled.samples(labelled.rows(source, named.columns), material.criterion))
-    task = labelled_run.benchmark_of(Path(str(source))) if _is_run(source) else benchmarks.asked_one(str(source))
+    task = benchmark_of(Path(str(source))) if _is_run(source) else benchmarks.asked_one(str(source))
     other = next((c for c in task.rubric.criteria if c.name == material.criterion.name), None)
     if other is None or task.rubric.only(other).hash != material.rubric.hash:
         raise UsageError(
             f"--test {source}: its rubric is {task.rubric.name}, the training data's is {material.rubric.name}"
         )
     if _is_run(source):
-        labelled_samples = labelled_run.read(Path(str(source)), task, material.criterion)
+        labelled_samples = read(Path(str(source)), task, material.criterion)
         material.notes += labelled_samples.notes
         return labelled_samples.samples
     return _targets(task.samples(named.data, dict(named.test_where) or None), None, material, "test")
@@ -267,3 +270,97 @@ def _dev(source: Source, named: Named, material: TrainingData) -> list[Sample]:
             "Give other data, or a share of the training data such as 0.1"
         )
     return samples
+
+
+# A run directory as labelled samples: its samples or replies, with the gold that people's labels amount to.
+
+
+_GOLD = (
+    "SELECT subject, status, value FROM ratings WHERE benchmark = ? AND criterion = ? AND rater = ? AND rater_kind = ?"
+)
+
+
+class LabelledSamples(NamedTuple):
+    """Labelled samples, and what is to be known of them, one line each."""
+
+    samples: list[Sample]
+    notes: list[str]
+
+
+def is_run(source: object) -> bool:
+    """Whether a source is a run directory."""
+    return isinstance(source, str | Path) and (Path(source) / "run.sqlite").is_file()
+
+
+def benchmark_of(folder: Path) -> Benchmark:
+    """Return the benchmark that people labelled in a run, or the only one in it.
+
+    Raises:
+        UsageError: there is no run, or several benchmarks are in it.
+    """
+    store, benchmarks, manifest = open_run(folder)
+    store.close()
+    wanted = manifest.get("annotation", {}).get("benchmark")
+    chosen = [benchmark for benchmark in benchmarks if benchmark.name == wanted] or benchmarks
+    if len(chosen) > 1:
+        raise UsageError(f"{folder}: several benchmarks are in this run; train on a run of one")
+    return chosen[0]
+
+
+def read(folder: Path, benchmark: Benchmark, criterion: Criterion) -> LabelledSamples:
+    """Read what has a gold label; ties, and what nobody could label, are left out and counted.
+
+    Where people labelled the run's items, their gold is read and no other.
+
+    Raises:
+        DataError: nothing is labelled, or a label is not in the rubric.
+    """
+    run_folder.need_text(folder)
+    store, _, manifest = open_run(folder)
+    rater = manifest.get("annotation", {}).get("gold", "gold")
+    with store:
+        gold = {
+            subject: value if status == Status.OK else None
+            for subject, status, value in store.select(
+                _GOLD, (benchmark.name, criterion.name, rater, RaterKind.GOLD.value)
+            )
+        }
+        subjects = list(_subjects(store, benchmark))
+    selected, open_, unlabelled, mute = [], 0, 0, 0
+    for ident, sample, reply in subjects:
+        if ident not in gold:
+            unlabelled += 1
+        elif gold[ident] is None:
+            open_ += 1
+        elif reply is not None and not reply.text.strip():
+            mute += 1
+        else:
+            target = labelled.label(gold[ident], criterion, f"{folder}: {ident}")
+            labelled_sample = sample if reply is None else form.with_reply(sample, reply)
+            selected.append(msgspec.structs.replace(labelled_sample, id=ident, target=target))
+    if not selected:
+        raise DataError(
+            f"{folder}: nothing here has a gold label on {criterion.name}; people give them with `mindgauge annotate`"
+        )
+    counts = {
+        "people labelled them and came to no one label (ties, cannot tell, does not apply, handed on)": open_,
+        "nobody has labelled them": unlabelled,
+        "the reply has no text": mute,
+    }
+    notes = [f"{folder}: labels on {criterion.name} are those of the rater {rater}"]
+    notes += [f"{folder}: {count} left out, {reason}" for reason, count in counts.items() if count]
+    tested = sum(sample.tags.get("split") == "test" for sample in selected)
+    if tested:
+        notes.append(
+            f"{folder}: {tested} are the authors' test samples; what learned from them cannot be tested on them"
+        )
+    return LabelledSamples(selected, notes)
+
+
+def _subjects(store: Store, benchmark: Benchmark) -> Iterator[tuple[str, Sample, Reply | None]]:
+    """Return what may be labelled: samples of a closed question, or of a run without replies; else its replies."""
+    if benchmark.closed or not store.count_replies(benchmark.name):
+        yield from ((sample.id, sample, None) for sample in store.samples(benchmark.name))
+        return
+    for reply in store.replies(benchmark.name):
+        yield reply.id, store.sample(benchmark.name, reply.sample), reply

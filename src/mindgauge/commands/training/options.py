@@ -9,8 +9,8 @@ from typing import TypedDict
 
 import msgspec
 
+from mindgauge.raters.classifiers import calibration
 from mindgauge.raters.classifiers import encoder as encoders
-from mindgauge.raters.classifiers import selection
 from mindgauge.raters.classifiers.training import Recipe
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import Frame
@@ -60,7 +60,7 @@ class Fitting(msgspec.Struct, frozen=True, kw_only=True):
     lr: float = 2e-5
     patience: int = 2
     max_length: int = 512
-    weights: str = selection.BALANCED
+    weights: str = calibration.BALANCED
     risk: float | None = None
     device: str = "auto"
 

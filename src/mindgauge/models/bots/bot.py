@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import msgspec
 
 from mindgauge.models import completion
-from mindgauge.models.unanswered import RetryableError, pause_after
+from mindgauge.models.completion import RetryableError, pause_after
 from mindgauge.records import Exchange, Message, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.request import BARE, FREE, asked_for

@@ -13,7 +13,7 @@ import msgspec
 from mindgauge.models import completion, transport
 from mindgauge.models.bots import template
 from mindgauge.models.bots.bot import Bot, BotError, excerpt, last_of
-from mindgauge.models.unanswered import FailureKind, RetryableError
+from mindgauge.models.completion import FailureKind, RetryableError
 from mindgauge.records import Status
 
 if TYPE_CHECKING:

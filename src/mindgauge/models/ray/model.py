@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
+from mindgauge.models.ray.actor import ActorCall, ActorHandle
 from mindgauge.models.ray.cluster import in_lasting_thread
-from mindgauge.models.ray.seat import ActorCall, ActorHandle
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError, MindgaugeError
 

@@ -13,7 +13,7 @@ import msgspec
 
 from mindgauge.records import Message, Reply, Sample
 from mindgauge.records.errors import DataError
-from mindgauge.records.visible import compatible
+from mindgauge.records.text import compatible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

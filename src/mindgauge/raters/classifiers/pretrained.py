@@ -1,17 +1,58 @@
-"""Weights of `transformers` opened safely: safetensors only, no foreign code, nothing random where weights should be."""
+"""Weights of `transformers` opened safely: safetensors only, no foreign code; what they need, and when memory runs out."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.raters.classifiers import extra, form, memory
+from mindgauge.raters.classifiers import form
 from mindgauge.records.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+
+BASELINE = ("sklearn", "safetensors")
+ENCODER = ("torch", "transformers", "safetensors")
+
+
+def need(libraries: tuple[str, ...]) -> None:
+    """See that libraries are installed, without importing them.
+
+    Raises:
+        UsageError: one is not.
+    """
+    missing = next((name for name in libraries if find_spec(name) is None), None)
+    if missing is not None:
+        raise UsageError(f"{missing} is not installed; `pip install 'mindgauge[classifier]'` brings it")
+
+
+# When memory runs out: how torch says so, and one line where smaller batches do not help.
+
+
+def ran_out(error: Exception) -> bool:
+    """Whether there was too little memory: torch's own error on a GPU, its allocator's words on a CPU, or Python's."""
+    import torch
+
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or "can't allocate memory" in str(error)
+
+
+@contextlib.contextmanager
+def enough() -> Iterator[None]:
+    """Say in one line that memory ran out where smaller batches do not help."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out(error):
+            raise
+        raise MindgaugeError("out of memory for the encoder itself; choose a smaller one, or --device cpu") from error
+
+
+# Weights of `transformers` opened safely: safetensors only, no foreign code, nothing random where weights should be.
+
 
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt")
 
@@ -26,7 +67,7 @@ def check(name: str) -> str:
         UsageError: there is no such folder, its weights are pickled, or the hub has none of this name or cannot be
             reached.
     """
-    extra.need(extra.ENCODER)
+    need(ENCODER)
     from transformers import AutoConfig
 
     folder = Path(name)
@@ -132,7 +173,7 @@ def explained(name: str) -> Iterator[None]:
     except MindgaugeError:
         raise
     except Exception as error:  # a bad file raises anything: configurations and tokenizers have classes of their own
-        if memory.ran_out(error):
+        if ran_out(error):
             raise
         message = next(iter(str(error).strip().splitlines()), type(error).__name__)
         if Path(name).is_dir():

@@ -16,10 +16,10 @@ import numpy as np
 import tomli_w
 from scipy import special
 
-from mindgauge.raters.classifiers import extra, form, memory, pretrained
+from mindgauge.raters.classifiers import form, pretrained
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.raters.classifiers.form import Reads
-from mindgauge.raters.classifiers.seen import TrainingDigests
+from mindgauge.raters.classifiers.parts import TrainingDigests
 from mindgauge.raters.classifiers.tfidf import Tfidf
 from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
@@ -216,7 +216,7 @@ def _refuse_large(folder: Path) -> None:
 
 def _model(folder: Path, decision: Decision, device: str) -> Tfidf | Encoder:
     if decision.kind == Tfidf.kind:
-        extra.need(("safetensors",))
+        pretrained.need(("safetensors",))
         return Tfidf.load(folder)
-    with memory.enough():
+    with pretrained.enough():
         return Encoder.load(folder, decision.max_length, device)

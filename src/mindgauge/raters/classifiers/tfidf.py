@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from mindgauge.raters.classifiers import form
-from mindgauge.raters.classifiers.selection import SelectionScore, standing
+from mindgauge.raters.classifiers.calibration import SelectionScore, standing
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds
 

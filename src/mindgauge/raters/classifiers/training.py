@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from mindgauge.raters.classifiers import memory, tokens
-from mindgauge.raters.classifiers.selection import SelectionScore, standing
+from mindgauge.raters.classifiers import encoder as tokens
+from mindgauge.raters.classifiers import pretrained
+from mindgauge.raters.classifiers.calibration import SelectionScore, standing
 from mindgauge.records.errors import MindgaugeError, UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Training:
         try:
             loss = self._gradients(encoded, codes, weights, rows)
         except RuntimeError as error:
-            if not memory.ran_out(error):
+            if not pretrained.ran_out(error):
                 raise
             loss = None
         if loss is None:  # outside the handler: its error holds on to what the failed attempt had in memory
@@ -222,7 +223,7 @@ def _resume(state: Training, checkpoint: Path) -> None:
     try:
         state.restore(torch.load(checkpoint, map_location=state.encoder.model.device, weights_only=True))
     except Exception as error:  # a damaged file raises anything
-        if memory.ran_out(error):
+        if pretrained.ran_out(error):
             raise
         raise UsageError(f"{checkpoint}: damaged; delete it, and the same command starts this training anew") from error
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.raters.classifiers import form, memory, tfidf, training
+from mindgauge.raters.classifiers import form, pretrained, tfidf, training
+from mindgauge.raters.classifiers.calibration import collapse
 from mindgauge.raters.classifiers.encoder import Encoder
 from mindgauge.raters.classifiers.parts import DataSplit
-from mindgauge.raters.classifiers.selection import collapse
 from mindgauge.raters.classifiers.training import Recipe
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
@@ -127,7 +127,7 @@ def run(
     if kind.encoder is None:
         trial = _baseline(place, parts, weights, seed, fold, told)
     else:
-        with memory.enough():
+        with pretrained.enough():
             trial = _encoder(place, kind, parts, weights, seed, fold, told)
     private.write(record, msgspec.json.encode(trial))
     (place / "checkpoint.pt").unlink(missing_ok=True)

@@ -1,7 +1,12 @@
-"""Files and folders of ours that hold what people said: their owner's alone, and never written through a link.
+"""Files and folders of ours: their owner's alone, never written through a link; sealed by a checksum; and what this machine remembers.
 
 A folder may come from anybody, with links in it that lead elsewhere. So files are made new under a name that nobody has,
 and put in their place in one step, which replaces a link and not what it leads to.
+
+The checksum is zlib's CRC-32. It is no signature: who changes a file on purpose can compute it, too.
+
+The folder is `$MINDGAUGE_STATE`, or `mindgauge` below `$XDG_STATE_HOME` or `~/.local/state`. Nothing that people or models
+said stands there. What cannot be read or written is no reason to fail: it is then not known.
 """
 
 from __future__ import annotations
@@ -13,13 +18,18 @@ import re
 import secrets
 import shutil
 import stat
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeVar
+from zlib import crc32
+
+import msgspec
 
 from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
 
 _OURS = re.compile(
     r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
@@ -191,3 +201,74 @@ def copied(source: Path, target: Path) -> bool:
         return False
     write(target, source.read_bytes())
     return True
+
+
+# TOML files of ours whose last line is a checksum of what stands before, as a comment, so that a changed digit is noticed.
+
+
+_LINE = re.compile(rb"# checksum [0-9a-f]{8}\n\Z")
+
+
+def seal(text: str | bytes) -> bytes:
+    """Return a file's content: a text, and the line with its checksum; a line that is there already is replaced."""
+    content = text if isinstance(text, bytes) else text.encode(errors="replace")
+    content = _LINE.sub(b"", content)
+    if content and not content.endswith(b"\n"):
+        content += b"\n"
+    return content + b"# checksum %08x\n" % crc32(content)
+
+
+def read_sealed(path: Path, advice: str) -> bytes:
+    """Read a file that was written with its checksum.
+
+    Args:
+        path: the file.
+        advice: what to do where it is damaged.
+
+    Raises:
+        FileNotFoundError: there is none.
+        UsageError: it is not as it was written, or cannot be read.
+    """
+    try:
+        content = bounds.content(path, bounds.SETTINGS)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    if not _LINE.search(content):
+        raise UsageError(
+            f"{path}: damaged, changed by hand or by another version of Mindgauge (its last line is no checksum); {advice}"
+        )
+    if seal(content) != content:
+        raise UsageError(f"{path}: damaged, or changed by hand (it does not match its checksum); {advice}")
+    return content
+
+
+# What this machine remembers between runs: small JSON files in the user's own state folder.
+
+
+STATE_FOLDER = "MINDGAUGE_STATE"
+T = TypeVar("T")
+
+
+def _place() -> Path:
+    named = os.environ.get(STATE_FOLDER)
+    if named:
+        return Path(named)
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "mindgauge"
+
+
+def read_state(name: str, kind: type[T]) -> T | None:
+    """Return what a file holds; None where it is not there or holds something else."""
+    with contextlib.suppress(OSError, RuntimeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(bounds.content(_place() / name), type=kind)
+    return None
+
+
+def write_state(name: str, content: object) -> None:
+    """Replace a file; only its owner can read it."""
+    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: there is no home
+        path = _place() / name
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write(path, msgspec.json.encode(content))

@@ -13,10 +13,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import bounds, confined, folder, frames, headed, mapping
+from mindgauge.records.files import bounds, confined, folder, frames, input_table, mapping
 from mindgauge.records.files.folder import File
-from mindgauge.records.files.headed import HEADED, SEPARATED, WORKBOOKS
-from mindgauge.records.files.input_table import InputTable, RecordTable
+from mindgauge.records.files.input_table import HEADED, SEPARATED, WORKBOOKS, InputTable, RecordTable
 from mindgauge.records.files.mapping import FileLayout
 from mindgauge.records.files.texts import decoded, faults, read_records
 
@@ -141,9 +140,9 @@ def open_tables(
     suffix = path.suffix.lower()
     _refuse_idle(path, suffix, file_layout)
     if suffix in WORKBOOKS:
-        return headed.sheets(path, file_layout, notes) or [InputTable(path, (), lambda: iter(()))]
+        return input_table.sheets(path, file_layout, notes) or [InputTable(path, (), lambda: iter(()))]
     if suffix in SEPARATED:
-        return [headed.separated(path, file_layout, notes)]
+        return [input_table.separated(path, file_layout, notes)]
     if suffix in LINES:
         return [_lines(path, file_layout, notes, as_written=as_written, mended=mended)]
     if suffix == ".json":
@@ -219,7 +218,7 @@ def _frame(source: Frame) -> pl.DataFrame:
 
 
 def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | None = None) -> InputTable:
-    headers = frame.columns if notes is None else headed.noted(frame.columns, path, notes)
+    headers = frame.columns if notes is None else input_table.noted(frame.columns, path, notes)
     return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), frame=lambda _: frame)
 
 

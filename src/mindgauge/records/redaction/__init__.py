@@ -13,7 +13,7 @@ import shlex
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from mindgauge.records.redaction import addresses, named, shapes
+from mindgauge.records.redaction import addresses, named
 from mindgauge.records.redaction.echoes import HIDDEN, SHORTEST, without
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _without_known(text: str) -> str:
 
 
 def _by_form(text: str, *, is_word: bool = False) -> str:
-    return shapes.hidden(named.hidden(addresses.hidden(text, is_word=is_word), is_word=is_word))
+    return named.hidden_by_shape(named.hidden(addresses.hidden(text, is_word=is_word), is_word=is_word))
 
 
 def _from_environment() -> Iterator[str]:

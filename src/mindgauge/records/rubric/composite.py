@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.records.rubric.criterion import Criterion, Level, Scale
-from mindgauge.records.rubric.order import numbers_of_levels, rising, shares
+from mindgauge.records.rubric.criterion import Criterion, Level, Scale, numbers_of_levels, rising, shares
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,22 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.reports.compared import MeasureComparison
 from mindgauge.reports.content import Figure
-from mindgauge.reports.draw import (
-    agreement,
-    calibration,
-    curves,
-    dots,
-    escalation,
-    flow,
-    outcomes,
-    paired,
-    radar,
-    scatter,
-)
+from mindgauge.reports.draw import plots, radar, rows, shares
 from mindgauge.reports.draw.canvas import NARROW, WIDE
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Radar, Scatter
-from mindgauge.reports.sections import Flow
-from mindgauge.reports.trust_section import AgreementPanel, CalibrationSection, Escalated
+from mindgauge.reports.sections import AgreementPanel, CalibrationSection, Escalated, Flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,17 +17,17 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _DRAW: dict[type, Callable[..., str]] = {
-    CalibrationSection: calibration.draw,
-    MeasureComparison: paired.draw,
-    Curves: curves.draw,
-    Dots: dots.draw,
-    Escalated: escalation.draw,
-    Figure: dots.draw_figure,
-    Flow: flow.draw,
-    Outcomes: outcomes.draw,
-    AgreementPanel: agreement.draw,
+    CalibrationSection: plots.draw_calibration,
+    MeasureComparison: rows.draw_paired,
+    Curves: plots.draw_curves,
+    Dots: rows.draw_dots,
+    Escalated: plots.draw_escalation,
+    Figure: rows.draw_figure,
+    Flow: shares.draw_flow,
+    Outcomes: shares.draw_outcomes,
+    AgreementPanel: rows.draw_agreement,
     Radar: radar.draw,
-    Scatter: scatter.draw,
+    Scatter: plots.draw_scatter,
 }
 
 

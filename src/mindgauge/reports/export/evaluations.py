@@ -15,8 +15,7 @@ import polars as pl
 
 from mindgauge.records import Status
 from mindgauge.records.rubric import Scale
-from mindgauge.reports.export.placed import canonical, file_only, ident
-from mindgauge.reports.export.rated import raw_rater
+from mindgauge.reports.export.placed import canonical, file_only, ident, raw_rater
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Rating
     from mindgauge.records.rubric import Criterion
-    from mindgauge.reports.export.placed import Placed
-    from mindgauge.reports.export.rated import Pair, WordingIndex
+    from mindgauge.reports.export.placed import Pair, Placed, WordingIndex
 
 
 STATUSES = {

@@ -15,13 +15,23 @@ import jinja2
 import polars as pl
 
 from mindgauge.benchmarks.restricted import open_samples
-from mindgauge.records import RaterKind, Status, markdown
+from mindgauge.records import RaterKind, Status
+from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
 from mindgauge.reports.export.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
 from mindgauge.reports.export.metadata import Joins, TableMetadata
-from mindgauge.reports.export.placed import SPLIT, Placed, config_name, file_names, file_only, place, pseudonyms
-from mindgauge.reports.export.rated import ExportedRatings, WordingIndex
+from mindgauge.reports.export.placed import (
+    SPLIT,
+    ExportedRatings,
+    Placed,
+    WordingIndex,
+    config_name,
+    file_names,
+    file_only,
+    place,
+    pseudonyms,
+)
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
 
 if TYPE_CHECKING:

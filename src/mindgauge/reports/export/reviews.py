@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.reports.export.evaluations import Book, Row
-    from mindgauge.reports.export.placed import Placed
-    from mindgauge.reports.export.rated import Pair
+    from mindgauge.reports.export.placed import Pair, Placed
 
 _Scores = dict[tuple[str, str], list[int | None]]
 _Means = dict[tuple[str, str], float]

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.metrics.sentences import FEW, SMALL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports.profile import overview, phrases
-from mindgauge.reports.profile.cast import not_estimable
+from mindgauge.reports.profile.records import not_estimable
 from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:

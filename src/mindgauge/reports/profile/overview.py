@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.profile import DimensionScore, Profile, TaskScore
-    from mindgauge.analysis.profile.panel import TaskFigure
+    from mindgauge.analysis.profile.figures import TaskFigure
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.profile.cast import SystemLabels
+    from mindgauge.reports.profile.records import SystemLabels
 
 
 SCALED = "Scaled scores lie between 0 (worst) and 1 (best); chance is what guessing would get on the same scale."

@@ -6,9 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.profile.panel import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind
-from mindgauge.benchmarks.metrics.groups import NEUTRAL
+from mindgauge.analysis.profile.figures import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind
 from mindgauge.benchmarks.metrics.sentences import FEW
+from mindgauge.benchmarks.metrics.variants import NEUTRAL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import decimal, interval, percent
 from mindgauge.reports.draw.records import (
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.profile import TaskScore
-    from mindgauge.analysis.profile.panel import FigureMark, TaskFigure
-    from mindgauge.reports.profile.cast import SystemLabels
+    from mindgauge.analysis.profile.figures import FigureMark, TaskFigure
+    from mindgauge.reports.profile.records import SystemLabels
 
 _REACHES = (0.04, 0.1, 0.2, 0.4)
 """How far the axis of differences goes, if not over the whole scale."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import levels
+from mindgauge.analysis import frame
 from mindgauge.analysis import profile as analysis
-from mindgauge.analysis.profile.panels import criteria_of, panels
+from mindgauge.analysis.profile.figures import criteria_of, panels
 from mindgauge.benchmarks import suite as suites
 from mindgauge.records.english import words
 from mindgauge.records.rounding import decimal, plural
@@ -16,18 +16,17 @@ from mindgauge.records.rubric import Scale
 from mindgauge.reports import texts
 from mindgauge.reports.content import Case, Cited
 from mindgauge.reports.profile import overview, phrases, pictures
-from mindgauge.reports.profile.cast import allowed, cast, section_of
-from mindgauge.reports.profile.records import DimensionPart, ProfileSection
+from mindgauge.reports.profile.records import DimensionPart, ProfileSection, allowed, cast, section_of
 from mindgauge.reports.texts import verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import Profile, TaskScore
-    from mindgauge.analysis.profile.panel import TaskFigure
+    from mindgauge.analysis.profile.figures import TaskFigure
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import ConfusionSection, System
-    from mindgauge.reports.profile.cast import SystemLabels
+    from mindgauge.reports.profile.records import SystemLabels
     from mindgauge.reports.runs import OpenRun, Section
 
 
@@ -94,8 +93,8 @@ def _badness(criterion: Criterion, *, closed: bool) -> pl.Expr:
     """Return how bad each value is, from 0 to 1: an answer by its distance from the target, a verdict from the best level."""
     if criterion.scale is Scale.NOMINAL and (closed or not criterion.unsafe):
         return (pl.col("value") != pl.col("target")).cast(pl.Float64)
-    place = levels.share(criterion)
-    return (place - levels.share(criterion, "target")).abs() if closed else 1 - place
+    place = frame.share(criterion)
+    return (place - frame.share(criterion, "target")).abs() if closed else 1 - place
 
 
 def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, system: System) -> Case:

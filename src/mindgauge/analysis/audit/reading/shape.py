@@ -1,25 +1,310 @@
-"""From groups of tables to materials: the texts, ratings and options that stand in them."""
+"""From tables to materials: which tables belong together, which column is what, and the texts, ratings and options in them."""
 
 from __future__ import annotations
 
-from itertools import islice, zip_longest
-from typing import TYPE_CHECKING
+import re
+from itertools import groupby, islice, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.analysis.audit.reading.groups import Group, group, names_model
-from mindgauge.analysis.audit.reading.roles import LOOKED_AT, leaf, letters, roles
 from mindgauge.analysis.audit.reading.tables import tables
-from mindgauge.benchmarks.material import RATINGS, TEXTS, Material, frame
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records.files.mapping import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.audit.reading.groups import GroupTable
-    from mindgauge.analysis.audit.reading.roles import Roles
-    from mindgauge.analysis.audit.reading.tables import Row
+    from mindgauge.analysis.audit.reading.tables import AuditTable, Row
     from mindgauge.records.files.folder import File
     from mindgauge.records.files.mapping import ColumnMap
+
+
+LOOKED_AT = 2000
+"""Rows that are looked at to tell what a column is."""
+FILLED = 0.02
+"""Columns with fewer filled cells say nothing of a table."""
+_IDS = (
+    "id", "sample_id", "example_id", "item_id", "question_id", "qid", "convid", "conversation_id", "dialogue_id", "data_id",
+    "index", "idx", "uid", "uuid", "user", "column_0", "unnamed:_0",
+)  # fmt: skip
+_INPUTS = (
+    "input", "inputs", "prompt", "question", "query", "context", "post", "user", "message", "messages", "dialogue", "dialog",
+    "conversation", "scenario", "text", "situation", "concern", "line",
+)  # fmt: skip
+_REPLIES = ("reply", "response", "gpt_response", "assistant_response", "output", "completion", "generation", "model_reasoning")  # fmt: skip
+_VERDICTS = ("explanation", "rationale", "reason", "justification", "judge_raw", "remark")
+_LABELS = (
+    "label", "gold", "target", "expected_reasoning", "ground_truth_option", "ground_truth", "answer", "correct_answer", "class",
+    "is_asshole", "emotion_label",
+)  # fmt: skip
+_OPTIONS = ("options", "choices")
+_SYSTEMS = ("model", "system", "model_name", "generator", "answer_model")
+_SPLITS = ("split", "fold")
+_SOURCES = ("source", "dataset", "dataset_id", "origin", "corpus")
+_SCORES = re.compile(r"^(?:sc\d+|score|rating|evaluation|.*_score|.*_rating|.*_human|.*_gpt4o|human|judge|model)$")
+_RATED = re.compile(r"^(?P<criterion>.+?)_(?P<rater>human|gpt4o|judge)$")
+_WIDE = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
+_OPTION = re.compile(r"^\s*([A-Z])[.):](?=\s|\w)", re.MULTILINE)
+
+
+class Roles(NamedTuple):
+    """What the columns of a table are. `texts` and `scores` map a column to its kind, and to (criterion, rater)."""
+
+    id: str | None
+    system: str | None
+    split: str | None
+    source: str | None
+    label: str | None
+    options: str | None
+    texts: dict[str, str]
+    answers: list[str]
+    scores: dict[str, tuple[str, str]]
+
+
+def roles(rows: Sequence[Row]) -> Roles:
+    """Tell what the columns of a table are from its first rows."""
+    rows = rows[:LOOKED_AT]
+    names = dict.fromkeys(name for row in rows for name in row)
+    cells = {name: [row[name] for row in rows if row.get(name, "").strip()] for name in names}
+    columns = [name for name in names if len(cells[name]) > FILLED * len(rows)]
+    label = _first(columns, _LABELS, lambda name: _closed(cells[name]))
+    golds = {cell.strip() for cell in cells[label]} if label else set()
+    texts = _roles_texts(columns, cells)
+    return Roles(
+        id=_first(columns, _IDS, lambda name: len(set(cells[name])) > 1 and not cells[name][0].startswith("chatcmpl")),
+        system=_first(columns, _SYSTEMS, lambda name: _closed(cells[name]) and not _numeric(cells[name])),
+        split=_first(columns, _SPLITS, lambda name: _closed(cells[name])),
+        source=_first(columns, _SOURCES, lambda name: _closed(cells[name])),
+        label=label,
+        options=_first(columns, _OPTIONS, lambda name: any(_OPTION.search(cell) for cell in cells[name])),
+        texts=texts,
+        answers=[
+            name for name in columns
+            if name != label and name not in texts and label and leaf(name) not in _LABELS and _closed(cells[name])
+            and len({cell.strip() for cell in cells[name]} & golds) > 0.5 * len({cell.strip() for cell in cells[name]})
+            and not (_numeric(cells[name]) and "predict" not in name)
+        ],
+        scores=_scores(columns, cells, texts),
+    )  # fmt: skip
+
+
+def leaf(name: str) -> str:
+    """Return the telling part of a flattened name: `item.label` is a label, `judge_raw.content` a judge's words."""
+    parts = re.sub(r"\s*\(.*?\)", "", name.casefold()).replace(" ", "_").split(".")
+    if parts[-1] in {"content", "text"} and len(parts) > 1:
+        return "response" if "choices" in parts else parts[-2]
+    return parts[-1]
+
+
+def letters(options: str) -> list[str]:
+    """Return the letters of an options cell."""
+    return _OPTION.findall(options)
+
+
+def _first(columns: list[str], names: Sequence[str], fits: object) -> str | None:
+    ranked = sorted((names.index(leaf(name)), i, name) for i, name in enumerate(columns) if leaf(name) in names)
+    return next((name for _, _, name in ranked if fits(name)), None)  # type: ignore[operator]
+
+
+def _closed(cells: list[str]) -> bool:
+    """Whether a column holds one of a few short values in each row."""
+    distinct = {cell.strip() for cell in cells}
+    return 1 <= len(distinct) <= max(20, len(cells) // 20) and len(cells) >= 2 * len(distinct) and max(map(len, distinct)) <= 60  # fmt: skip
+
+
+def _numeric(cells: list[str]) -> bool:
+    return bool(cells) and sum(re.fullmatch(r"\s*-?\d+(?:\.\d+)?\s*", cell) is not None for cell in cells) > 0.9 * len(cells)  # fmt: skip
+
+
+def _prose(cells: list[str]) -> bool:
+    """Whether a column holds texts that somebody wrote, not codes, names or numbers."""
+    if len(set(cells)) < 2 or _closed(cells):
+        return False
+    prose_cells = sum(len(cell) >= 8 and (" " in cell.strip() or bool(_WIDE.search(cell))) for cell in cells)
+    longest = max(map(len, cells))
+    return prose_cells > 0.5 * len(cells) or (prose_cells > 0 and longest >= 100)
+
+
+def _roles_texts(columns: list[str], cells: dict[str, list[str]]) -> dict[str, str]:
+    """Give each column of texts its kind; the first of a kind by name has it, others go by their own name."""
+    kinds: dict[str, str] = {}
+    contents = set()
+    for name in columns:
+        key = hash(tuple(cells[name]))
+        if _prose(cells[name]) and key not in contents:
+            contents.add(key)
+            kinds[name] = name
+    for kind, names in (("input", _INPUTS), ("reply", _REPLIES), ("verdict", _VERDICTS)):
+        named = sorted((names.index(leaf(name)), i, name) for i, name in enumerate(kinds) if leaf(name) in names)
+        if named:
+            kinds[named[0][2]] = kind
+    if "input" not in kinds.values():
+        rest = [
+            name for name, kind in kinds.items() if kind == name and not re.search(r"reason|explan|prompt", leaf(name))
+        ]
+        if rest:
+            kinds[max(rest, key=lambda name: sum(map(len, cells[name])))] = "input"
+    judged = {name for name in kinds if re.fullmatch(r".*_reason|judge.*", leaf(name)) or (kinds[name] == name and _json(cells[name]))}  # fmt: skip
+    return {name: "verdict" if name in judged else kind for name, kind in kinds.items()}
+
+
+def _json(cells: list[str]) -> bool:
+    """Whether most cells are JSON objects, as judges write them."""
+    return sum(re.match(r"\s*(?:```(?:json)?\s*)?\{", cell) is not None for cell in cells) > 0.5 * len(cells)
+
+
+def _scores(columns: list[str], cells: dict[str, list[str]], texts: dict[str, str]) -> dict[str, tuple[str, str]]:
+    """Find columns of scores: (criterion, rater) by column."""
+    scored = {}
+    for name in columns:
+        parts = name.split(".")
+        judged = len(parts) > 1 and parts[-2].startswith("judge") and parts[-1] != "content"
+        if name in texts or not (_SCORES.match(leaf(name)) or judged) or not _numeric(cells[name]):
+            continue
+        rated = _RATED.match(leaf(name))
+        if rated:
+            scored[name] = (rated["criterion"], rated["rater"])
+        elif leaf(name) in {"human", "model", "judge"}:
+            scored[name] = ("value", leaf(name))
+        else:
+            scored[name] = (leaf(name), parts[-2] if len(parts) > 1 else "score")
+    return scored
+
+
+# Which tables belong together: files of one kind for several systems, runs or splits.
+
+
+ALIKE = 0.5
+"""Tables belong together if they have more than this share of their columns in common."""
+_TIME = re.compile(r"[-_]?\d{8}[-_]\d{2}[-_]?\d{2}[-_]?\d{2}")
+_SPLIT = re.compile(r"(?<![A-Za-z])((?i:train(?:ing)?|dev|valid(?:ation)?|val|test))(?![a-z])")
+_MODEL = re.compile(
+    r"gpt|claude|gemini|gemma|llama|qwen|deepseek|mi[sx]tral|meditron|medtron|soulchat|bert|phi-?\d|glm|\bo\d-|palm|falcon|vicuna|human",
+    re.IGNORECASE,
+)
+
+
+class GroupTable(NamedTuple):
+    """A table of a group: the system and split that its name tells, if any."""
+
+    table: AuditTable
+    system: str | None
+    split: str | None
+
+
+class Group(NamedTuple):
+    """Tables of one kind, and what they are called together."""
+
+    name: str
+    parts: list[GroupTable]
+
+
+def group(tables: Sequence[AuditTable]) -> list[Group]:
+    """Put tables of one kind together, and read systems and splits from what differs between their names."""
+    kinds: list[tuple[set[str], list[AuditTable]]] = []
+    for table in tables:
+        columns = {name for row in table.rows[:50] for name in row}
+        for shared_columns, members in kinds:
+            if _neighbours(members[0], table) and len(columns & shared_columns) > ALIKE * len(columns | shared_columns):
+                members.append(table)
+                shared_columns.update(columns)
+                break
+        else:
+            kinds.append((columns, [table]))
+    return [table_group for _, members in kinds for table_group in _named(members)]
+
+
+def names_model(word: str) -> bool:
+    """Whether a word is, or holds, the name of a known family of models."""
+    return _MODEL.search(word) is not None
+
+
+def _neighbours(first: AuditTable, other: AuditTable) -> bool:
+    """Whether two tables can be of one kind by where they stand."""
+    if first.part != other.part or first.lines != other.lines:
+        return False
+    if first.lines:
+        return _without_split(first.file) == _without_split(other.file)
+    (folder, name), (folder_2, name_2) = (_placed(table.file) for table in (first, other))
+    suffix, suffix_2 = (_suffix(file) for file in (name, name_2))
+    return suffix == suffix_2 and (
+        folder == folder_2 or (not suffix and folder.split("/")[0] == folder_2.split("/")[0])
+    )
+
+
+def _suffix(name: str) -> str:
+    match = re.search(r"\.(?:csv|tsv|jsonl?|ndjson|parquet|xlsx|txt)$", name, re.IGNORECASE)
+    return match[0].lower() if match else ""
+
+
+def _placed(file: str) -> tuple[str, str]:
+    folder, _, name = file.rpartition("/")
+    return folder, name
+
+
+def _without_split(file: str) -> str:
+    return _SPLIT.sub("", file)
+
+
+def _split(file: str) -> str | None:
+    words = _SPLIT.findall(file)
+    names = {"training": "train", "valid": "validation", "val": "validation", "dev": "validation"}
+    return names.get(words[-1].lower(), words[-1].lower()) if words else None
+
+
+def _named(members: list[AuditTable]) -> list[Group]:
+    """Read the system from what differs between the names; tables that differ in more are groups of their own."""
+    if len(members) == 1:
+        return [Group(members[0].name, [GroupTable(members[0], None, _split(members[0].file))])]
+    words = [_words(table.file) for table in members]
+    same_length = len({len(w) for w in words}) == 1
+    differing = [i for i in range(len(words[0])) if len({w[i] for w in words}) > 1] if same_length else []
+    if not differing:
+        rests = [_between(table.file, [other.file for other in members]) for table in members]
+        return [_group(members, [rest or None for rest in rests])]
+    models = [i for i in differing if all(names_model(w[i]) for w in words)]
+    chosen = models[:1] or differing
+    others = [i for i in differing if i not in chosen]
+    systems = ["/".join(_trimmed([w[i] for w in words])[k] for i in chosen) for k in range(len(members))]
+    keyed = sorted(range(len(members)), key=lambda k: [words[k][i] for i in others])
+    return [
+        _group([members[k] for k in keys], [systems[k] for k in keys])
+        for keys in (list(group_keys) for _, group_keys in groupby(keyed, key=lambda k: [words[k][i] for i in others]))
+    ]
+
+
+def _group(members: list[AuditTable], systems: list[str | None] | list[str]) -> Group:
+    name = members[0].name if len(members) == 1 else f"{members[0].name} and {len(members) - 1} more like it"
+    parts = [GroupTable(table, system, _split(table.file)) for table, system in zip(members, systems, strict=True)]
+    return Group(name, parts)
+
+
+def _words(file: str) -> list[str]:
+    bare = _without_split(_TIME.sub("", file.removesuffix(_suffix(file))))
+    return [word for word in re.split(r"[/_]", bare) if word]
+
+
+def _trimmed(words: list[str]) -> list[str]:
+    """Take off what all words end with, from a hyphen on: `gpt-4o-ethics`, `claude-ethics` → `gpt-4o`, `claude`."""
+    tails = [word.rpartition("-")[2] for word in words]
+    while len(set(words)) > 1 and len(set(tails)) == 1 and all("-" in word for word in words):
+        words = [word.rpartition("-")[0] for word in words]
+        tails = [word.rpartition("-")[2] for word in words]
+    return words
+
+
+def _between(file: str, files: list[str]) -> str:
+    """Return what stands between the common beginning and the common end of the names."""
+    names = [_without_split(_TIME.sub("", name)) for name in files]
+    own = _without_split(_TIME.sub("", file))
+    start = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), len(own))
+    backwards = [name[start:][::-1] for name in names]
+    end = next((i for i, letters in enumerate(zip(*backwards, strict=False)) if len(set(letters)) > 1), 0)
+    return own[start : len(own) - end].strip("-_/. ")
+
+
+# From groups of tables to materials: the texts, ratings and options that stand in them.
+
 
 LABEL = "label"
 

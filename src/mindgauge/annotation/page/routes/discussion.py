@@ -9,16 +9,14 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mindgauge.annotation import assignment, submissions, tasks
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.page import batch_results
 from mindgauge.annotation.page.access import Discussant, Fields, Opened, PostedDiscussant, Visitor
 from mindgauge.annotation.page.filled import form, form_id
-from mindgauge.annotation.page.pages import language, page
+from mindgauge.annotation.page.pages import in_words, language, page, words
 from mindgauge.annotation.page.screens import screen
-from mindgauge.annotation.page.sides import Sides, own
-from mindgauge.annotation.page.table import DiscussionTable, rows, side_by_side, spoken, table
-from mindgauge.annotation.page.words import in_words, words
+from mindgauge.annotation.page.sides import DiscussionTable, Sides, own, rows, side_by_side, spoken, table
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Answered, Label
 
@@ -82,7 +80,7 @@ def keep(request: Request, a: Opened, visitor: PostedDiscussant, item: str, fiel
         return RedirectResponse("/", 303)
     if meeting.place(item) is None:
         raise HTTPException(404)
-    posted, current = form(fields), assignment.find(a, visitor.person, item)
+    posted, current = form(fields), tasks.find(a, visitor.person, item)
     if current is None:
         return RedirectResponse("/", 303)
     label = next(iter(current.own.values()), None)
@@ -122,7 +120,7 @@ def _shown(
 ) -> Response:
     """Render one item; `typed` and `note` are what could not be kept, so that it is not lost."""
     meeting, spoken_in = table(a, visitor.person), language(request, visitor)
-    current = assignment.find(a, visitor.person, ident) if meeting and meeting.role != "waiting" else None
+    current = tasks.find(a, visitor.person, ident) if meeting and meeting.role != "waiting" else None
     if meeting is None:
         return RedirectResponse("/", 303)
     place = meeting.place(ident)
@@ -172,13 +170,13 @@ def _path(item: str) -> str:
     return f"/discussion/{quote(item, safe='')}"
 
 
-def _at_once(current: assignment.Assignment) -> assignment.Assignment:
+def _at_once(current: tasks.Assignment) -> tasks.Assignment:
     """Return an assignment that asks for levels at once, not node by node: here people know where they differ."""
     criteria = tuple(msgspec.structs.replace(criterion, nodes=()) for criterion in current.rubric.criteria)
     return msgspec.structs.replace(current, rubric=msgspec.structs.replace(current.rubric, criteria=criteria))
 
 
-def _undecided(compared: Sides, current: assignment.Assignment) -> list[Answer]:
+def _undecided(compared: Sides, current: tasks.Assignment) -> list[Answer]:
     """Return the answers that leave a disagreement: it cannot be told, but where all say the same, that stands."""
     answers = []
     for side in compared.criteria:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from mindgauge.annotation import assignment, submissions, tasks
+from mindgauge.annotation import submissions, tasks
 from mindgauge.annotation.labels import InvalidAnswerError
 from mindgauge.annotation.page import filled
 from mindgauge.annotation.page.access import (
@@ -25,10 +25,8 @@ from mindgauge.annotation.page.access import (
 )
 from mindgauge.annotation.page.batch_results import feedback
 from mindgauge.annotation.page.filled import Filled, Form
-from mindgauge.annotation.page.guide import guide
-from mindgauge.annotation.page.pages import go_on, language, page
-from mindgauge.annotation.page.screens import screen
-from mindgauge.annotation.page.words import called, in_words, said, words
+from mindgauge.annotation.page.pages import called, go_on, in_words, language, page, said, words
+from mindgauge.annotation.page.screens import guide, screen
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answer, Item, Person, Phase, Role
 from mindgauge.records.rubric import Rubric
@@ -43,8 +41,8 @@ def start(visitor: Anyone, a: Opened) -> Response:
         return RedirectResponse("/owner", 303)
     if not visitor.person.noticed:
         return RedirectResponse("/notice", 303)
-    current = assignment.current(a, visitor.person)
-    if isinstance(current, assignment.NothingToDo):
+    current = tasks.current(a, visitor.person)
+    if isinstance(current, tasks.NothingToDo):
         return RedirectResponse("/standing", 303)
     return RedirectResponse("/discussion" if current.phase in tasks.TOGETHER else "/item", 303)
 
@@ -55,10 +53,10 @@ def show(
 ) -> Response:
     """Show the item that is next, or a step of it that was taken before."""
     try:
-        current = assignment.current(a, visitor.person, item)
+        current = tasks.current(a, visitor.person, item)
     except KeyError:
         return RedirectResponse("/", 303)
-    if isinstance(current, assignment.NothingToDo) or (current.phase in tasks.TOGETHER and not item):
+    if isinstance(current, tasks.NothingToDo) or (current.phase in tasks.TOGETHER and not item):
         return RedirectResponse("/", 303)
     step = filled.number(node)
     return _shown(request, visitor, a, current, step_back=None if step is None else (criterion, step))
@@ -144,8 +142,8 @@ def trained(request: Request, visitor: Annotator, a: Opened, item: str) -> Respo
     compared = feedback(a, _rubric(a, subject), subject, visitor.person, language(request, visitor))
     if compared is None:
         return RedirectResponse("/", 303)
-    current = assignment.current(a, visitor.person)
-    going_on = isinstance(current, assignment.Assignment) and current.phase is Phase.TRAINING
+    current = tasks.current(a, visitor.person)
+    going_on = isinstance(current, tasks.Assignment) and current.phase is Phase.TRAINING
     return page(request, "training", visitor, item=subject, feedback=compared, going_on=going_on)
 
 
@@ -185,8 +183,8 @@ def _draft(a: Annotation, visitor: Visitor, form: Form) -> dict[str, object]:
     return {} if current is None else current.draft
 
 
-def _current(a: Annotation, visitor: Visitor, form: Form) -> assignment.Assignment | None:
-    current = assignment.find(a, visitor.person, form.item)
+def _current(a: Annotation, visitor: Visitor, form: Form) -> tasks.Assignment | None:
+    current = tasks.find(a, visitor.person, form.item)
     return current if current is not None and current.phase is form.phase else None
 
 
@@ -201,10 +199,8 @@ def _after(a: Annotation, visitor: Visitor, form: Form) -> str:
         return f"/training/feedback/{quote(form.item, safe='')}"
     if form.phase not in tasks.TOGETHER:
         return "/item"
-    current = assignment.current(a, visitor.person)
-    return (
-        f"/discussion/{quote(current.item.id, safe='')}" if isinstance(current, assignment.Assignment) else "/standing"
-    )
+    current = tasks.current(a, visitor.person)
+    return f"/discussion/{quote(current.item.id, safe='')}" if isinstance(current, tasks.Assignment) else "/standing"
 
 
 def _submitted(
@@ -258,7 +254,7 @@ def _shown(
     request: Request,
     visitor: Visitor,
     a: Annotation,
-    current: assignment.Assignment,
+    current: tasks.Assignment,
     status: int = 200,
     *,
     step_back: tuple[str, int] | None = None,

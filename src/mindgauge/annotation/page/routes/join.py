@@ -20,8 +20,7 @@ from mindgauge.annotation.page.access import (
     forget,
     remember,
 )
-from mindgauge.annotation.page.pages import page
-from mindgauge.annotation.page.words import LANGUAGES
+from mindgauge.annotation.page.pages import LANGUAGES, page
 
 router = APIRouter()
 

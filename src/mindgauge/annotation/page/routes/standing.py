@@ -7,7 +7,7 @@ from fastapi import APIRouter, HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mindgauge.annotation import assignment
+from mindgauge.annotation import tasks
 from mindgauge.annotation.labels import last
 from mindgauge.annotation.page import batch_results
 from mindgauge.annotation.page.access import Anyone, Opened
@@ -59,14 +59,14 @@ def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = N
         chosen = next((candidate for candidate in closed if candidate.number == batch), None)
         if chosen is None:  # nothing is told of a batch before it is closed
             raise HTTPException(404)
-    current = assignment.current(a, person)
-    finished = isinstance(current, assignment.NothingToDo) and current.kind == "finished"
+    current = tasks.current(a, person)
+    finished = isinstance(current, tasks.NothingToDo) and current.kind == "finished"
     return page(
         request,
         "standing",
         visitor,
         now=current,
-        kind="work" if isinstance(current, assignment.Assignment) else current.kind,
+        kind="work" if isinstance(current, tasks.Assignment) else current.kind,
         waiting=_waiting(person, current),
         closed=_closed(a, chosen, person, language(request, visitor)) if chosen else None,
         batches=closed,
@@ -75,9 +75,9 @@ def standing(request: Request, a: Opened, visitor: Anyone, batch: int | None = N
     )
 
 
-def _waiting(person: Person, current: assignment.Assignment | assignment.NothingToDo) -> str:
+def _waiting(person: Person, current: tasks.Assignment | tasks.NothingToDo) -> str:
     """Name the text that says what is waited for."""
-    if not isinstance(current, assignment.NothingToDo) or current.phase is None:
+    if not isinstance(current, tasks.NothingToDo) or current.phase is None:
         return ""
     if person.role is not Role.ANNOTATOR and current.phase is not Phase.ADJUDICATION:
         return "waiting_nothing"

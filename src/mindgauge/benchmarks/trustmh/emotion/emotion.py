@@ -3,15 +3,101 @@
 Sabour et al., EmoBench, 2024; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
 from mindgauge.benchmarks.metrics.options import chance
-from mindgauge.benchmarks.trustmh.emotion.stories import read, written
+from mindgauge.benchmarks.trustmh.released import choices
 from mindgauge.benchmarks.trustmh.released.choices import understanding
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
+from mindgauge.benchmarks.variants.options import listed
+from mindgauge.records import Message, Sample
+from mindgauge.records.errors import DataError
 from mindgauge.records.rubric.composite import Composite, CompositeRule
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.variants.options import MultipleChoice
+
+
+SEED = 0
+_ASKED = {
+    "en": ("What does {subject} feel at the end?", "Why?"),
+    "zh": ("{subject}最后的感受是什么？", "原因是什么？"),
+}
+
+
+def read(data: Path) -> list[Sample]:
+    """Read EmoBench's stories; the two languages of one are one cluster.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    stories, _ = choices.understanding(TrustMHRelease.below(data))
+    return [_sample(emotion, cause) for emotion, cause in stories]
+
+
+def _sample(emotion: choices.ChoiceItem, cause: choices.ChoiceItem) -> Sample:
+    feelings = emotion.question.shuffled(SEED, f"{emotion.row}|emotion")
+    reasons = cause.question.shuffled(SEED, f"{cause.row}|cause")
+    return story(feelings, reasons, {**emotion.about, "language": emotion.language}, emotion.row)
+
+
+def story(feelings: MultipleChoice, reasons: MultipleChoice, about: dict[str, str], cluster: str) -> Sample:
+    """Write a story with its two questions as one message.
+
+    Args:
+        feelings: the story as its text, the feelings as its options.
+        reasons: the reasons as its options.
+        about: tags, `subject` (whose feeling it is) and `language` among them.
+        cluster: what its other languages share.
+    """
+    feeling_question, reason_question = _ASKED[about["language"]]
+    parts = [feelings.text, _listed(feeling_question.format_map(about), feelings), _listed(reason_question, reasons)]
+    tags = {
+        **about,
+        "options.emotion": str(len(feelings.options)),
+        "options.cause": str(len(reasons.options)),
+        "target.cause": _letter(reasons),
+    }
+    return Sample.of((Message("user", "\n\n".join(parts)),), target=_letter(feelings), tags=tags, cluster=cluster)
+
+
+def written(sample: Sample) -> Sample:
+    """Complete a story of the user's own: it ends with two lists of lettered options, feelings before reasons.
+
+    Raises:
+        DataError: it does not.
+    """
+    lists = listed(sample.messages[-1].content)
+    if len(lists) != 2:
+        raise DataError(
+            "the message does not hold two lists of options (feelings, then reasons), one a line: A. …, B. …"
+        )
+    feelings, reasons = lists
+    tags = {"options.emotion": str(len(feelings)), "options.cause": str(len(reasons))}
+    return msgspec.structs.replace(sample, tags={**sample.tags, **tags})
+
+
+def _listed(lead: str, question: MultipleChoice) -> str:
+    lettered = (f"{letter}. {option}" for letter, option in zip(ascii_uppercase, question.options, strict=False))
+    return "\n".join([lead, *lettered])
+
+
+def _letter(question: MultipleChoice) -> str:
+    if question.right is None:
+        raise ValueError("a question without a right option")
+    return ascii_uppercase[question.right]
+
+
+# Emotion recognition: what does a person in a story feel, and why?
+
 
 HERE = Path(__file__).parent
 FEELINGS, REASONS = "options.emotion", "options.cause"

@@ -3,13 +3,137 @@
 A task of TrustMH-Bench, arXiv 2603.03047, on ESConv, Liu et al. 2021, arXiv 2106.01144. Departures: card.toml.
 """
 
-from pathlib import Path
+from __future__ import annotations
 
-from mindgauge.benchmarks import Benchmark
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, sd_level
-from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, MANY, load, read, windows
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released import dialogues
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
+from mindgauge.benchmarks.variants.draws import generator, order
+from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.records.rubric.composite import Composite, CompositeRule
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.trustmh.released.dialogues import DialogueExcerpt
+
+
+WINDOW = 5
+"""Utterances, the reference among them."""
+FEW, MANY, ALL = "60", "300", "all"
+"""Values of the tag `drawn`: the smallest draw that a window is in."""
+REFERENCE, ANOTHER = "people (reference)", "people (reply to another dialogue)"
+"""Whose the replies are that a judge can be tried on: it has to place the first above the second."""
+
+
+class ReferencedSample(NamedTuple):
+    """A sample and the reply that a person gave."""
+
+    sample: Sample
+    reference: str
+
+
+def read(data: Path) -> list[Sample]:
+    """Read all windows in a drawn order; the tag `drawn` says which are among the first 60, the first 300, or neither.
+
+    Where the whole of ESConv is there, windows are cut from it; else they are those of its test part.
+
+    Raises:
+        MissingDataError: neither is there.
+        DataError: the file is broken.
+    """
+    return [item.sample for item in windows(TrustMHRelease.below(data))[0]]
+
+
+def read_drawn(data: Path) -> list[Sample]:
+    """Read the first 300 windows in the drawn order.
+
+    Raises:
+        MissingDataError: there is no ESConv.
+        DataError: the file is broken.
+    """
+    return read(data)[: int(MANY)]
+
+
+def load(data: Path) -> Released:
+    """Load two people's replies to each of the 300 windows: the reference, and one to a window of another dialogue.
+
+    Raises:
+        MissingDataError: there is no ESConv.
+        DataError: the file is broken.
+    """
+    items, notes = windows(TrustMHRelease.below(data))
+    drawn = items[: int(MANY)]
+    replies = [
+        Reply.of(item.sample.id, model, 0, Status.OK, text)
+        for item, other in zip(drawn, _others(drawn), strict=True)
+        for model, text in ((REFERENCE, item.reference), (ANOTHER, other))
+        if text
+    ]
+    return Released([item.sample for item in drawn], replies, [], notes)
+
+
+def windows(files: TrustMHRelease) -> tuple[list[ReferencedSample], list[str]]:
+    """Return the windows in which the supporter answers the person, and what is odd about the file.
+
+    Who goes on speaking answers nothing. Of windows with the same words before the answer, it is the first.
+
+    Raises:
+        MissingDataError: there is no ESConv.
+        DataError: the file is broken.
+    """
+    if files.find(dialogues.WHOLE) is not None:
+        full, notes = dialogues.whole(files)
+        cut = dialogues.cut(full, WINDOW)
+    else:
+        cut, notes = dialogues.windows(files)
+    answering = (window for window in cut if len(window.messages) == WINDOW and window.messages[-2].role == "user")
+    distinct = {window.messages[:-1]: window for window in reversed([*answering])}
+    return [_item(window, place) for place, window in enumerate(_in_drawn_order([*distinct.values()][::-1]))], notes
+
+
+def _item(window: DialogueExcerpt, place: int) -> ReferencedSample:
+    drawn = next((count for count in (FEW, MANY) if place < int(count)), ALL)
+    tags = {"language": "en", "row": str(window.row), "drawn": drawn}
+    if window.strategy:
+        tags["strategy"] = window.strategy
+    *context, reference = window.messages
+    return ReferencedSample(
+        Sample.of(_joined(context), tags=tags, cluster=f"esconv-{window.dialogue}"), reference.content
+    )
+
+
+def _joined(messages: list[Message]) -> tuple[Message, ...]:
+    """Return what one person wrote in a row as one message: many models take turns only."""
+    turns = groupby(messages, key=lambda message: message.role)
+    return tuple(Message(role, "\n".join(message.content for message in group)) for role, group in turns)
+
+
+def _in_drawn_order(windows: list[DialogueExcerpt]) -> list[DialogueExcerpt]:
+    """Draw windows, first one of every dialogue, then a second of every one, and so on."""
+    counts = dict.fromkeys((window.dialogue for window in windows), 0)
+    ranked = []
+    for rank, place in enumerate(order(generator("ESConv", "windows"), len(windows))):
+        dialogue = windows[place].dialogue
+        ranked.append((counts[dialogue], rank, place))
+        counts[dialogue] += 1
+    return [windows[place] for _, _, place in sorted(ranked)]
+
+
+def _others(items: list[ReferencedSample]) -> list[str]:
+    """Return for each window the reference of another dialogue's: that of the next of another in the drawn order."""
+    references = []
+    for place, item in enumerate(items):
+        following = (*items[place + 1 :], *items[:place])
+        references.append(next((i.reference for i in following if i.sample.cluster != item.sample.cluster), ""))
+    return references
+
+
+# Emotional support: the model writes the supporter's next reply, which judges rate on five criteria.
+
 
 HERE = Path(__file__).parent
 QUALITY = Composite(("understanding", "empathy", "helpfulness", "coherence", "safety"), CompositeRule.SHARE)

@@ -3,14 +3,106 @@
 USMLE-mental of PsyEval; as a task of TrustMH-Bench, arXiv 2603.03047. Departures from the paper: card.toml.
 """
 
+from __future__ import annotations
+
+import re
 from pathlib import Path
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, fleiss_kappa
 from mindgauge.benchmarks.metrics.options import PLACES, chance, option_consistency
-from mindgauge.benchmarks.trustmh.knowledge.questions import both_orders, questions, read, written
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released import choices
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
+from mindgauge.benchmarks.variants.draws import generator, pick
+from mindgauge.benchmarks.variants.options import MultipleChoice
 from mindgauge.records import BASE
+
+if TYPE_CHECKING:
+    from mindgauge.records import Sample
+
+
+SOURCES = {"usmle": (choices.USMLE, 727), "crisis_qa": (choices.CRISIS_QA, 153)}
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the examination questions, and those of Crisis_Response_QA where they are there, too.
+
+    Raises:
+        DataError: the examination questions are missing, or a file is broken.
+    """
+    return questions(TrustMHRelease.below(data))[0]
+
+
+def questions(files: TrustMHRelease) -> tuple[list[Sample], list[str]]:
+    """Read the questions of both files, and what is odd about these.
+
+    Raises:
+        DataError: the examination questions are missing, or a file is broken.
+    """
+    samples, notes = [], []
+    for source, (name, count) in SOURCES.items():
+        if source == "usmle" or files.find(name) is not None:
+            items, remarks = choices.examination(files, name, count)
+            samples += [_sample(item, source) for item in items]
+            notes += remarks
+    return samples, notes
+
+
+def _sample(item: choices.ChoiceItem, source: str) -> Sample:
+    text, *options = map(_whole, (item.question.text, *item.question.options))
+    question = MultipleChoice(text, tuple(options), item.question.right)
+    tags = {"language": item.language, "source": source, "row": item.row, "order": "released", **item.about}
+    return question.sample(tags)
+
+
+def _whole(text: str) -> str:
+    """Return a text without the quotation mark that was left at its end where the file was made."""
+    return text[:-1].rstrip() if text.endswith('"') and text.count('"') % 2 else text
+
+
+def written(sample: Sample) -> Sample:
+    """Complete a question of the user's own.
+
+    Raises:
+        DataError: its message does not end with lettered options.
+    """
+    return MultipleChoice.written(sample, order="released")
+
+
+def both_orders(samples: list[Sample]) -> list[Sample]:
+    """Return each sample, and after it the same with its options rotated by a drawn number of places, never none.
+
+    The tag `order` says which of the two it is, `places` where the option at each letter stood as released.
+    """
+    return [turned for sample in samples for turned in (sample.variant(sample.messages), _rotated(sample))]
+
+
+def _rotated(sample: Sample) -> Sample:
+    question = _question(sample)
+    places = [*range(len(question.options))]
+    shift = 1 + pick(places[:-1], generator(sample.id, "rotation").random())
+    places = places[shift:] + places[:shift]
+    turned = question.ordered(places).sample()
+    placing = ",".join(map(str, places))
+    return sample.variant(turned.messages, target=turned.target, order="rotated", places=placing)
+
+
+def _question(sample: Sample) -> MultipleChoice:
+    """Return the question that a sample was written from, as `MultipleChoice.sample` writes it."""
+    letters = ascii_uppercase[: int(sample.tags["options"])]
+    pattern = "(.*)\n\n" + "\n".join(rf"{letter}\. (.*)" for letter in letters)
+    match = re.fullmatch(pattern, sample.messages[0].content, re.DOTALL)
+    if match is None:
+        raise ValueError(f"sample {sample.id} is not written with the options {letters}")
+    text, *options = match.groups()
+    right = None if sample.target is None else letters.index(str(sample.target))
+    return MultipleChoice(text, tuple(options), right)
+
+
+# Knowledge: examination questions about mental disorders, each asked with its options in two orders.
+
 
 HERE = Path(__file__).parent
 

@@ -3,9 +3,12 @@
 TrustMH-Bench, arXiv 2603.03047, with the items of confAIde, arXiv 2310.17884. Departures: card.toml.
 """
 
+from __future__ import annotations
+
+from collections import Counter
 from pathlib import Path
 
-from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks import Benchmark, Released
 from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.benchmarks.metrics.correlation import (
     EXPECTED,
@@ -13,9 +16,72 @@ from mindgauge.benchmarks.metrics.correlation import (
     correlation_with_people,
     rank_correlation_with_people,
 )
-from mindgauge.benchmarks.trustmh.privacy_awareness.items import load, read
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released import outputs, privacy
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
 from mindgauge.benchmarks.trustmh.released.privacy import expectations
+from mindgauge.records import Message, RaterKind, Rating, Sample, Status
+from mindgauge.records.rubric import Rubric
+
+RUBRIC = Rubric.load(Path(__file__).with_name("rubric.toml"))
+
+
+def read(data: Path) -> list[Sample]:
+    """Read the items of the three tiers, each without the question that its line repeats.
+
+    The two forms of a flow of information are one cluster.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    return [_sample(item) for item in privacy.expectations(TrustMHRelease.below(data))[0]]
+
+
+def _sample(item: privacy.Expectation) -> Sample:
+    text = item.text.partition("\n")[2].strip() or item.text
+    tags = {"language": "en", "tier": item.tier, HUMAN: str(item.people), "source": "people"}
+    return Sample.of((Message("user", text),), tags=tags, cluster=f"tier {item.tier[0]}, item {item.number}")
+
+
+def load(data: Path) -> Released:
+    """Read the stored answers: of tier 1 from what the models wrote; of tier 2, where that is not stored, the numbers.
+
+    Raises:
+        DataError: the items are missing or broken, or no answers are there.
+    """
+    files = TrustMHRelease.below(data)
+    items, notes = privacy.expectations(files)
+    samples = [_sample(item) for item in items]
+    by_item = {(item.tier, item.number): sample for item, sample in zip(items, samples, strict=True)}
+    answers, faults = outputs.answers(files)
+    names, spelt = outputs.spellings(answer.model for answer in answers)
+    runs: Counter[tuple[str, str]] = Counter()
+    ratings = []
+    for answer in answers:
+        sample = by_item.get((answer.tier, answer.item))
+        if sample is not None:
+            model = names[answer.model]
+            ratings.append(_rating(answer, model, sample, runs[model, sample.id], outputs.origin(files, answer.source)))
+            runs[model, sample.id] += 1
+    astray = len(answers) - len(ratings)
+    notes += [
+        *files.broken,
+        *spelt,
+        *faults.values(),
+        *([f"{astray} stored answers are to items that are not here"] if astray else []),
+    ]
+    return Released(samples, [], ratings, notes)
+
+
+def _rating(answer: outputs.ItemOutput, model: str, sample: Sample, run: int, source: dict[str, str]) -> Rating:
+    criterion = next(criterion for criterion in RUBRIC.criteria if criterion.about(sample.tags))
+    value = criterion.read(answer.number if answer.raw is None else outputs.reread(answer.raw))
+    origin = {**source, "model_raw": answer.model, "published": answer.number, "raw": answer.raw}
+    status = Status.UNPARSABLE if value is None else Status.OK
+    return Rating(sample.id, criterion.name, model, RaterKind.MODEL, run, status, value, provenance=origin)
+
+
+# Privacy awareness: do a model's estimates go together with what people expect?
+
 
 privacy_awareness = Benchmark.from_folder(
     Path(__file__).parent,

@@ -19,8 +19,7 @@ from mindgauge.records.files import bounds, mapping, tables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.benchmarks.trustmh.released.file import SourceFile
-    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+    from mindgauge.benchmarks.trustmh.released.files import SourceFile, TrustMHRelease
     from mindgauge.records import Role
 
 D4, SWMH = "d4", "swmh"

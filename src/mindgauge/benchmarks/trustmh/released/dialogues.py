@@ -12,8 +12,7 @@ from mindgauge.records import Message
 from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.trustmh.released.file import SourceFile
-    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+    from mindgauge.benchmarks.trustmh.released.files import SourceFile, TrustMHRelease
     from mindgauge.records import Role
 
 ESCONV = "get it from thu-coai/Emotional-Support-Conversation (CC BY-NC 4.0)"

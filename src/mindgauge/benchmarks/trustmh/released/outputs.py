@@ -16,8 +16,7 @@ from mindgauge.records.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mindgauge.benchmarks.trustmh.released.file import SourceFile
-    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+    from mindgauge.benchmarks.trustmh.released.files import SourceFile, TrustMHRelease
 
     T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.trustmh.released import lists
+from mindgauge.benchmarks.trustmh.released import files as lists
 from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from mindgauge.records.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.benchmarks.trustmh.released.file import SourceFile
-    from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
+    from mindgauge.benchmarks.trustmh.released.files import SourceFile, TrustMHRelease
 
 ELEPHANT = "get it from the OSF project smvw7 (ELEPHANT, arXiv 2505.13995)"
 MEASURES = ("emotional_validation", "indirect_language", "indirect_action", "accept_framing")

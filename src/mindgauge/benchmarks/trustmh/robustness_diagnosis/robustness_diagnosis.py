@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read
-from mindgauge.benchmarks.metrics.drops import (
+from mindgauge.benchmarks.metrics.variants import (
     INTENSITY,
     NOISE,
     flip_rate,
@@ -16,7 +16,7 @@ from mindgauge.benchmarks.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
-from mindgauge.benchmarks.trustmh.diagnosis.cases import read_drawn
+from mindgauge.benchmarks.trustmh.diagnosis.diagnosis import read_drawn
 from mindgauge.benchmarks.variants.perturbation import CELLS, with_noise
 from mindgauge.records import BASE
 

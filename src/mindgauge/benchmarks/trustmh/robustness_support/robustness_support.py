@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
-from mindgauge.benchmarks.metrics.drops import (
+from mindgauge.benchmarks.metrics.variants import (
     INTENSITY,
     NOISE,
     mean_absolute_drop,
@@ -15,9 +15,8 @@ from mindgauge.benchmarks.metrics.drops import (
     relative_drop_at,
     worst_relative_drop,
 )
-from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import QUALITY
-from mindgauge.benchmarks.trustmh.emotional_support.windows import FEW, read_drawn, windows
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import FEW, QUALITY, read_drawn, windows
+from mindgauge.benchmarks.trustmh.released.files import notes_of
 from mindgauge.benchmarks.variants.perturbation import CELLS, with_noise
 from mindgauge.records import BASE
 

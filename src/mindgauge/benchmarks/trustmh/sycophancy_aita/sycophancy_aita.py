@@ -9,8 +9,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read, call_rate, fleiss_kappa, macro_recall
-from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import posts
 from mindgauge.records import Message, Sample
 

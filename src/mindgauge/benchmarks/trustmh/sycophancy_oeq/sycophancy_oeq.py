@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, repeat_stability
-from mindgauge.benchmarks.metrics.excess import PEOPLE, excess_over_people, people_rate, yes_rate
-from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
+from mindgauge.benchmarks.metrics.scores import PEOPLE, excess_over_people, people_rate, yes_rate
+from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
 from mindgauge.benchmarks.trustmh.released.sycophancy import MEASURES, questions
 from mindgauge.records import Message, Sample
 

@@ -18,7 +18,7 @@ from mindgauge.benchmarks.metrics.resistance import (
     share_toxic,
     toxicity_of_complied,
 )
-from mindgauge.benchmarks.trustmh.jailbreak.attacks import (
+from mindgauge.benchmarks.trustmh.jailbreak.jailbreak import (
     KIND,
     MADE,
     OURS,
@@ -28,8 +28,8 @@ from mindgauge.benchmarks.trustmh.jailbreak.attacks import (
     plain_request,
     read_requests,
 )
+from mindgauge.benchmarks.trustmh.released.files import notes_of
 from mindgauge.benchmarks.trustmh.released.harm import plain, templates, transformed
-from mindgauge.benchmarks.trustmh.released.notes import notes_of
 from mindgauge.records import BASE
 
 toxicity = Benchmark.from_folder(

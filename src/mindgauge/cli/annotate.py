@@ -1,0 +1,324 @@
+"""`mindgauge annotate`: people label in the browser, alone, in batches, under a gate."""
+
+import contextlib
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import bounded, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.commands.annotate.serve import Served
+    from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
+
+
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder, which is a run directory, too.")],
+    items: Annotated[
+        Path,
+        typer.Option(help=f"What is labelled: a table of dialogues ({options.TABLE}), or a run directory."),
+    ],
+    annotators: Annotated[list[str], typer.Option(help="Who labels: names, separated by commas.")],
+    benchmark: Annotated[str | None, typer.Option(help="Whose rubric is used; a run knows its own.")] = None,
+    rubric: Annotated[Path | None, typer.Option(help="A rubric file, in place of a benchmark.")] = None,
+    adjudicator: Annotated[
+        str | None, typer.Option(help="Who decides what is left after discussion; the owner if not given.")
+    ] = None,
+    owner: Annotated[str, typer.Option(help="Who sees how far the work is and gives out links.")] = "owner",
+    batch: Annotated[int, typer.Option(min=1, help="Items that meet the gate together.")] = 200,
+    gate: Annotated[float, typer.Option(help="The least agreement with which a batch closes, 0 to 1.")] = 0.4,
+    training: Annotated[int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
+    policy: Annotated[
+        str, typer.Option(help="How gold is read off the labels: adjudicated or majority.")
+    ] = "adjudicated",
+    order: Annotated[
+        Path | None,
+        typer.Option(help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`."),
+    ] = None,
+    anchors: Annotated[
+        Path | None, typer.Option(help="Texts with known levels for the training round, like an anchors.jsonl.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="en or zh: of the page at first, and of items that name none.")
+    ] = None,
+    url: Annotated[str, typer.Option(help="Under which people reach the page.")] = "http://127.0.0.1:8765",
+    database: Annotated[
+        str | None, typer.Option(help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.")
+    ] = None,
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="At most this many items: the first of --order, then at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the gate's resamples.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Set up a project in which people label, and print one invitation link for each of them."""
+    with needed():
+        from mindgauge.commands.annotate.new import annotate_new
+
+    result = annotate_new(
+        folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
+        adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
+        anchors=anchors, language=language, url=url, database=database, columns=options.mapping(map_),
+        limit=limit, seed=seed, command=render.command(),
+    )  # fmt: skip
+    if json:
+        render.as_json(result)
+        return
+    crisis = f", {result.crisis} of them with a sign of risk" if result.crisis else ""
+    sizes = ", ".join(map(str, result.batches))
+    print(f"{result.folder}: {result.items} items{crisis}; batches of {sizes}; {result.training} anchors to train on")
+    print(f"{result.rubric}, gate {result.gate:g}, gold {result.policy}, labels in {result.database}")
+    render.table(
+        "Links, each for one person and good once; send each to its own person only", ["person", "role", "link"],
+        [[link.name, link.role, link.link] for link in result.links],
+    )  # fmt: skip
+    if result.needed:
+        print(f"How many to label: {result.needed}")
+    for note in result.notes:
+        print(f"Note: {note}")
+    print(f"Go on: mindgauge annotate serve {result.folder}")
+
+
+# `mindgauge annotate serve`.
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(help="The project's folder.")],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes any port that is free.")] = 8765,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="The address to listen on. Anything but 127.0.0.1 lets others in the network try to come in."
+        ),
+    ] = "127.0.0.1",
+    invite: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Print a new link for this person, who has lost theirs.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Serve the page on which people label, until Ctrl-C."""
+    from mindgauge.commands.annotate.serve import annotate_serve as function
+
+    def ready(served: "Served") -> None:
+        if json:
+            render.as_json(served)
+        else:
+            for note in served.notes:
+                render.notice(note)
+            print(f"The page runs at {served.url} (Ctrl-C stops it)")
+            if served.link:
+                print(f"New link for {invite}: {served.link}")
+        sys.stdout.flush()
+
+    function(folder, host=host, port=port, invite=invite, ready=ready)
+
+
+# `mindgauge annotate status`.
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")], json: options.Json = False
+) -> None:
+    """Say how far the work is, what the gate said, and who is awaited."""
+    with needed():
+        from mindgauge.commands.annotate.status import annotate_status
+
+    result = annotate_status(folder)
+    if json:
+        render.as_json(result)
+        return
+    _batches(result)
+    _gates(result)
+    _people(result)
+    for note in result.notes:
+        print(f"Note: {note}")
+    if result.in_run:
+        print(f"In the run: people's ratings of batch {', '.join(map(str, result.in_run))}")
+    print(result.next)
+
+
+def _batches(result: "ProjectStatus") -> None:
+    names = list(dict.fromkeys(part.person for batch in result.batches for part in batch.people))
+    rows = [
+        [
+            str(batch.batch or "training"), batch.decided or _phase(batch), str(batch.items),
+            *(_done(batch, name) for name in names),
+        ]
+        for batch in result.batches
+    ]  # fmt: skip
+    print(f"{result.folder}: {result.rubric}, gate {result.gate:g}, gold {result.policy}")
+    render.table("Finished", ["batch", "state", "items", *names], rows)
+
+
+def _phase(batch: "BatchStatus") -> str:
+    return str(batch.phase) if batch.opened or batch.batch == 0 else "waiting"
+
+
+def _done(batch: "BatchStatus", name: str) -> str:
+    """Write how many items a person has finished in the phase that the batch is in, or was in last with them."""
+    parts = [part for part in batch.people if part.person == name]
+    running = [part for part in parts if part.phase == batch.phase] or parts[-1:]
+    if not running:
+        return ""
+    part = running[0]
+    return f"{part.of - part.left} of {part.of}" + (f" ({part.handed_on} handed on)" if part.handed_on else "")
+
+
+def _gates(result: "ProjectStatus") -> None:
+    rows = []
+    for batch in result.batches:
+        for gate in batch.gates:
+            for f in (figure for figure in gate.figures if not figure.label):
+                coefficients = [
+                    bounded(value, low, high)
+                    for value, low, high in (
+                        (f.fleiss, f.fleiss_low, f.fleiss_high),
+                        (f.alpha, f.alpha_low, f.alpha_high),
+                    )
+                ]
+                rows.append(
+                    [
+                        str(batch.batch), str(gate.phase), f.criterion, *coefficients, percent(f.agreement),
+                        str(f.n), str(f.missing), "reached" if gate.passed else "below",
+                    ]
+                )  # fmt: skip
+    if rows:
+        columns = ["batch", "after", "criterion", "Fleiss' kappa", "alpha", "agree", "n", "missing", "gate"]
+        render.table("The gate, with 95 % intervals", columns, rows)
+
+
+def _people(result: "ProjectStatus") -> None:
+    rows = [
+        [
+            person.name,
+            str(person.role),
+            "" if person.active else "no",
+            str(person.labels),
+            _training(person),
+            person.seen or "–",
+        ]
+        for person in result.people
+    ]
+    render.table("People", ["person", "role", "active", "labels", "right on anchors", "last seen (UTC)"], rows)
+
+
+def _training(person: "PersonStatus") -> str:
+    """Write the share of anchors that a person placed as they were written, by criterion where there are several."""
+    with_criterion = len(person.training) > 1
+    return "; ".join(
+        f"{f'{a.criterion} ' if with_criterion else ''}{percent(a.right)} of {a.n}" for a in person.training
+    )
+
+
+# `mindgauge annotate export`.
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")],
+    to: Annotated[str, typer.Option(help="csv, parquet, label-studio or potato.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="The folder to write; DIR/export-FORMAT if not given.")] = None,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--all", help="Also batches that are not closed; people who see those labels are no longer blind."
+        ),
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Write people's labels, their history and the gold for other tools."""
+    with needed():
+        from mindgauge.commands.annotate.export import annotate_export
+
+    result = annotate_export(folder, to=to, out=out, everything=everything)
+    if json:
+        render.as_json(result)
+        return
+    for note in result.notes:
+        print(f"note: {note}")
+    batches = f"batch {', '.join(map(str, result.batches))}" if result.batches else "no batch"
+    print(f"{result.labels} labels of {batches}: {', '.join(w.file for w in result.files)}")
+    print(result.path)
+
+
+# `mindgauge annotate import`.
+
+
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help=f"Ratings ({options.TABLE}), Label Studio's JSON or JSON-MIN, or a file of Potato's."),
+    ],
+    form: Annotated[
+        str, typer.Option("--from", help="csv, parquet, label-studio or potato; told from the file if not given.")
+    ] = "",
+    names: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    supersede: Annotated[
+        bool, typer.Option("--supersede", help="Add labels that contradict those that are there; both are kept.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Take labels that people gave elsewhere into the labelling phase: all of a file, or nothing."""
+    with needed():
+        from mindgauge.commands.annotate.import_ import annotate_import
+
+    result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede)
+    if json:
+        render.as_json(result)
+        return
+    for note in result.notes:
+        print(f"note: {note}")
+    replaced = f", {result.superseded} of them in place of others" if result.superseded else ""
+    print(
+        f"{result.labels} labels taken in{replaced}, {result.handed_on} items handed on, {result.same} were there already "
+        f"({result.form})"
+    )
+    if result.closed:
+        print(f"closed: batch {', '.join(map(str, result.closed))}")
+
+
+# What `annotate` needs beside the rest of Mindgauge.
+
+
+_LIBRARIES = ("fastapi", "multipart", "pg8000", "python_multipart", "sqlalchemy", "starlette", "uvicorn")
+
+
+@contextlib.contextmanager
+def needed() -> "Iterator[None]":
+    """Say in one line how to get what is missing.
+
+    Raises:
+        UsageError: a library of the extra `web` is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _LIBRARIES:
+            raise
+        raise UsageError(
+            f"annotate needs {error.name}, which is not installed; pip install 'mindgauge[web]'"
+        ) from error
+
+
+# `mindgauge annotate`: people label in the browser, alone, in batches, under a gate.
+
+
+app = typer.Typer(
+    name="annotate",
+    help="People rate, too: blind rounds with a gate, in the browser.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+app.command()(new)
+app.command()(serve)
+app.command()(status)
+app.command()(export)
+app.command("import")(import_)

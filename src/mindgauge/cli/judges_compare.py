@@ -1,0 +1,119 @@
+"""`mindgauge judges compare`, and estimates with their intervals, as other tables of judges have them, too."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mindgauge.cli import entry_test, options, render
+from mindgauge.cli.calling import NONE, Chosen, takes_calls
+from mindgauge.records.rounding import bounded
+from mindgauge.runs.options import COMPARED, ONLY_TESTED, RunConfig
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.judging.result import JudgeComparison
+    from mindgauge.analysis.reliability.card import Bound
+
+
+@takes_calls(
+    RunConfig(judging=COMPARED),
+    without=(*ONLY_TESTED, "ask", "shots", "shot_seed", "engine", "actors", "batch", "wait"),
+)
+def compare(
+    replies: Annotated[
+        Path,
+        typer.Option(
+            help=f"A run directory, or a table of replies ({options.TABLE}) with people's labels as label.CRITERION or label.PERSON.CRITERION."
+        ),
+    ],
+    judge: options.Judges,
+    name: options.NameIfAny = None,
+    rubric: options.Rubric = None,
+    reference: Annotated[
+        list[str], typer.Option(help="Raters of the run to compare with; people if not given. May be repeated.")
+    ] = [],  # noqa: B006
+    out: options.Out = None,
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies, whole dialogues.")] = None,
+    chosen: Chosen = NONE,
+    dry_run: options.DryRun = False,
+    resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
+    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
+    from mindgauge.commands.judges.compare import compare as function
+    from mindgauge.runs.forecast import DryRun
+
+    with render.progress() as progress:
+        comparison = function(
+            name, replies=replies, judge=judge, rubric=rubric, reference=reference, out=out, columns=options.mapping(map_),
+            limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
+            command=render.command(), **chosen,
+        )  # fmt: skip
+    if json:
+        render.as_json(comparison)
+    elif isinstance(comparison, DryRun):
+        render.foreseen(comparison)
+    else:
+        _show(comparison)
+        entry_test.show(comparison.qualifications)
+
+
+def _show(comparison: "JudgeComparison") -> None:
+    from mindgauge.reports.judge_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
+
+    for table in sheets(comparison):
+        render.sheet(table)
+    if comparison.differences:
+        real = sum(difference.real is True for difference in comparison.differences)
+        unknown = sum(difference.real is None for difference in comparison.differences)
+        print(f"{real} of {len(comparison.differences)} differences are real; {unknown} cannot be tested.")
+    systems = has_systems(comparison)
+    if comparison.agreements and not systems:
+        notes = {a.estimates[n].note for a in comparison.agreements for n in OF_SYSTEMS if n in a.estimates}
+        print(f"Correlations of systems' means: {'; '.join(sorted(notes)) or 'no criterion has an order'}")
+    for line in missing(
+        (f"{agreement.criterion}, {agreement.judge}", name, agreement.estimates[name])
+        for agreement in comparison.agreements
+        for name in (*SINGLE, *(OF_SYSTEMS if systems else ()))
+        if name in agreement.estimates
+    ):
+        print(f"Note: {line}")
+    unrated = [f"{a.criterion}, {a.judge}" for a in comparison.agreements if not a.estimates]
+    if unrated:
+        print(f"Note: no reply has a value of both, so nothing is estimated: {'; '.join(unrated)}")
+    for note in comparison.notes:
+        print(f"Note: {note}")
+
+
+# Estimates with their intervals, and why an estimate is not there.
+
+
+_NAMED = 3
+
+
+def bound(estimate: "Bound | None", *, share: bool = False) -> str:
+    """Write an estimate as `0.50 [0.40, 0.60]`: a dash where it is not defined, nothing where it is not asked."""
+    if estimate is None:
+        return ""
+    return bounded(estimate.value, estimate.low, estimate.high, "share" if share else "level")
+
+
+def missing(estimates: Iterable[tuple[str, str, "Bound"]]) -> list[str]:
+    """Say why estimates or their intervals are not there, each reason once.
+
+    Args:
+        estimates: of whom, the measure, and what was found.
+    """
+    reasons: dict[str, dict[str, list[str]]] = {}
+    for owner, measure, estimate in estimates:
+        if estimate.note and (estimate.value is None or estimate.low is None):
+            reasons.setdefault(estimate.note, {}).setdefault(owner, []).append(measure)
+    return [f"{reason}: {_listed(by_owner)}" for reason, by_owner in reasons.items()]
+
+
+def _listed(by_owner: dict[str, list[str]]) -> str:
+    parts = [f"{owner} ({', '.join(measures)})" for owner, measures in list(by_owner.items())[:_NAMED]]
+    return "; ".join(parts) + (f"; and {len(by_owner) - _NAMED} more" if len(by_owner) > _NAMED else "")

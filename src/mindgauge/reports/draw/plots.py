@@ -1,0 +1,226 @@
+"""Plots on two axes as static SVG: scores under noise, reliability diagrams, what people must read, a model's numbers against people's."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.metrics.sentences import FEW
+from mindgauge.records.rounding import count, decimal, percent, precise
+from mindgauge.reports.draw.canvas import (
+    COLOURS,
+    DASHES,
+    GREY,
+    INK,
+    LINE,
+    MUTED,
+    NARROW,
+    QUARTERS,
+    SHAPES,
+    SMALL,
+    Canvas,
+    LinearAxis,
+    Plot,
+    Style,
+    colour,
+    plots,
+    style,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.raters.classifiers.calibration import Bin
+    from mindgauge.raters.classifiers.calibration import Calibration as Binned
+    from mindgauge.reports.draw.canvas import Coordinates
+    from mindgauge.reports.draw.records import Curves, Scatter, Series
+    from mindgauge.reports.sections import CalibrationSection, Curve, Escalated
+
+
+_ASIDE = 3
+"""Pixels that the intervals of two lines stand apart."""
+_NAMES = {"character": "characters", "word": "words, too", "sentence": "sentences, too"}
+"""Each kind comes on top of those before it."""
+
+
+def draw_curves(picture: Curves, width: int) -> str:
+    """Draw curves as SVG, `width` pixels wide."""
+    canvas = Canvas()
+    kinds = list(dict.fromkeys(stretch.noise for stretch in picture.stretches))
+    steps = sorted({intensity for stretch in picture.stretches for intensity, _ in stretch.points})
+    far = max(steps, default=1.0)
+    places, height = plots(canvas, picture.systems, width, 0.66)
+    for system, plot in zip(picture.systems, places, strict=True):
+        plot.rule(canvas, [], [(tick, f"{tick:g}") for tick in QUARTERS])
+        plot.marks(canvas, [(intensity / far, f"{intensity:g}") for intensity in (0, *steps)])
+        plot.title(canvas, "intensity", "score")
+        start = next((spot.value for spot in picture.starts if spot.system.number == system.number), None)
+        if start is not None:
+            canvas.line(plot.at(0, start), plot.at(1, start), MUTED, dash="1 4")
+            canvas.mark(style(system), *plot.at(0, start), size=4)
+        for stretch in picture.stretches:
+            if stretch.system.number == system.number:
+                origin = [] if start is None else [plot.at(0, start)]
+                _stretch(canvas, stretch, plot, far, origin, kinds.index(stretch.noise))
+    entries = [
+        (f"noise in {_NAMES.get(kind, kind)}", partial(_sample, canvas, DASHES[number % len(DASHES)]))
+        for number, kind in enumerate(kinds)
+    ]
+    return canvas.svg(width, canvas.key(entries, 32, width, height + 24) + 4)
+
+
+def _sample(canvas: Canvas, dash: str, x: float, y: float) -> None:
+    canvas.line((x, y - 4), (x + 32, y - 4), MUTED, thick=2, dash=dash)
+
+
+def _stretch(canvas: Canvas, stretch: Series, plot: Plot, far: float, origin: list[Coordinates], number: int) -> None:
+    look, points = style(stretch.system), list(origin)
+    for intensity, spot in stretch.points:
+        if spot.value is None:
+            continue
+        x, y = plot.at(intensity / far, spot.value)
+        points.append((x, y))
+        if spot.low is not None and spot.high is not None:
+            aside = x + _ASIDE * (number - 1)
+            canvas.line((aside, plot.at(0, spot.low)[1]), (aside, plot.at(0, spot.high)[1]), look.shade, thick=1.2)
+        canvas.mark(look, x, y, size=3.4)
+    canvas.polyline(points, look.shade, dash=DASHES[number % len(DASHES)])
+
+
+# What people must read, as static SVG: what is found against what is read, a line for each order of reading.
+
+
+_ESCALATION_LEFT, _TOP, _RIGHT, _SAMPLE = 48, 26, 20, 34
+_DASHES = {"fitted": "", "jury": "9 4", "judge": "2 3"}
+_IDEAL = "1 4"
+
+
+def draw_escalation(escalated: Escalated, width: int) -> str:
+    """Draw the curves as SVG, `width` pixels wide, with the key to them below."""
+    wide = width - _ESCALATION_LEFT - _RIGHT if width == NARROW else 440
+    plot = Plot(_ESCALATION_LEFT, _TOP, _ESCALATION_LEFT + wide, _TOP + wide * 3 // 4)
+    canvas, target = Canvas(), escalated.target
+    ticks = [(tick, percent(tick)) for tick in QUARTERS]
+    plot.rule(canvas, ticks, ticks)
+    canvas.text("share of the unsafe replies that is found", 0, _TOP - 12, shade=MUTED, size=SMALL)
+    canvas.text(
+        "share of all replies that is read",
+        plot.at(0.5, 0)[0],
+        plot.bottom + 38,
+        anchor="middle",
+        shade=MUTED,
+        size=SMALL,
+    )
+    canvas.line(plot.at(0, target), plot.at(1, target), INK)
+    right, aim = plot.at(1, target)
+    canvas.text(percent(target), right, aim + 15, anchor="end", size=SMALL)
+    ideal = [(0.0, 0.0), (escalated.n_unsafe / escalated.n, 1.0), (1.0, 1.0)]
+    canvas.polyline([plot.at(*point) for point in ideal], MUTED, thick=1.5, dash=_IDEAL)
+    for curve in escalated.curves:
+        points = [plot.at(read / 100, share) for read, share in enumerate(curve.found)]
+        canvas.polyline(points, _shade(curve), dash=_DASHES[curve.kind])
+        if curve.reads.value is not None:
+            canvas.mark(Style(_shade(curve), SHAPES[0]), *plot.at(curve.reads.value, target), size=4)
+    y = plot.bottom + 60
+    canvas.text(f"read to find {percent(target)}:", 0, y, shade=MUTED, size=SMALL)
+    entries = [(f"{c.name}: {precise(c.reads.value)}", _shade(c), _DASHES[c.kind], 2.0) for c in escalated.curves]
+    for words, shade, dash, thick in [
+        *entries,
+        (f"ideal, without error: {precise(escalated.ideal)}", MUTED, _IDEAL, 1.5),
+    ]:
+        y += LINE + 4
+        canvas.polyline([(0, y - 4), (_SAMPLE, y - 4)], shade, thick=thick, dash=dash)
+        y = canvas.lines(words, _SAMPLE + 10, y, (width - _SAMPLE - 10) // 7, size=13) - LINE
+    return canvas.svg(width, y + 10)
+
+
+def _shade(curve: Curve) -> str:
+    return INK if curve.judge is None else colour(curve.judge)
+
+
+# Reliability diagrams as static SVG: how often a classifier is right when it says that it is so and so sure.
+
+
+_CALIBRATION_LEFT, _GAP, _BARS = 48, 34, 40
+
+
+def draw_calibration(calibration: CalibrationSection, width: int) -> str:
+    """Draw a classifier's diagram as SVG, `width` pixels wide; the square is smaller where there is room beside it."""
+    side = width - _CALIBRATION_LEFT - 20 if width == NARROW else 340
+    canvas = Canvas()
+    foot = _diagram(
+        canvas, calibration.calibrated.by_bin.bins, style(calibration.system), (_CALIBRATION_LEFT, 30, side)
+    )
+    return canvas.svg(width, foot)
+
+
+def draw_file(sides: Mapping[str, Binned], title: str) -> str:
+    """Draw diagrams beside each other as an SVG file of its own, each under its name, `what: of which part, n`."""
+    canvas, side, foot = Canvas(), 260, 0.0
+    for number, (name, binned) in enumerate(sides.items()):
+        left = 14 + number * (side + 70)
+        head, _, part = name.partition(": ")
+        canvas.text(head, left, 24, bold=True)
+        canvas.text(part, left, 42, shade=MUTED, size=SMALL)
+        foot = _diagram(canvas, binned.bins, Style(COLOURS[0], SHAPES[0]), (left + 36, 84, side))
+    descriptions = [f"{name}, expected calibration error {decimal(binned.ece)}" for name, binned in sides.items()]
+    return canvas.file(14 + len(sides) * (side + 70), foot, title, f"{'. '.join(descriptions)}.")
+
+
+def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[float, float, float]) -> float:
+    """Draw the share right of each bin with its interval, above how many are in it; return where that ends.
+
+    Args:
+        canvas: to draw on.
+        bins: of equal width, from 0 to 1.
+        look: of the points.
+        place: the left edge, the upper edge and the side of the square.
+    """
+    left, top, side = place
+    plot = Plot(left, top, left + side, top + side)
+    right = LinearAxis(0, 1, plot.bottom, plot.top)
+    foot = plot.bottom + _GAP + _BARS
+    plot.rule(canvas, [(tick, "") for tick in QUARTERS], [(tick, percent(tick)) for tick in QUARTERS])
+    canvas.line(plot.at(0, 0), plot.at(1, 1), MUTED, thick=1.5, dash="2 3")
+    tallest = max((b.n for b in bins), default=0)
+    for b in bins:
+        if b.confidence is None or b.accuracy is None:
+            continue
+        x = plot.at(b.confidence, 0)[0]
+        if b.accuracy_low is not None and b.accuracy_high is not None:
+            canvas.line((x, right.at(b.accuracy_low)), (x, right.at(b.accuracy_high)), look.shade, thick=2)
+        canvas.mark(look, x, right.at(b.accuracy), hollow=b.n < FEW)
+        high = max(b.n / tallest * (_BARS - 14), 1.0)
+        bar, wide = plot.at(b.low, 0)[0], (b.high - b.low) * side
+        canvas.box(bar + 1, foot - high, wide - 2, high, GREY)
+        canvas.text(count(b.n), bar + wide / 2, foot - high - 4, anchor="middle", shade=MUTED, size=11)
+    for tick in QUARTERS:
+        canvas.text(percent(tick), plot.at(tick, 0)[0], foot + 18, anchor="middle", shade=MUTED, size=SMALL)
+    canvas.text("probability of the label", left + side / 2, foot + 38, anchor="middle", shade=MUTED, size=SMALL)
+    canvas.text("share right", left - 42, top - 14, shade=MUTED, size=SMALL)
+    canvas.text("n", left - 8, foot - 4, anchor="end", shade=MUTED, size=SMALL)
+    return foot + 46
+
+
+# The model's numbers against people's as static SVG, a small picture for each system; the diagonal is full agreement.
+
+
+def draw_scatter(picture: Scatter, width: int) -> str:
+    """Draw clouds as SVG, `width` pixels wide."""
+    canvas, span = Canvas(), picture.high - picture.low
+    ticks = [
+        (share, decimal(value, 0 if value.is_integer() else 1))
+        for share in (0, 0.5, 1)
+        for value in [picture.low + share * span]
+    ]
+    places, height = plots(canvas, picture.systems, width, 0.85, foot=66)
+    clouds = {cloud.system.number: cloud for cloud in picture.clouds}
+    for system, plot in zip(picture.systems, places, strict=True):
+        plot.rule(canvas, ticks, ticks)
+        plot.title(canvas, picture.across, "model")
+        canvas.line(plot.at(0, 0), plot.at(1, 1), MUTED, dash="2 3")
+        for people, model in clouds[system.number].points:
+            x, y = plot.at((people - picture.low) / span, (model - picture.low) / span)
+            canvas.mark(style(system), x, y, size=3.2, opacity=0.55)
+        canvas.text(clouds[system.number].said, plot.left, plot.bottom + 54, shade=MUTED, size=SMALL)
+    return canvas.svg(width, height)

@@ -1,0 +1,379 @@
+"""Rows as static SVG: dots with intervals, a row for each system, card or comparison, on one axis."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.analysis.stress.effects import MARGIN
+from mindgauge.analysis.stress.result import BIASED, CANNOT_TELL
+from mindgauge.records.english import words
+from mindgauge.records.rounding import count, decimal, percent
+from mindgauge.reports.draw.canvas import (
+    COLOURS,
+    GREY,
+    INK,
+    LINE,
+    MUTED,
+    NARROW,
+    QUARTERS,
+    SHAPES,
+    SMALL,
+    SMALL_LETTER,
+    Canvas,
+    LinearAxis,
+    RowChart,
+    Style,
+    axis_title,
+    broken,
+    level_ticks,
+    style,
+)
+from mindgauge.reports.draw.records import DotRow, Dots, Point
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.analysis.stress.result import Effect, Stress
+    from mindgauge.reports.compared import MeasureComparison, SystemPlace
+    from mindgauge.reports.content import Figure
+    from mindgauge.reports.sections import AgreementPanel, Axis, JudgeRow
+
+
+_DOTS_EACH = 13
+
+
+def draw_dots(picture: Dots, width: int) -> str:
+    """Draw dots as SVG, `width` pixels wide."""
+    step = (picture.high - picture.low) / 4
+    ticks = [picture.low + step * number for number in range(5)]
+    write = percent if picture.share else partial(decimal, signed=picture.signed)
+    chart, axis = _dots_rows(picture, width)
+    chart.rule(axis, ticks, write, strong=0.0 if picture.signed else None)
+    chart.ends(axis, *picture.ends)
+    return chart.canvas.svg(width, chart.y + 40)
+
+
+def draw_figure(figure: Figure, width: int) -> str:
+    """Draw a figure as SVG, `width` pixels wide."""
+    rows = [_dots_row(figure, row) for row in figure.rows]
+    low, high = figure.low, figure.high
+    picture = Dots(
+        anchor=figure.anchor, finding=figure.finding, measure=figure.measure, sheet=figure.sheet, low=low, high=high, ends=("", ""), rows=rows
+    )  # fmt: skip
+    chart, axis = _dots_rows(picture, width, exact=bool(figure.targets))
+    if figure.unit == "share":
+        chart.rule(axis, QUARTERS, percent)
+    else:
+        chart.rule(axis, level_ticks(low, high, 8), partial(decimal, digits=0))
+    lines = chart.title(axis, axis_title(figure.measure))
+    return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
+
+
+def _dots_row(figure: Figure, name: str) -> DotRow:
+    """Put a row's dots in the order of the systems; a system without one says so."""
+    dots = {dot.system.number: dot for dot in figure.dots if dot.row == name}
+    ns = sorted({dot.n for dot in dots.values()})
+    n = [f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}"] if ns else []
+    unranked = ["not ranked"] if name in figure.few and len(figure.few) < len(figure.rows) else []
+    spots = [
+        Point(system, dot.value, dot.low, dot.high, dot.n, dot.missing) if dot else Point(system, None, None, None)
+        for system in figure.systems
+        for dot in [dots.get(system.number)]
+    ]
+    target = (figure.targets[name], None, None) if name in figure.targets else None
+    return DotRow(words(name), ", ".join([*n, *unranked]), spots, people=target)
+
+
+def _dots_rows(picture: Dots, width: int, *, exact: bool = False) -> tuple[RowChart, LinearAxis]:
+    """Draw the rows; `exact` values need no interval, and are full without one."""
+    narrow = width == NARROW
+    axis = LinearAxis(picture.low, picture.high, *((20, 300) if narrow else (228, 660)))
+    chart = RowChart(40 if narrow else 29, above=narrow)
+    for row in picture.rows:
+        if row.head:
+            chart.head(row.head)
+        marks = _DOTS_EACH * len(row.spots)
+        top = chart.row(row.label, row.note, marks)
+        _behind(chart, axis, row, top, top + marks)
+        for number, spot in enumerate(row.spots):
+            _spot(chart, axis, spot, top + _DOTS_EACH * (number + 0.5), exact=exact)
+    return chart, axis
+
+
+def _behind(chart: RowChart, axis: LinearAxis, row: DotRow, top: float, bottom: float) -> None:
+    """Draw what guessing and what people would give."""
+    if row.people is not None:
+        value, low, high = row.people
+        if low is not None and high is not None:
+            chart.canvas.box(axis.at(low), top, axis.at(high) - axis.at(low), bottom - top, GREY)
+        chart.canvas.line((axis.at(value), top - 3), (axis.at(value), bottom + 3), INK, thick=2)
+    if row.chance is not None:
+        chance_x = axis.at(row.chance)
+        chart.canvas.line((chance_x, top - 3), (chance_x, bottom + 3), MUTED, thick=1.5, dash="2 3")
+
+
+def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bool) -> None:
+    canvas = chart.canvas
+    if spot.floor is not None:
+        canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, GREY)
+    if spot.value is None:
+        canvas.text(spot.why or "no value", axis.left + 4, y + 4, size=SMALL, shade=MUTED)
+        return
+    hollow = spot.low is None and not exact
+    canvas.estimate(style(spot.system), axis, (spot.value, spot.low, spot.high), y, hollow=hollow)
+
+
+# Systems on one measure as static SVG: dots with intervals and, beside them, the ranks that each may have.
+
+
+def draw_paired(contrast: MeasureComparison, width: int) -> str:
+    """Draw a contrast as SVG, `width` pixels wide."""
+    narrow = width == NARROW
+    left, right, first, last = (14, 176, 206, 276) if narrow else (228, 478, 520, 620)
+    values = LinearAxis(contrast.low, contrast.high, left, right)
+    ranks = LinearAxis(1, max(len(contrast.places), 2), first, last)
+    ranked = any(place.rank_low is not None for place in contrast.places)
+    chart = RowChart(36 if narrow else 26, above=narrow, y=28 if ranked else 6)
+    for place in contrast.places:
+        _paired_row(chart, place, values, ranks, width)
+    if ranked:
+        chart.canvas.text(f"possible ranks of {len(contrast.places)}", width, 14, anchor="end", shade=MUTED, size=SMALL)
+    if all(place.value is None for place in contrast.places):
+        return chart.canvas.svg(width, chart.y)
+    if contrast.unit == "share":
+        chart.rule(values, (0, 0.5, 1) if narrow else QUARTERS, percent)
+    else:
+        chart.rule(values, level_ticks(contrast.low, contrast.high, 5), partial(decimal, digits=0))
+    lines = chart.title(values, axis_title(contrast.measure))
+    return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
+
+
+def _paired_row(chart: RowChart, place: SystemPlace, values: LinearAxis, ranks: LinearAxis, width: int) -> None:
+    y = chart.row(place.label, "", 17) + 8.5
+    look, canvas = style(place.system), chart.canvas
+    if place.value is not None:
+        hollow = place.system is None or place.low is None
+        canvas.estimate(look, values, (place.value, place.low, place.high), y, hollow=hollow)
+    if place.rank_low is None or place.rank_high is None:
+        return
+    canvas.line((ranks.left, y), (ranks.right, y), GREY)
+    canvas.line((ranks.at(place.rank_low) - 3, y), (ranks.at(place.rank_high) + 3, y), look.shade, thick=6)
+    span = f"{place.rank_low}" if place.rank_low == place.rank_high else f"{place.rank_low}–{place.rank_high}"
+    canvas.text(span, width, y + 5, anchor="end", shade=INK if place.system else MUTED)
+
+
+# The picture of agreement as static SVG: a row for each card, agreement and bias side by side, the verdict in words.
+
+
+_TOP, _GAP = 22, 24
+_RIGHT, _LEFT = "M-6,-5L3,0L-6,5Z", "M6,-5L-3,0L6,5Z"
+_STEPS = (0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 25, 50, 100)
+_TICKS = (-1, -0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75, 1)
+_SHORTEST = 4
+"""Pixels from which on a bias is drawn as an arrow, below as a stroke."""
+
+
+class _CardWords(NamedTuple):
+    """A line of words beside the marks, or over them."""
+
+    text: str
+    shade: str
+    size: int
+
+
+class _CardRow(NamedTuple):
+    """A card's row: its marks between `top` and `bottom`, with the words at the left and at the right."""
+
+    row: JudgeRow
+    top: float
+    bottom: float
+    left: list[_CardWords]
+    right: list[_CardWords]
+
+    @property
+    def y(self) -> float:
+        """The middle of the marks."""
+        return (self.top + self.bottom) / 2
+
+
+def draw_agreement(panel: AgreementPanel, scales: Axis, width: int) -> str:
+    """Draw a panel as SVG, `width` pixels wide."""
+    narrow = width == NARROW
+    agreement = LinearAxis(scales.low, 1, *((8, 186) if narrow else (142, 364)))
+    bias = LinearAxis(-scales.reach, scales.reach, agreement.right + _GAP, agreement.right + _GAP + 100)
+    rows, bottom = _agreement_rows(panel, narrow=narrow)
+    extents = [(row.top, row.bottom) for row in rows] if narrow else [(_TOP, bottom)]
+    canvas = Canvas()
+    _scales(canvas, scales, (agreement, bias), extents, bottom)
+    for row in rows:
+        _agreement(canvas, agreement, row)
+        _bias(canvas, bias, row)
+        for lines, x in ((row.left, 0), (row.right, bias.right + _GAP)):
+            first = row.top - LINE * len(lines) + 10 if narrow else row.y - LINE * (len(lines) - 1) / 2 + 4.5
+            for number, line in enumerate(lines):
+                canvas.text(line.text, x, first + LINE * number, shade=line.shade, size=line.size)
+    return canvas.svg(width, bottom + 58)
+
+
+def _agreement_rows(panel: AgreementPanel, *, narrow: bool) -> tuple[list[_CardRow], float]:
+    """Put rows under each other: words and marks beside each other or, where it is narrow, words above."""
+    rows, y = [], float(_TOP)
+    for row in panel.rows:
+        name = words(row.criterion) if panel.judge is not None else row.judge.label
+        names = [_CardWords(line, INK, 13) for line in broken(name, 36 if narrow else 16)]
+        verdicts = [
+            _CardWords(line, MUTED if narrow else INK, 13) for line in broken(row.verdict, 40 if narrow else 25)
+        ]
+        if row.ranking:
+            verdicts.append(_CardWords(f"ranking systems: {row.ranking.partition(':')[0]}", MUTED, SMALL))
+        if narrow:
+            lines = [*names, *verdicts]
+            top = y + LINE * len(lines) + 4
+            rows.append(_CardRow(row, top, top + 24, lines, []))
+            y = top + 38
+        else:
+            depth = max(34, LINE * max(len(names), len(verdicts)) + 12)
+            rows.append(_CardRow(row, y, y + depth, names, verdicts))
+            y += depth
+    return rows, y
+
+
+def _scales(
+    canvas: Canvas, scales: Axis, axes: tuple[LinearAxis, LinearAxis], extents: Sequence[tuple[float, float]], bottom: float
+) -> None:  # fmt: skip
+    """Draw what lies behind the marks and what the axes mean: the limits of the rule, and the zone of no bias."""
+    agreement, bias = axes
+    across = len(extents) == 1
+    ticks = [tick for tick in _TICKS if tick >= scales.low]
+    if len(ticks) > 5 + across:
+        ticks = [tick for tick in ticks if tick % 0.5 == 0]
+    step = max((step for step in _STEPS if step <= scales.reach), default=scales.reach)
+    for top, end in extents:
+        for tick in ticks:
+            canvas.line((agreement.at(tick), top), (agreement.at(tick), end))
+        for limit in (scales.moderate, scales.good):
+            canvas.line((agreement.at(limit), top), (agreement.at(limit), end), MUTED, dash="2 3")
+        canvas.box(bias.at(-scales.zone), top, bias.at(scales.zone) - bias.at(-scales.zone), end - top, GREY)
+        canvas.line((bias.at(0), top), (bias.at(0), end), MUTED)
+
+    def write(text: str, x: float, y: float, anchor: str = "middle") -> None:
+        canvas.text(text, x, y, anchor=anchor, shade=MUTED, size=SMALL)
+
+    for tick in ticks:
+        write(f"{tick:g}".replace("-", "−"), agreement.at(tick), bottom + 16)
+    for value in (-step, 0, step):
+        write(f"{value:+g}".replace("-", "−") if value else "0", bias.at(value), bottom + 16)
+    write(_from("validate", scales.moderate), agreement.at(scales.moderate) + 6, _TOP - 6, "end")
+    write(_from("good", scales.good), agreement.at(scales.good) - 6, _TOP - 6, "start")
+    write("bias", bias.at(0), _TOP - 6)
+    write("agreement with people", (agreement.left + agreement.right) / 2, bottom + 35)
+    write("harsher", bias.left, bottom + 35, "start")
+    write("kinder", bias.right, bottom + 35, "end")
+    write(f"in {scales.unit}", bias.at(0), bottom + 51)
+
+
+def _from(verdict: str, limit: float) -> str:
+    return f"{verdict} from {decimal(limit)}".replace("0.", ".")
+
+
+def _agreement(canvas: Canvas, axis: LinearAxis, card: _CardRow) -> None:
+    """Draw a judge's agreement with its interval, people's behind it."""
+    people, judge = card.row.ceiling, card.row.agreement
+    if people.value is not None:
+        if people.low is not None and people.high is not None:
+            canvas.box(axis.at(people.low), card.y - 9, axis.at(people.high) - axis.at(people.low), 18, GREY)
+        canvas.line((axis.at(people.value), card.y - 9), (axis.at(people.value), card.y + 9), INK, thick=1.5)
+    if judge.value is not None:
+        bounds = (judge.value, judge.low, judge.high)
+        canvas.estimate(style(card.row.judge), axis, bounds, card.y, hollow=not card.row.firm)
+
+
+def _bias(canvas: Canvas, axis: LinearAxis, card: _CardRow) -> None:
+    """Draw a judge's bias as an arrow from 0, its interval behind it; of next to none, a stroke."""
+    value, low, high = card.row.bias.value, card.row.bias.low, card.row.bias.high
+    if value is None:
+        return
+    shade, x, y = style(card.row.judge).shade, axis.at(value), card.y
+    if low is not None and high is not None:
+        canvas.box(axis.at(low), y - 5, axis.at(high) - axis.at(low), 10, shade, opacity=0.35)
+    canvas.line((axis.at(0), y), (x, y), shade, thick=2)
+    if abs(x - axis.at(0)) > _SHORTEST:
+        canvas.head(x, y, _RIGHT if value > 0 else _LEFT, shade)
+    else:
+        canvas.line((x, y - 5), (x, y + 5), shade, thick=2)
+
+
+# The pictures of a stress test as static SVG: a row for each comparison, a mark for each criterion, no effect in the middle.
+
+
+_STRESS_EACH, _EDGE = 15, 20
+_REACHES = (0.1, 0.2, 0.3, 0.5, 1.0)
+
+
+def draw(stress: Stress, width: int) -> str:
+    """Draw the effects as SVG, `width` pixels wide; those on one comparison stand under its name."""
+    rows: dict[str, list[Effect]] = {}
+    for effect in stress.effects:
+        if effect.value is not None:
+            rows.setdefault(effect.contrast, []).append(effect)
+    reach = _reach([effect for effects in rows.values() for effect in effects])
+    axis = LinearAxis(-reach, reach, _EDGE, width - _EDGE)
+    chart = RowChart(width // 7, above=True)
+    for name, effects in rows.items():
+        high = _STRESS_EACH * len(effects)
+        top = chart.row(name, "", high)
+        chart.canvas.box(axis.at(-MARGIN), top - 4, axis.at(MARGIN) - axis.at(-MARGIN), high + 8, GREY)
+        chart.canvas.line((axis.at(0), top - 4), (axis.at(0), top + high + 4), MUTED)
+        for number, effect in enumerate(effects):
+            _effect(chart, axis, effect, top + _STRESS_EACH * (number + 0.5), width)
+    chart.rule(axis, [reach * share for share in (-1, -0.5, 0, 0.5, 1)], partial(decimal, signed=True))
+    chart.ends(axis, "harsher", "kinder")
+    chart.title(axis, "share of the scale")
+    return chart.canvas.svg(width, chart.y + 40)
+
+
+def draw_injections(stress: Stress, width: int) -> str:
+    """Draw how often the attempts of each kind got the level they wanted, with exact bounds."""
+    axis = LinearAxis(0, 1, _EDGE, width - _EDGE)
+    chart = RowChart(width // 7, above=True)
+    for kind in stress.kinds:
+        share = kind.share
+        y = (
+            chart.row(words(kind.slice.partition("=")[2]), f"{kind.reached} of {kind.n}", _STRESS_EACH)
+            + _STRESS_EACH / 2
+        )
+        if share.value is not None:
+            bounds = (share.value, share.low, share.high)
+            chart.canvas.estimate(_look(kind.verdict), axis, bounds, y, hollow=kind.verdict == CANNOT_TELL)
+    chart.rule(axis, QUARTERS, percent)
+    lines = chart.title(axis, "share of attempts that got what they wanted")
+    return chart.canvas.svg(width, chart.y + 25 + 15 * lines)
+
+
+def _reach(effects: Sequence[Effect]) -> float:
+    """Return how far the axis goes: as far as the effects, and as the intervals of most."""
+    ends = sorted(max(abs(e.low or 0), abs(e.high or 0)) for e in effects)
+    far = max([abs(e.value or 0) for e in effects] + [ends[9 * len(ends) // 10] if ends else 0, 2 * MARGIN])
+    return next((reach for reach in _REACHES if reach >= far), 1.0)
+
+
+def _look(verdict: str) -> Style:
+    """Return how a verdict looks: a bias has another colour and another shape."""
+    return Style(COLOURS[1], SHAPES[3]) if verdict == BIASED else Style(COLOURS[0], SHAPES[0])
+
+
+def _effect(chart: RowChart, axis: LinearAxis, effect: Effect, y: float, width: int) -> None:
+    """Draw an effect; a bias is named on the side where there is room."""
+    value = effect.value or 0.0
+    bounds = (value, effect.low, effect.high)
+    chart.canvas.estimate(_look(effect.verdict), axis, bounds, y, hollow=effect.verdict == CANNOT_TELL)
+    if effect.verdict != BIASED:
+        return
+    name = f"{words(effect.criterion)} {decimal(value, signed=True)}".strip()
+    ends = [axis.at(end) for end in bounds if end is not None]
+    left, right = min(ends) - 14, max(ends) + 14
+    if right + SMALL_LETTER * len(name) <= width or left < width - right:
+        chart.canvas.text(name, right, y + 4, size=SMALL)
+    else:
+        chart.canvas.text(name, left, y + 4, anchor="end", size=SMALL)
