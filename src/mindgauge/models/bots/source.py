@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import hashlib
 import importlib.util
@@ -197,6 +198,10 @@ def _imported(path: Path, mark: str, spec: str) -> ModuleType:
     """Import a file; modules beside it that an earlier version or another bot left are imported anew."""
     folder = path.parent
     beside = {folder / name for name in files(path)}
+    for other in beside:
+        if other.suffix == ".py":
+            with contextlib.suppress(OSError):  # bytecode goes by whole seconds: it can be that of an earlier version
+                Path(importlib.util.cache_from_source(other)).unlink(missing_ok=True)
     stems = {other.stem for other in beside}
     for name, module in [*sys.modules.items()]:
         file = Path(getattr(module, "__file__", None) or "")
@@ -218,8 +223,7 @@ def _imported(path: Path, mark: str, spec: str) -> ModuleType:
     assert found.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(found)
     try:
-        # Compiled from what stands there now: bytecode that is kept goes by whole seconds.
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)  # noqa: S102 - the user's own code, at their word
+        found.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
