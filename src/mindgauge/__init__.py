@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.new import new
     from mindgauge.commands.profile import profile
     from mindgauge.commands.rate import rate
+    from mindgauge.commands.ratings import ratings
     from mindgauge.commands.reliability import reliability
     from mindgauge.commands.report import report
     from mindgauge.commands.reproduce import reproduce
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from mindgauge.models.settings import Settings
     from mindgauge.records import Message, Rating, Reply, Sample, Status
     from mindgauge.records.errors import MindgaugeError
+    from mindgauge.records.ratings import RatingLayout
 
 _COMMANDS = (
     "audit",
@@ -56,6 +58,7 @@ _COMMANDS = (
     "new",
     "profile",
     "rate",
+    "ratings",
     "reliability",
     "report",
     "reproduce",
@@ -83,6 +86,7 @@ _WHERE = {
     "Function": "mindgauge.models.bots.function",
     "MindgaugeError": "mindgauge.records.errors",
     "metric": "mindgauge.benchmarks.metrics",
+    "RatingLayout": "mindgauge.records.ratings",
     "Scripted": "mindgauge.models.scripted",
     "Settings": "mindgauge.models.settings",
 }
@@ -91,6 +95,7 @@ __all__ = [
     "Message",
     "MindgaugeError",
     "Rating",
+    "RatingLayout",
     "Reply",
     "Sample",
     "Scripted",
@@ -118,6 +123,7 @@ __all__ = [
     "new",
     "profile",
     "rate",
+    "ratings",
     "reliability",
     "report",
     "reproduce",

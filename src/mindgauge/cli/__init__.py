@@ -17,7 +17,7 @@ from mindgauge.records.redaction import redacted
 
 MODULES = {
     "demo": "demo", "list": "list_", "new": "new", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
-    "reliability": "reliability", "audit": "audit", "compare": "compare", "profile": "profile", "train": "train",
+    "ratings": "ratings", "reliability": "reliability", "audit": "audit", "compare": "compare", "profile": "profile", "train": "train",
     "report": "report", "reproduce": "reproduce", "export": "export", "salvage": "salvage", "judges": "judges",
     "annotate": "annotate",
 }  # fmt: skip

@@ -23,6 +23,9 @@ REASONS = 4
 
 def show(reliability: Reliability, *, full: bool) -> None:
     """Print verdicts with reasons, the cards as the report's tables, and people's agreement; with `full`, every table."""
+    reading = reliability.reading
+    if reading is not None and (not reading.plain or reading.left_out or reading.notes):
+        print(*reading.lines(), "", sep="\n")
     judged = [(card.judge, card.criterion, card) for card in reliability.cards]
     tables = cards.sheets(judged, set(), "") if judged else []
     if judged:

@@ -55,6 +55,41 @@ Map = Annotated[
         help="NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
     ),
 ]
+_SHAPE = "How ratings stand in the files (else seen from them)"
+Subject = Annotated[
+    str,
+    typer.Option("--subject", help="Columns that together say what a row rates: A,B; or row.", rich_help_panel=_SHAPE),
+]
+Rater = Annotated[
+    str,
+    typer.Option(
+        "--rater",
+        help="The column with who rated; file (or sheet: each is one); columns (each is one).",
+        rich_help_panel=_SHAPE,
+    ),
+]
+Criteria = Annotated[
+    str, typer.Option("--criteria", help="Columns with values, or criteria: a,b.", rich_help_panel=_SHAPE)
+]
+Levels = Annotated[
+    str,
+    typer.Option(
+        "--levels",
+        help="Words for levels, worst,…,best; other words for one: low|niedrig,high|hoch.",
+        rich_help_panel=_SHAPE,
+    ),
+]
+NotApplicable = Annotated[
+    str,
+    typer.Option(
+        "--not-applicable",
+        help='Answers that say that a criterion does not apply: "Not Relevant",N/A.',
+        rich_help_panel=_SHAPE,
+    ),
+]
+Drop = Annotated[
+    str, typer.Option("--drop", help="Columns, criteria, raters, files to leave out: a,b.", rich_help_panel=_SHAPE)
+]
 TABLE = "CSV, Excel, JSON, JSONL, Parquet"
 """What a table of the user's may be, in words; `docs/files.md` has it in full."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -92,6 +127,16 @@ def mapping(items: list[str]) -> dict[str, str]:
     from mindgauge.records.files.mapping import parse
 
     return parse(items)
+
+
+def layout(
+    subject: str, rater: str, criteria: str, levels: str, not_applicable: str, drop: str, columns: list[str]
+) -> RatingLayout:
+    """Put together what is said of the shape of tables of ratings."""
+    from mindgauge.records.ratings import RatingLayout
+
+    said = {"subject": subject, "criteria": criteria, "levels": levels, "not_applicable": not_applicable, "drop": drop}
+    return RatingLayout(rater="file" if rater == "sheet" else rater, columns=mapping(columns), **said)
 
 
 def scales(items: list[str]) -> dict[str, str]:

@@ -12,8 +12,7 @@ def reliability(
     ratings: Annotated[
         list[Path],
         typer.Argument(
-            help=f"Run directories, or ratings files ({options.TABLE}) with subject, criterion, rater, value "
-            "and optionally rater_kind, system, cluster, run, category."
+            help=f"Run directories; files ({options.TABLE}), folders and zips that hold ratings, in any shape."
         ),
     ],
     reference: Annotated[
@@ -30,6 +29,12 @@ def reliability(
     critical: Annotated[
         list[str], typer.Option(help="A category in which nothing may be missed, such as suicide. May be repeated.")
     ] = [],  # noqa: B006
+    subject: options.Subject = "",
+    rater: options.Rater = "",
+    criteria: options.Criteria = "",
+    levels: options.Levels = "",
+    not_applicable: options.NotApplicable = "",
+    drop: options.Drop = "",
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     rule: Annotated[
         str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
@@ -45,7 +50,7 @@ def reliability(
 
     result = function(
         list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
-        columns=options.mapping(columns), rule=rule, resamples=resamples, seed=seed,
+        layout=options.layout(subject, rater, criteria, levels, not_applicable, drop, columns), rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip
     if json:
         render.as_json(result)

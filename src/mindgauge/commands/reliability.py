@@ -5,17 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.analysis.rationales import with_reasons
 from mindgauge.analysis.reliability import rule as rules
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.records.files import tables
+from mindgauge.records.ratings import NOTHING_SAID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.reliability.card import Reliability
     from mindgauge.records.files.texts import Frame
+    from mindgauge.records.ratings import RatingLayout
 
 
 def reliability(
@@ -26,7 +30,7 @@ def reliability(
     nominal: Sequence[str] = (),
     unsafe: str | Sequence[str] = (),
     critical: str | Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    layout: RatingLayout = NOTHING_SAID,
     rule: str | Path = rules.MINDGAUGE,
     resamples: int = 2000,
     seed: int = 0,
@@ -36,14 +40,14 @@ def reliability(
     Where several people rated, it also says how far they agree among themselves; with people alone it says that only.
 
     Args:
-        ratings: run directories, or long tables of ratings (docs/files.md) with the
-            columns subject, criterion, rater, value and optionally rater_kind, system, cluster, run, category.
+        ratings: run directories, and tables of ratings in any shape (docs/ratings.md): files, folders of them, zips,
+            workbooks, or tables in memory.
         reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
         scale: `1:5`, or levels worst to best (`none,some,full`), for all criteria or by criterion; a run knows its own.
         nominal: criteria whose values are classes without an order, though they are numbers.
         unsafe: which levels are unsafe, `safety<=2` or `label=harmful,unclear`; the rubric's, else the worst two fifths.
         critical: categories in which nothing may be missed, where no rubric says so.
-        columns: our name → the file's name of a column.
+        layout: what is said of the shape of tables; the rest is seen from them, and stands in `reading`.
         rule: `mindgauge`, `mentalbench` (the source's, for comparison) or a file like Mindgauge's rule.toml.
         resamples: of the bootstrap.
         seed: of the bootstrap.
@@ -55,10 +59,10 @@ def reliability(
     sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     levels, categories = ([text] if isinstance(text, str) else list(text) for text in (unsafe, critical))
-    rating_table = read(sources, scale=scales, nominal=nominal, columns=columns, unsafe=levels, critical=categories)
+    rating_table = read(sources, scale=scales, nominal=nominal, layout=layout, unsafe=levels, critical=categories)
     by_width = str(rule) == rules.MENTALBENCH
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
     named = [reference] if isinstance(reference, str) else list(reference)
     result = cards(rating_table, CardOptions(limits, by_width, resamples, seed), named)
     runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
-    return with_reasons(result, runs)
+    return msgspec.structs.replace(with_reasons(result, runs), reading=rating_table.account)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.records.english import named
+from mindgauge.records.ratings.account import Account
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.tabular import Tabular, first_of, noted
 
@@ -288,6 +289,8 @@ class Reliability(Tabular, msgspec.Struct, frozen=True):
     people: list[People]
     designs: list[DesignStudy]
     notes: list[str]
+    reading: Account | None = None
+    """What was read of tables, and what was left out; None where there were only runs."""
 
     def _listed(self) -> list[dict[str, Any]]:
         if not self.cards:

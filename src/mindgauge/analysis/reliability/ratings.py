@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,26 +13,19 @@ from mindgauge.analysis import unsafe_replies
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
+from mindgauge.records import ratings as shaped
 from mindgauge.records.errors import DataError, UsageError
-from mindgauge.records.files import mapping, tables
-from mindgauge.records.text import visible
+from mindgauge.records.files import tables
+from mindgauge.records.ratings import NOTHING_SAID, long
 from mindgauge.store import sent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.records.files.texts import Frame
+    from mindgauge.records.ratings import Account, RatingLayout
 
-REQUIRED = ("subject", "criterion", "rater", "value")
 TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
-OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
-KINDS = ("gold", "person", "model", "classifier", "rule", "panel")
-_SYNONYMS = {
-    "human": "person", "people": "person", "expert": "person", "clinician": "person", "annotator": "person",
-    "llm": "model", "judge": "model", "ai": "model",
-}  # fmt: skip
-"""Other words for a kind of rater."""
-_MISSING = ("", "nan", "null", "na", "n/a")
 _KEY = ("subject", "criterion", "rater", "run")
 _FIRST = 3
 """Places named in a message."""
@@ -58,6 +50,8 @@ class Ratings(NamedTuple):
     stated: pl.DataFrame = NO_MEANS
     asked: Mapping[str, str] = MappingProxyType({})
     """Rater → what was really sent with its calls, in words, as far as a run says it."""
+    account: Account | None = None
+    """What was read of tables; None where there were only runs."""
 
 
 def read(
@@ -65,7 +59,7 @@ def read(
     *,
     scale: Mapping[str, str] | None = None,
     nominal: Sequence[str] = (),
-    columns: Mapping[str, str] | None = None,
+    layout: RatingLayout = NOTHING_SAID,
     unsafe: Sequence[str] = (),
     critical: Sequence[str] = (),
 ) -> Ratings:
@@ -75,7 +69,7 @@ def read(
         sources: run directories, or tables as `tables.open_table` takes them.
         scale: criterion → its scale, `1:5` or `worst,middle,best`; the key `*` stands for all others.
         nominal: criteria whose values are classes without an order, even if they are numbers.
-        columns: our name → the source's name of a column.
+        layout: what is said of the shape of tables.
         unsafe: which levels are unsafe, as `unsafe.Rule` reads it; the rubric's, or the worst two fifths, if not given.
         critical: categories in which nothing may be missed, where no rubric says so.
 
@@ -86,17 +80,22 @@ def read(
     if not sources:
         raise UsageError("name a run directory or a ratings file")
     rules = [UnsafeRule.read(text) for text in unsafe]
-    parts = [_source(source, columns or {}) for source in sources]
-    frame = pl.concat([part.frame for part in parts], how="diagonal_relaxed")
+    files = [source for source in sources if not isinstance(source, str | Path) or not tables.is_run(source)]
+    parts = [_run(Path(source)) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
+    account = None
+    if files:
+        table, account = _tables(files, layout)
+        parts.append(table)
     source_scales = {name: scale for part in parts for name, scale in part.scales.items()}
     marked = {name: categories for part in parts for name, categories in part.critical.items()}
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
     notes: list[str] = []
-    frame = _whole_subjects(frame, notes)
+    frame = pl.concat([long.whole_subjects(part.frame, notes) for part in parts], how="diagonal_relaxed")
     _refuse_repeats(frame, names)
     scales = {}
     for criterion in frame["criterion"].unique().sort().to_list():
         declared = (scale or {}).get(criterion, (scale or {}).get("*", ""))
+        declared = declared or (layout.scale if _worded(frame, criterion) else "")
         rows = frame.filter(pl.col("criterion") == criterion)
         scales[criterion], off_scale, remarks = settle(
             rows, criterion, declared, source_scales.get(criterion), nominal=criterion in nominal
@@ -108,8 +107,17 @@ def read(
     return Ratings(
         names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
-        {rater: line for part in parts for rater, line in part.asked.items()},
+        {rater: line for part in parts for rater, line in part.asked.items()}, account,
     )  # fmt: skip
+
+
+def _worded(frame: pl.DataFrame, criterion: str) -> bool:
+    """Whether a criterion has words for levels."""
+    return bool(
+        frame.select(
+            ((pl.col("criterion") == criterion) & pl.col("value").is_not_null() & pl.col("number").is_null()).any()
+        ).item()
+    )
 
 
 def _with_unsafe(scales: dict[str, ValueScale], rules: Sequence[UnsafeRule], notes: list[str]) -> dict[str, ValueScale]:
@@ -149,75 +157,19 @@ class _Source(NamedTuple):
     asked: Mapping[str, str] = MappingProxyType({})
 
 
-def _source(source: str | Path | Frame, columns: Mapping[str, str]) -> _Source:
-    column_map = mapping.read(columns, (*REQUIRED, *OPTIONAL))
-    if isinstance(source, str | Path) and tables.is_run(source):
-        return _run(Path(source))
-    name = tables.name_of(source)
-    table = tables.open_table(source, column_map.layout).frame((*REQUIRED, *OPTIONAL), column_map.columns)
-    missing = [column for column in REQUIRED if column not in table.columns]
-    if missing:
-        raise DataError(
-            f"{name}: no column {', '.join(missing)}; needed are {', '.join(REQUIRED)}, found {', '.join(table.columns) or 'nothing'}; "
-            f"name it with --map {missing[0]}=COLUMN"
-        )
-    if table.is_empty():
-        raise DataError(f"{name}: no ratings in it (0 rows)")
-    return _Source(_typed(table, name), {}, {})
-
-
-def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Give every column its type; faults are named with their rows, counted from 1."""
-    present = [column for column in (*REQUIRED, *OPTIONAL) if column in table.columns]
-    nested = [c for c in present if table.schema[c].is_nested()]
-    if nested:
-        raise DataError(f"{name}: the column {nested[0]} holds lists or objects; one value per row is needed")
-    try:
-        frame = table.select(pl.col(c).cast(pl.String).str.strip_chars() for c in present).with_row_index(
-            "row", offset=1
-        )
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{name}: a column holds no values that can be read ({' '.join(str(error).split())[:200]})") from error  # fmt: skip
-    # One person whose name is spelled in two ways that look the same is one rater.
-    raters = frame["rater"].drop_nulls().unique().to_list()
-    frame = frame.with_columns(pl.col("rater").replace({name: _one_spelling(name) for name in raters}))
-    for column in ("subject", "criterion", "rater"):
-        empty = frame.filter(pl.col(column).is_null() | (pl.col(column) == ""))
-        if len(empty):
-            raise DataError(f"{name}: {len(empty)} rows have no {column} (first: {_rows(empty)})")
-    value = pl.when(pl.col("value").str.to_lowercase().is_in(_MISSING)).then(None).otherwise(pl.col("value"))
-    frame = frame.with_columns(value=value)
-    for column in TEXT:
-        if column not in frame.columns:
-            frame = frame.with_columns(pl.lit(None, pl.String).alias(column))
-    frame = frame.with_columns(pl.col("rater_kind").str.to_lowercase().replace(_SYNONYMS))
-    kinds = frame.filter(pl.col("rater_kind").is_not_null() & ~pl.col("rater_kind").is_in(KINDS))
-    if len(kinds):
-        raise DataError(
-            f"{name}: unknown rater_kind {kinds['rater_kind'][0]!r} (first: {_rows(kinds)}); known are {', '.join(KINDS)}"
-        )
+def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
+    """Read everything but runs at once, for a file may be one rater's part of a whole."""
+    frame, account = shaped.read(sources, layout)
     number = pl.col("value").cast(pl.Float64, strict=False)
-    number = pl.when(number.is_finite()).then(number)
-    status = (
-        pl.when(pl.col("value").is_not_null()).then(pl.lit("ok")).otherwise(pl.coalesce("status", pl.lit("unparsable")))
-    )
-    return frame.with_columns(run=_run_column(frame, name), number=number, status=status).with_columns(
-        cluster=pl.coalesce("cluster", "subject")
-    )
+    frame = frame.with_columns(run=_run_column(frame), number=pl.when(number.is_finite()).then(number))
+    return _Source(frame.select(*TEXT, "run", "number", "row"), {}, {}), account
 
 
-def _one_spelling(name: str) -> str:
-    """Write a name with composed letters, without what nobody sees."""
-    return unicodedata.normalize("NFC", visible(name)).strip()
-
-
-def _run_column(frame: pl.DataFrame, name: str) -> pl.Series | pl.Expr:
-    if "run" not in frame.columns:
-        return pl.lit(0, pl.Int64)
+def _run_column(frame: pl.DataFrame) -> pl.Series:
     run = frame["run"].fill_null("0").cast(pl.Float64, strict=False)
     odd = frame.filter(run.is_null() | (run != run.floor()) | (run.abs() >= 2**53))
     if len(odd):
-        raise DataError(f"{name}: run must be a whole number, found {odd['run'][0]!r} (first: {_rows(odd)})")
+        raise DataError(f"{odd['file'][0]}: run must be a whole number, found {odd['run'][0]!r} (first: {_rows(odd)})")
     return run.cast(pl.Int64)
 
 
@@ -258,21 +210,11 @@ def _run(folder: Path) -> _Source:
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, "run", "number")
             )
-    frame = pl.concat(parts).with_row_index("row", offset=1)
+    frame = pl.concat(parts).with_row_index("row", offset=1).with_columns(pl.col("row").cast(pl.Int64))
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
     return _Source(frame, scales, critical, pl.concat(means), asked)
-
-
-def _whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Where a subject is named like its conversation and only the system tells replies apart, name the reply."""
-    if frame["system"].null_count() == len(frame):
-        return frame
-    if not frame.select("subject", "system").unique()["subject"].is_duplicated().any():
-        return frame
-    notes.append("subjects occur under several systems, so each subject is taken together with its system")
-    return frame.with_columns(subject=pl.concat_str("subject", pl.col("system").fill_null(""), separator=" / "))
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:

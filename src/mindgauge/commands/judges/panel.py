@@ -55,6 +55,7 @@ def panel(
     from mindgauge.analysis.reliability import rule
     from mindgauge.analysis.reliability.cards import CardOptions
     from mindgauge.analysis.reliability.ratings import read
+    from mindgauge.records.ratings import RatingLayout
 
     for name in how:
         if name not in JURIES:
@@ -63,7 +64,11 @@ def panel(
                 f"no jury {name!r}: {f'did you mean {near[0]}?' if near else 'known are ' + ', '.join(JURIES)}"
             )
     sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
-    rating_table = read(sources, scale={"*": scale} if isinstance(scale, str) else dict(scale or {}), columns=columns)
+    rating_table = read(
+        sources,
+        scale={"*": scale} if isinstance(scale, str) else dict(scale or {}),
+        layout=RatingLayout(columns=columns or {}),
+    )
     available = rating_table.frame["criterion"].unique().sort().to_list()
     stray = next((name for name in criteria if name not in available), None)
     if stray is not None:

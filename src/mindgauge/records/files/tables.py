@@ -52,7 +52,7 @@ def is_run(source: object) -> bool:
         return False
     if (Path(source) / "run.sqlite").exists() or (Path(source) / "manifest.toml").exists():
         return True
-    return not any(path.suffix.lower() in ENDINGS for path in Path(source).iterdir())
+    return not any(path.suffix.lower() in {*ENDINGS, ".zip"} for path in folder.walk(Path(source)))
 
 
 def name_of(source: object) -> str:

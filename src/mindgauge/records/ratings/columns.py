@@ -1,0 +1,137 @@
+"""What each column of a table is, by its name and by what stands in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from mindgauge.records.ratings.tables import Sheet
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "subject": (
+        "subject", "subject_id", "reply_id", "response_id", "answer_id", "item", "item_id", "sample", "sample_id", "example_id",
+        "message_id", "id", "uid", "uuid", "case", "case_id", "qid", "question_id", "conv_id", "convid", "conversation_id", "conversation",
+        "dialogue_id", "dialog_id", "dialogue", "post_id", "thread_id", "session_id", "data_id", "idx", "index", "nr", "no", "number",
+        "编号", "样本", "对话",
+    ),
+    "rater": (
+        "rater", "rater_id", "rater_name", "annotator", "annotator_id", "annotator_name", "annotation_method", "coder", "coder_id",
+        "reviewer", "reviewer_id", "evaluator", "evaluator_id", "assessor", "judge", "judge_model", "judge_name", "scorer",
+        "labeler", "labeller", "expert", "expert_id", "clinician", "clinician_id", "worker", "worker_id", "rated_by", "评分者",
+        "标注者", "标注员", "评审", "gutachter", "beurteiler", "bewerter",
+    ),
+    "criterion": ("criterion", "criteria", "dimension", "attribute", "aspect", "metric", "rubric", "kriterium", "维度", "指标"),
+    "value": ("value", "score", "rating", "level", "label", "answer", "judgement", "judgment", "verdict", "wert", "评分", "分数"),
+    "rater_kind": ("rater_kind", "rater_type", "annotator_kind", "source_type"),
+    "status": ("status",),
+    "system": ("system", "model", "model_name", "generator", "answer_model", "response_model", "bot", "target_model", "被测模型"),
+    "cluster": ("cluster", "conversation", "conversation_id", "conv_id", "dialogue_id", "thread_id", "session_id", "post_id", "persona"),
+    "category": ("category", "topic", "crisis_type"),
+    "selection": ("selection",),
+    "run": ("run", "repeat", "replicate", "repetition", "trial", "epoch", "seed"),
+}  # fmt: skip
+"""Our name of a column → what people call it, the likeliest first."""
+_ID = re.compile(r"(?:^|_)(?:id|ids|nr|no|key|uuid|hash)$|编号$")
+_NO_VALUE = re.compile(
+    r"(?i)length|tokens?$|(?:^|_)(?:time|timestamp|date|datetime|seconds?|secs|duration|elapsed|cost|age|year|n|count|std|sd|stdev|mean_of)(?:_|$)"
+    r"|_at$|latency|^(?:comments?|notes?|remarks?|split|fold|language|gender)$"
+)  # fmt: skip
+"""Names of columns that hold something else than a rating."""
+_LONGEST, _WORDS, _NUMBERS = 80, 25, 60
+MOST_RATERS = 60
+"""Characters of a level; distinct words, and distinct numbers, of a criterion."""
+_PROSE = 5
+"""Words of a text that is longer than a level."""
+
+
+class Column(NamedTuple):
+    """What a column holds."""
+
+    name: str
+    key: str
+    """Its name as names are compared: small letters, `_` between words."""
+    rows: int
+    filled: int
+    distinct: int
+    numbers: int
+    """Cells that are numbers."""
+    longest: int
+    prose: int
+    """Cells with several words."""
+    counts: bool
+    """Whether it counts the rows."""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether most of its cells are numbers; some may say that nothing applies."""
+        return self.filled > 0 and self.numbers > 0.5 * self.filled
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds texts that somebody wrote."""
+        return not self.numeric and (self.longest > _LONGEST or self.prose > 0.5 * max(1, self.filled))
+
+    @property
+    def constant(self) -> bool:
+        """Whether one thing stands in all rows."""
+        return self.distinct <= 1
+
+    @property
+    def identifies(self) -> bool:
+        """Whether its name is that of an id."""
+        return bool(_ID.search(self.key)) or self.key in NAMES["subject"] or self.key.endswith(("convid", "itemid"))
+
+    @property
+    def could_rate(self) -> bool:
+        """Whether its cells can be the values of one criterion."""
+        if not self.filled or self.counts or self.is_text or _NO_VALUE.search(self.key) or _ID.search(self.key):
+            return False
+        if self.numeric:
+            return self.distinct <= _NUMBERS or 4 * self.distinct <= self.filled
+        unlike = self.distinct == self.filled > 6
+        return self.longest <= _LONGEST and self.distinct <= _WORDS and not unlike
+
+
+def key(name: str) -> str:
+    """Return a column's name as names are compared: `Annotator ID`, `annotatorId` are `annotator_id`."""
+    text = unicodedata.normalize("NFKC", name).strip()
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text)
+    return re.sub(r"[\s\-_/]+", "_", text).strip("_").casefold()
+
+
+def described(sheet: Sheet) -> dict[str, Column]:
+    """Describe every column of a table."""
+    frame = sheet.frame
+    if not frame.height:
+        return {}
+    names = frame.columns
+    number = pl.all().cast(pl.Float64, strict=False)
+    sums = {
+        "filled": pl.all().is_not_null().sum(),
+        "distinct": pl.all().drop_nulls().n_unique(),
+        "numbers": number.is_finite().sum(),
+        "longest": pl.all().str.len_chars().max().fill_null(0),
+        "prose": (pl.all().str.count_matches(r"\s") >= _PROSE).sum(),
+        "step": (number.diff().drop_nulls() == 1).all() & (number.min() <= 1),
+    }
+    figures = {what: frame.select(expr).row(0) for what, expr in sums.items()}
+    return {
+        name: Column(
+            name, key(name), frame.height, *(int(figures[what][at]) for what in ("filled", "distinct", "numbers", "longest", "prose")),
+            counts=bool(figures["step"][at]) and int(figures["distinct"][at]) == frame.height > 1 and int(figures["numbers"][at]) == frame.height,
+        )
+        for at, name in enumerate(names)
+    }  # fmt: skip
+
+
+def named(columns: Iterable[Column], role: str, without: Collection[str] = ()) -> Column | None:
+    """Return the column that has one of a role's names, the likeliest first; None where there is none."""
+    ranks = {name: rank for rank, name in enumerate(NAMES[role])}
+    ranked = [column for column in columns if column.key in ranks and column.name not in without]
+    return min(ranked, key=lambda column: ranks[column.key], default=None)

@@ -1,0 +1,303 @@
+"""From ratings in long form to checked ones: values, statuses, spellings, repeats; what is wrong is named with its rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.records.english import named
+from mindgauge.records.errors import DataError
+from mindgauge.records.ratings import raters
+from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
+from mindgauge.records.rounding import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mindgauge.records.ratings.layout import RatingLayout
+
+COLUMNS = (*REQUIRED, *OPTIONAL, "file", "row")
+"""Columns of ratings in long form, all text but `run` and `row`."""
+MISSING = ("", "nan", "null", "none", "na", "n/a", "-", "–", "?")
+NOT_APPLICABLE = (
+    "not applicable", "not relevant", "does not apply", "not_applicable", "nicht zutreffend", "entfällt", "trifft nicht zu", "不适用",
+)  # fmt: skip
+_KEY = ("subject", "criterion", "rater", "run")
+_FIRST = 3
+
+
+def shaped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give ratings all columns of the long form."""
+    absent = [name for name in COLUMNS if name not in frame.columns]
+    return frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent).select(
+        *(pl.col(name).cast(pl.String) for name in COLUMNS if name != "row"), pl.col("row").cast(pl.Int64)
+    )
+
+
+def dropped(frame: pl.DataFrame, layout: RatingLayout, left_out: list[str]) -> pl.DataFrame:
+    """Leave out the criteria and raters that the user drops."""
+    for column in ("criterion", "rater"):
+        gone = [name for name in layout.drop if (frame[column] == name).any()]
+        if gone:
+            left_out.append(f"the {column}{'s' if len(gone) > 1 else ''} {named(gone)}: dropped")
+            frame = frame.filter(~pl.col(column).is_in(gone))
+    return frame
+
+
+def refuse_incomplete(frame: pl.DataFrame) -> None:
+    """Refuse ratings that do not say of what, on what or by whom they are.
+
+    Raises:
+        DataError: there are some; the message names their rows.
+    """
+    for column in ("criterion", "rater"):
+        empty = frame.filter(pl.col(column).is_null())
+        if len(empty):
+            raise DataError(f"{_file(empty)}{len(empty)} rows have no {column} (first: {_rows(empty)})")
+
+
+def without_subject(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Leave out rows that name no subject, such as a row of means below a table, and say so."""
+    empty = frame.filter(pl.col("subject").is_null())
+    if not len(empty):
+        return frame
+    rows = empty.unique(["file", "row"], maintain_order=True)
+    notes.append(
+        f"{_file(rows)}{plural(len(rows), 'row')} without a subject {'is' if len(rows) == 1 else 'are'} left out (first: {_rows(rows)})"
+    )
+    return frame.filter(pl.col("subject").is_not_null())
+
+
+def one_spelling(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Write raters and criteria that differ in letter case, blanks and punctuation alone in one way, the most frequent.
+
+    Raises:
+        DataError: two spellings of a rater rated the same thing, so that they may be two people.
+    """
+    frame = frame.with_columns(
+        pl.col("rater").replace({name: raters.spelled(name) for name in frame["rater"].drop_nulls().unique()})
+    )
+    for column in ("rater", "criterion"):
+        counts = frame[column].value_counts(sort=True)
+        spellings: dict[str, list[str]] = {}
+        for name in counts[column].to_list():
+            spellings.setdefault(raters.folded(name), []).append(name)
+        for names in filter(lambda names: len(names) > 1, spellings.values()):
+            rows = frame.filter(pl.col(column).is_in(names))
+            key = [name for name in _KEY if name != column]
+            both = rows.group_by(key).agg(n=pl.col(column).n_unique(), rows=pl.col("row")).filter(pl.col("n") > 1)
+            if len(both):
+                raise DataError(
+                    f"{named([repr(name) for name in names])} look like one {column} under several spellings, and both rate {both['subject'][0]!r} "
+                    f"(rows {', '.join(map(str, both['rows'][0].to_list()[:2]))}); write one {column} in one way, or two in ways that differ"
+                )
+            notes.append(f"{named([repr(name) for name in names])} are taken for one {column}, {names[0]!r}")
+            frame = frame.with_columns(pl.col(column).replace(dict.fromkeys(names, names[0])))
+    return frame
+
+
+def valued(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.DataFrame:
+    """Give each rating its value and status: an answer that does not apply is not a missing one.
+
+    Raises:
+        DataError: a kind of rater is unknown; a criterion is numbers for one rater and words for another, or its words
+            for levels differ altogether between two.
+    """
+    text = pl.col("value").str.strip_chars()
+    folded = text.str.to_lowercase()
+    idle = {word.casefold() for word in (*NOT_APPLICABLE, *layout.not_applicable)}
+    missing = [word for word in MISSING if word not in idle]
+    unclear = frame.filter(folded.is_in(["n/a", "na"]) & ~folded.is_in(list(idle)))
+    if len(unclear):
+        notes.append(
+            f"{plural(len(unclear), 'answer')} {unclear['value'][0]!r} {'counts' if len(unclear) == 1 else 'count'} as missing; "
+            f"where that means that a criterion does not apply, say --not-applicable {unclear['value'][0]}"
+        )
+    applies = ~folded.is_in(list(idle)).fill_null(value=False)
+    value = pl.when(applies & ~folded.is_in(missing)).then(text)
+    status = pl.when(~applies).then(pl.lit("not_applicable")).when(value.is_not_null()).then(pl.lit("ok"))
+    kind = pl.col("rater_kind").str.to_lowercase()
+    frame = frame.with_columns(
+        status=status.otherwise(pl.coalesce("status", pl.lit("unparsable"))),
+        value=value,
+        rater_kind=kind.replace(raters.SYNONYMS),
+    )
+    odd = frame.filter(pl.col("rater_kind").is_not_null() & ~pl.col("rater_kind").is_in(raters.KINDS))
+    if len(odd):
+        raise DataError(
+            f"{_file(odd)}unknown rater_kind {odd['rater_kind'][0]!r} (first: {_rows(odd)}); known are {', '.join(raters.KINDS)}"
+        )
+    frame = _words(frame, layout, notes)
+    _refuse_mixed(frame)
+    _refuse_languages(frame)
+    return frame
+
+
+def _words(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.DataFrame:
+    """Write a level's words in one way: as the user says it, else as most do."""
+    said = layout.words
+    counts = frame.filter(pl.col("value").is_not_null(), ~_number("value")).group_by("criterion", "value").len().sort("len", "value", descending=[True, False])  # fmt: skip
+    spelled: dict[tuple[str, str], str] = {}
+    same: dict[tuple[str, str], str] = {}
+    for criterion, word, _ in counts.iter_rows():
+        target = said.get(word.casefold()) or spelled.setdefault((criterion, " ".join(word.casefold().split())), word)
+        if target != word:
+            same[criterion, word] = target
+    for (criterion, word), target in same.items():
+        if target.casefold() != word.casefold() or not layout.levels:
+            notes.append(f"{criterion}: {word!r} is read as {target!r}")
+        frame = frame.with_columns(
+            value=pl.when((pl.col("criterion") == criterion) & (pl.col("value") == word))
+            .then(pl.lit(target))
+            .otherwise("value")
+        )
+    return frame
+
+
+def _number(column: str) -> pl.Expr:
+    return pl.col(column).cast(pl.Float64, strict=False).is_finite().fill_null(value=False)
+
+
+def _refuse_mixed(frame: pl.DataFrame) -> None:
+    """Refuse a criterion that is numbers for one rater and words for another."""
+    present = frame.filter(pl.col("value").is_not_null()).with_columns(number=_number("value"))
+    forms = present.group_by("criterion", "rater", maintain_order=True).agg(
+        numbers=pl.col("number").mean(),
+        file=pl.col("file").first(),
+        value=pl.col("value").first(),
+        row=pl.col("row").first(),
+    )
+    for criterion in forms["criterion"].unique(maintain_order=True):
+        own = forms.filter(pl.col("criterion") == criterion)
+        numbers, words = own.filter(pl.col("numbers") == 1), own.filter(pl.col("numbers") == 0)
+        if len(numbers) and len(words):
+            raise DataError(
+                f"{criterion} is numbers for {numbers['rater'][0]} ({numbers['value'][0]}, {_place(numbers)}) and words for {words['rater'][0]} "
+                f"({words['value'][0]!r}, {_place(words)}); write it in one way, or leave one out with --drop"
+            )
+
+
+def _refuse_languages(frame: pl.DataFrame) -> None:
+    """Refuse levels in words of which two raters share none, though they rated the same subjects."""
+    words = frame.filter(pl.col("value").is_not_null(), ~_number("value"))
+    for (criterion,), rows in words.group_by("criterion", maintain_order=True):
+        if rows["value"].n_unique() > 2 * raters.MOST_LEVELS:
+            continue
+        sets = {
+            str(rater): (set(own["value"].to_list()), set(own["subject"].to_list()), own)
+            for (rater,), own in rows.group_by("rater", maintain_order=True)
+        }
+        several = {rater: part for rater, part in sets.items() if len(part[0]) > 1}
+        for (first, (a, of_a, rows_a)), (second, (b, of_b, rows_b)) in _pairs(several):
+            if not a & b and of_a & of_b:
+                raise DataError(
+                    f"{criterion}: {first} and {second} use other words for its levels ({named(sorted(a))}, {_place(rows_a)}; {named(sorted(b))}, "
+                    f"{_place(rows_b)}); say which are the same, worst first: --levels '{sorted(a)[0]}|{sorted(b)[0]},…'"
+                )
+
+
+def _pairs(parts: Mapping[str, tuple[set[str], set[str], pl.DataFrame]]) -> list[tuple[tuple[str, tuple[set[str], set[str], pl.DataFrame]], tuple[str, tuple[set[str], set[str], pl.DataFrame]]]]:  # fmt: skip
+    """Return neighbours: where one differs from the rest, it differs from its neighbour."""
+    items = list(parts.items())
+    return list(zip(items, items[1:], strict=False))
+
+
+def not_rated(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Leave out what a person did not rate at all: of a subject, all criteria are empty. A model's are missing verdicts."""
+    empty = pl.col("value").is_null() & (pl.col("status") != "not_applicable")
+    person = (pl.col("rater_kind") != "model").fill_null(value=True)
+    idle = (empty.all().over("file", "row", "rater", "system") & person).alias("idle")
+    kept = frame.filter(~idle)
+    return kept, len(frame) - len(kept)
+
+
+def whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Where a subject is named like its conversation and only the system tells replies apart, name the reply."""
+    frame = frame.with_columns(cluster=pl.coalesce("cluster", "subject"))
+    if frame["system"].null_count() == len(frame):
+        return frame
+    if not frame.select("subject", "system").unique()["subject"].is_duplicated().any():
+        return frame
+    notes.append("subjects occur under several systems, so each subject is taken together with its system")
+    return frame.with_columns(subject=pl.concat_str("subject", pl.col("system").fill_null(""), separator=" / "))
+
+
+def without_copies(frame: pl.DataFrame, left_out: list[str]) -> pl.DataFrame:
+    """Leave out ratings that another table holds as well, with the same value.
+
+    Raises:
+        DataError: a rater rated a subject twice; the message names the rows.
+    """
+    if frame.select(_KEY).is_unique().all():
+        return frame
+    repeated = frame.filter(pl.struct(_KEY).is_duplicated())
+    groups = repeated.group_by(_KEY, maintain_order=True).agg(
+        values=pl.col("value").n_unique(),
+        files=pl.col("file").n_unique(),
+        n=pl.len(),
+        rows=pl.col("row"),
+        places=pl.col("file"),
+    )
+    twice = groups.filter((pl.col("values") > 1) | (pl.col("files") < pl.col("n")))
+    if len(twice):
+        first = twice.row(0, named=True)
+        places = [f"{file}, row {row}" if twice["files"].max() > 1 else f"row {row}" for file, row in zip(first["places"][:_FIRST], first["rows"][:_FIRST], strict=True)]  # type: ignore[operator]  # fmt: skip
+        file = "" if twice["files"].max() > 1 else f"{first['places'][0]}: "  # type: ignore[operator]
+        surplus = int((twice["n"] - 1).sum())
+        raise DataError(
+            f"{file}{surplus} rows repeat a subject, criterion, rater and run (first: {first['subject']!r}, {first['criterion']}, "
+            f"{first['rater']}, {' and '.join(places)}); number repeats in a column `run`, name further columns that tell subjects apart "
+            f"with --subject A,B, say --subject row where all files have one order, or remove the copies"
+        )
+    kept = frame.unique(_KEY, keep="first", maintain_order=True)
+    copies = frame.join(kept.select("file", "row", *_KEY), on=["file", "row", *_KEY], how="anti", nulls_equal=True)
+    for (file,), rows in copies.group_by("file", maintain_order=True):
+        left_out.append(f"{file}: {plural(len(rows), 'rating')} that other files hold as well")
+    return kept
+
+
+def near_ids(frame: pl.DataFrame) -> None:
+    """Refuse subjects of two raters that are the same but for letter case, blanks, punctuation or leading zeros.
+
+    Raises:
+        DataError: there are such; joined as they stand, nothing of the two raters would be compared.
+    """
+    subjects = frame["subject"].unique()
+    bare = subjects.str.to_lowercase().str.replace_all(r"[\s_\-.#:/]+", "").str.replace(r"^([a-z]*)0+(\d)", "$1$2")
+    if bare.n_unique() == len(subjects):
+        return
+    pairs = pl.DataFrame({"subject": subjects, "bare": bare}).filter(
+        pl.col("bare").is_duplicated(), pl.col("bare") != ""
+    )
+    rows = (
+        frame.select("subject", "rater", "file", "row")
+        .unique(["subject", "rater"], keep="first", maintain_order=True)
+        .join(pairs, on="subject")
+    )
+    spelled = rows.group_by("bare", maintain_order=True).agg(
+        n=pl.col("subject").n_unique(), raters=pl.col("rater").n_unique(), overlap=pl.struct("subject", "rater").n_unique(),
+        subject=pl.col("subject").unique(maintain_order=True), file=pl.col("file"), row=pl.col("row"), who=pl.col("rater"),
+    )  # fmt: skip
+    # Each rater uses one of the spellings: they are one subject. Where a rater uses both, they are two.
+    same = spelled.filter((pl.col("n") > 1) & (pl.col("overlap") == pl.col("raters")))
+    if len(same):
+        first = same.row(0, named=True)
+        raise DataError(
+            f"{plural(len(same), 'subject')} {'is' if len(same) == 1 else 'are'} spelled in different ways by different raters (first: "
+            f"{named([repr(s) for s in first['subject']])}, by {named([str(w) for w in dict.fromkeys(first['who'])])}), so they would not be compared; "
+            f"write each subject in one way"
+        )
+
+
+def _file(rows: pl.DataFrame) -> str:
+    return f"{rows['file'][0]}: " if rows["file"][0] is not None else ""
+
+
+def _place(rows: pl.DataFrame) -> str:
+    return f"{rows['file'][0]} row {rows['row'][0]}" if rows["file"][0] is not None else f"row {rows['row'][0]}"
+
+
+def _rows(rows: pl.DataFrame) -> str:
+    first = ", ".join(str(row) for row in rows["row"].head(_FIRST))
+    return f"row {first}" if len(rows) == 1 else f"rows {first}"

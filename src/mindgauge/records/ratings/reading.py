@@ -1,0 +1,146 @@
+"""From files to one long table of ratings: which form each table has, and what is read of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.records.errors import DataError
+from mindgauge.records.ratings import account, columns, exports, long, raters, shapes, tables
+from mindgauge.records.ratings.account import Account
+from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mindgauge.records.files.folder import File
+    from mindgauge.records.files.texts import Frame
+    from mindgauge.records.ratings.layout import RatingLayout
+    from mindgauge.records.ratings.shapes import Long, Wide
+    from mindgauge.records.ratings.tables import Sheet
+
+
+class RatingTable(NamedTuple):
+    """Ratings in long form (`long.COLUMNS`), and what was read to get them."""
+
+    frame: pl.DataFrame
+    account: Account
+
+
+def read(
+    sources: Sequence[str | Path | File | Frame], layout: RatingLayout = NOTHING_SAID, notes: list[str] | None = None
+) -> RatingTable:
+    """Read ratings from files, folders, zips, workbooks and tables in memory, whatever shape they have.
+
+    Args:
+        sources: what somebody brings.
+        layout: what the user says of its shape.
+        notes: where to write what is odd in a file; if not given, such a file is refused.
+
+    Raises:
+        UsageError: a criterion, or a thing to leave out, is not there.
+        DataError: a file cannot be read, nothing in it is a rating, or what is there cannot be told apart.
+    """
+    left_out: list[str] = []
+    sheets = tables.opened(sources, layout, left_out, notes)
+    parts, wides, rows = [], [], 0
+    for sheet in sheets:
+        part = _by_itself(sheet, layout, left_out)
+        if isinstance(part, shapes.Wide):
+            wides.append(part)
+        elif part is not None:
+            parts.append(part)
+            rows += sheet.frame.height
+    shapes.refuse_unsaid(layout, [] if parts else wides)
+    groups = shapes.grouped([table for table in wides if table.values])
+    left_out += [f"{table.sheet.name}: no column holds ratings" for table in wides if not table.values]
+    lone = not parts and sum(len(group) for group in groups) == 1
+    for number, group in enumerate(groups, 1):
+        place = f"kind {number} " if len(groups) > 1 else ""
+        outcome = shapes.read(group, layout, place, lone=lone)
+        if isinstance(outcome, str):
+            left_out += [f"{table.sheet.name}: {outcome}" for table in group]
+        else:
+            parts.append(outcome)
+            rows += sum(table.sheet.frame.height for table in group)
+    if not parts:
+        _refuse_incomplete(wides)
+        names = sources[0] if len(sources) == 1 and not hasattr(sources[0], "columns") else "the table"
+        reasons = "; ".join(line.removeprefix(f"{names}: ") for line in left_out[:3]) or "no rows"
+        raise DataError(f"{names}: no ratings in it ({reasons})")
+    return _checked(parts, rows, layout, left_out)
+
+
+def _refuse_incomplete(tables: Sequence[Wide]) -> None:
+    """Say of a table that is meant as one with a rating a row which column is missing."""
+    for table in tables:
+        keys = [column.key for column in table.columns.values()]
+        missing = [name for name in REQUIRED if name not in keys and name not in table.roles]
+        if missing and len(missing) < len(REQUIRED) - 1:
+            raise DataError(
+                f"{table.sheet.name}: no column {', '.join(missing)}; of ratings, one a row, needed are {', '.join(REQUIRED)}, found "
+                f"{', '.join(table.columns)}; name it with --map {missing[0]}=COLUMN"
+            )
+
+
+def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long | Wide | None:
+    """Read a table that says itself what it holds; return any other as one whose columns are criteria or raters."""
+    if not sheet.frame.height:
+        left_out.append(f"{sheet.name}: no rows")
+        return None
+    exported = exports.read(sheet)
+    if exported is not None:
+        shape, frame, lines = exported
+        left_out += lines
+        return shapes.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
+    sheet = shapes.expanded(sheet)
+    described = columns.described(sheet)
+    roles = shapes.roles(sheet, described, layout)
+    rated = shapes.long(sheet, described, roles, layout)
+    if rated is not None:
+        return rated._replace(frame=rated.frame.with_columns(file=pl.lit(sheet.name)))
+    return shapes.wide(sheet, described, roles, layout)
+
+
+def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: list[str]) -> RatingTable:
+    """Put ratings one under the other, check them, and say what was read."""
+    notes: list[str] = []
+    left_out += [line for part in parts for line in part.left_out]
+    frame = pl.concat([long.shaped(part.frame) for part in parts])
+    guessed = any(part.shape for part in parts)
+    names = {name: raters.kind(name) for name in frame["rater"].drop_nulls().unique()} if guessed else {}
+    frame = long.dropped(frame, layout, left_out)
+    if frame.is_empty():
+        raise DataError("nothing is left of the ratings; look at --drop and --criteria")
+    long.refuse_incomplete(frame)
+    frame = long.without_subject(frame, notes)
+    frame = frame.with_columns(
+        rater_kind=pl.coalesce(
+            "rater_kind", pl.col("rater").replace_strict(names, default=None, return_dtype=pl.String)
+        )
+    )
+    frame = long.one_spelling(frame, notes)
+    frame = long.valued(frame, layout, notes)
+    if guessed:
+        frame, idle = long.not_rated(frame)
+        if idle:
+            left_out.append(f"{idle:,} empty cells of subjects that somebody did not rate at all")
+        long.near_ids(frame)
+    frame = long.whole_subjects(frame, notes)
+    frame = long.without_copies(frame, left_out)
+    status = frame["status"]
+    counts = {
+        name: {key: n for key, n in frame[name].value_counts(sort=True).iter_rows()} for name in ("rater", "criterion")
+    }
+    reading = account.Account(
+        rows, len(frame), frame["subject"].n_unique(), _sorted(counts["rater"]), _sorted(counts["criterion"]),
+        int((frame["value"].is_null() & (status != "not_applicable")).sum()), int((status == "not_applicable").sum()),
+        [part.shape for part in parts if part.shape], left_out, notes, not guessed,
+    )  # fmt: skip
+    return RatingTable(frame, reading)
+
+
+def _sorted(counts: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items()))
