@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
+    from mindgauge.records.ratings import RatingLayout
+
 Names = Annotated[
     list[str] | None, typer.Argument(help="Benchmarks, or families of them; none with --rubric.", show_default=False)
 ]
@@ -135,8 +137,8 @@ def layout(
     """Put together what is said of the shape of tables of ratings."""
     from mindgauge.records.ratings import RatingLayout
 
-    said = {"subject": subject, "criteria": criteria, "levels": levels, "not_applicable": not_applicable, "drop": drop}
-    return RatingLayout(rater="file" if rater == "sheet" else rater, columns=mapping(columns), **said)
+    rater = "file" if rater == "sheet" else rater
+    return RatingLayout(subject, rater, criteria, levels, not_applicable, drop, mapping(columns))
 
 
 def scales(items: list[str]) -> dict[str, str]:

@@ -191,8 +191,9 @@ def _run_beside(path: Path, said: dict[str, str]) -> object:
 
 def _reliability(path: Path, said: dict[str, str]) -> object:
     from mindgauge.analysis.reliability import ratings
+    from mindgauge.records.ratings import RatingLayout
 
-    frame = ratings.read([path], columns=said).frame
+    frame = ratings.read([path], layout=RatingLayout(columns=said)).frame
     return frame.select(sorted(frame.columns)).rows()
 
 

@@ -105,7 +105,7 @@ def key(name: str) -> str:
     return re.sub(r"[\s\-_/]+", "_", text).strip("_").casefold()
 
 
-def described(sheet: Sheet) -> dict[str, Column]:
+def describe(sheet: Sheet) -> dict[str, Column]:
     """Describe every column of a table."""
     frame = sheet.frame
     if not frame.height:
@@ -121,13 +121,12 @@ def described(sheet: Sheet) -> dict[str, Column]:
         "step": (number.diff().drop_nulls() == 1).all() & (number.min() <= 1),
     }
     figures = {what: frame.select(expr).row(0) for what, expr in sums.items()}
-    return {
-        name: Column(
-            name, key(name), frame.height, *(int(figures[what][at]) for what in ("filled", "distinct", "numbers", "longest", "prose")),
-            counts=bool(figures["step"][at]) and int(figures["distinct"][at]) == frame.height > 1 and int(figures["numbers"][at]) == frame.height,
-        )
-        for at, name in enumerate(names)
-    }  # fmt: skip
+    described: dict[str, Column] = {}
+    for at, name in enumerate(names):
+        filled, distinct, numbers, longest, prose = (int(figures[what][at]) for what in ("filled", "distinct", "numbers", "longest", "prose"))  # fmt: skip
+        counts = bool(figures["step"][at]) and distinct == numbers == frame.height > 1
+        described[name] = Column(name, key(name), frame.height, filled, distinct, numbers, longest, prose, counts)
+    return described
 
 
 def named(columns: Iterable[Column], role: str, without: Collection[str] = ()) -> Column | None:

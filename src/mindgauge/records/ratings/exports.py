@@ -158,8 +158,9 @@ def _lists(sheet: Sheet) -> tuple[str, pl.DataFrame, list[str]]:
         left_out.append(
             f"{sheet.name}: answers beyond the shorter list in {uneven} cells whose lists are of different lengths"
         )
-    columns = ["row", "subject", "criterion", "rater", "rater_kind", "value"]
-    schema = dict.fromkeys(columns, pl.String) | {"row": pl.UInt32}
+    schema: dict[str, type[pl.DataType]] = {
+        "row": pl.UInt32, "subject": pl.String, "criterion": pl.String, "rater": pl.String, "rater_kind": pl.String, "value": pl.String,
+    }  # fmt: skip
     frame = pl.DataFrame(rows, schema, orient="row")
     return f"{sheet.name}: a record a row, the answers to each question as lists", frame, left_out
 

@@ -89,11 +89,11 @@ def _shared(names: Sequence[str], *, before: bool) -> Callable[[list[tuple[str, 
     for name in names:
         for rater, criterion in _cuts(name, before=before)[:-1]:
             beside.setdefault(criterion, set()).add(rater)
-    grids: dict[frozenset[str], list[str]] = {}
+    grids: dict[frozenset[str], list[str]] = {frozenset(): []}
     for criterion, rating in beside.items():
         if len(rating) > 1:
             grids.setdefault(frozenset(rating), []).append(criterion)
-    rating, criteria = max(grids.items(), key=lambda grid: len(grid[0]) * len(grid[1]), default=(frozenset(), []))
+    rating, criteria = max(grids.items(), key=lambda grid: len(grid[0]) * len(grid[1]))
 
     def cut(cuts: list[tuple[str, str]]) -> tuple[str, str] | None:
         return next(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.files.mapping import FileLayout
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 REQUIRED = ("subject", "criterion", "rater", "value")
 OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
 FILE, COLUMNS, ROW = "file", "columns", "row"
 """Said of raters: each file or sheet is one; each column is one. Said of subjects: rows, in the order of the files."""
+
+
+_SEEN = FileLayout()
+"""How a file is read of which nothing is said."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class RatingLayout:
     """Columns, criteria, raters and files that are left out."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Our name → the file's name of a column."""
-    file: FileLayout = FileLayout()
+    file: FileLayout = _SEEN
     """How files are read."""
 
     def __post_init__(self) -> None:
@@ -46,7 +53,7 @@ class RatingLayout:
             object.__setattr__(self, name, split(getattr(self, name)))
         column_map = mapping.read(self.columns, (*REQUIRED, *OPTIONAL))
         object.__setattr__(self, "columns", column_map.columns)
-        if column_map.layout != FileLayout():
+        if column_map.layout != _SEEN:
             object.__setattr__(self, "file", column_map.layout)
         if self.levels:
             self._spellings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,8 +14,6 @@ from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mindgauge.records.ratings.layout import RatingLayout
 
 COLUMNS = (*REQUIRED, *OPTIONAL, "file", "row")
@@ -106,6 +105,11 @@ def valued(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.Da
     """
     text = pl.col("value").str.strip_chars()
     folded = text.str.to_lowercase()
+    nested = frame.filter(text.str.contains(r"^[\[{]"))
+    if len(nested):
+        raise DataError(
+            f"{_file(nested)}the column with values holds lists or objects ({_rows(nested)}); one value per row is needed"
+        )
     idle = {word.casefold() for word in (*NOT_APPLICABLE, *layout.not_applicable)}
     missing = [word for word in MISSING if word not in idle]
     unclear = frame.filter(folded.is_in(["n/a", "na"]) & ~folded.is_in(list(idle)))
@@ -189,18 +193,13 @@ def _refuse_languages(frame: pl.DataFrame) -> None:
             for (rater,), own in rows.group_by("rater", maintain_order=True)
         }
         several = {rater: part for rater, part in sets.items() if len(part[0]) > 1}
-        for (first, (a, of_a, rows_a)), (second, (b, of_b, rows_b)) in _pairs(several):
+        # Where one differs from the rest, it differs from its neighbour.
+        for (first, (a, of_a, rows_a)), (second, (b, of_b, rows_b)) in pairwise(several.items()):
             if not a & b and of_a & of_b:
                 raise DataError(
                     f"{criterion}: {first} and {second} use other words for its levels ({named(sorted(a))}, {_place(rows_a)}; {named(sorted(b))}, "
-                    f"{_place(rows_b)}); say which are the same, worst first: --levels '{sorted(a)[0]}|{sorted(b)[0]},…'"
+                    f"{_place(rows_b)}); say which are the same, worst first: --levels '{min(a)}|{min(b)},…'"
                 )
-
-
-def _pairs(parts: Mapping[str, tuple[set[str], set[str], pl.DataFrame]]) -> list[tuple[tuple[str, tuple[set[str], set[str], pl.DataFrame]], tuple[str, tuple[set[str], set[str], pl.DataFrame]]]]:  # fmt: skip
-    """Return neighbours: where one differs from the rest, it differs from its neighbour."""
-    items = list(parts.items())
-    return list(zip(items, items[1:], strict=False))
 
 
 def not_rated(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -242,13 +241,16 @@ def without_copies(frame: pl.DataFrame, left_out: list[str]) -> pl.DataFrame:
     twice = groups.filter((pl.col("values") > 1) | (pl.col("files") < pl.col("n")))
     if len(twice):
         first = twice.row(0, named=True)
-        places = [f"{file}, row {row}" if twice["files"].max() > 1 else f"row {row}" for file, row in zip(first["places"][:_FIRST], first["rows"][:_FIRST], strict=True)]  # type: ignore[operator]  # fmt: skip
-        file = "" if twice["files"].max() > 1 else f"{first['places'][0]}: "  # type: ignore[operator]
-        surplus = int((twice["n"] - 1).sum())
+        several = len(set(first["places"])) > 1
+        places = [
+            f"{file} row {row}" if several else str(row)
+            for file, row in zip(first["places"], first["rows"], strict=True)
+        ]
         raise DataError(
-            f"{file}{surplus} rows repeat a subject, criterion, rater and run (first: {first['subject']!r}, {first['criterion']}, "
-            f"{first['rater']}, {' and '.join(places)}); number repeats in a column `run`, name further columns that tell subjects apart "
-            f"with --subject A,B, say --subject row where all files have one order, or remove the copies"
+            f"{'' if several else first['places'][0] + ': '}{(twice['n'] - 1).sum()} rows repeat a subject, criterion, rater and run (first: "
+            f"{first['subject']!r}, {first['criterion']}, {first['rater']}, {'' if several else 'rows '}{', '.join(places[:_FIRST])}); number "
+            "repeats in a column `run`, name further columns that tell subjects apart with --subject A,B, say --subject row where all files "
+            "have one order, or remove the copies"
         )
     kept = frame.unique(_KEY, keep="first", maintain_order=True)
     copies = frame.join(kept.select("file", "row", *_KEY), on=["file", "row", *_KEY], how="anti", nulls_equal=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from mindgauge.records.text import visible
@@ -124,6 +123,6 @@ def _without_generic(parts: list[str]) -> list[str]:
 
 def _as_written(parts: list[str], stem: str) -> str:
     """Return some neighbouring words of a file's name as they stand in it."""
-    start = stem.find(parts[0])
-    end = stem.find(parts[-1], start + len(commonprefix([parts[0], parts[-1]])) if len(parts) > 1 else start)
-    return stem[start : end + len(parts[-1])].strip("_-. ") or stem
+    pattern = r"[\s_\-.()\[\]]+".join(map(re.escape, parts))
+    match = re.search(pattern, stem)
+    return match[0] if match else stem

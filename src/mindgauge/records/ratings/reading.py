@@ -8,15 +8,16 @@ import polars as pl
 
 from mindgauge.records.errors import DataError
 from mindgauge.records.ratings import account, columns, exports, long, raters, shapes, tables
-from mindgauge.records.ratings.account import Account
 from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.records.files.folder import File
     from mindgauge.records.files.texts import Frame
+    from mindgauge.records.ratings.account import Account
+    from mindgauge.records.ratings.columns import Column
     from mindgauge.records.ratings.layout import RatingLayout
     from mindgauge.records.ratings.shapes import Long, Wide
     from mindgauge.records.ratings.tables import Sheet
@@ -66,29 +67,34 @@ def read(
             parts.append(outcome)
             rows += sum(table.sheet.frame.height for table in group)
     if not parts:
-        _refuse_incomplete(wides)
-        names = sources[0] if len(sources) == 1 and not hasattr(sources[0], "columns") else "the table"
-        reasons = "; ".join(line.removeprefix(f"{names}: ") for line in left_out[:3]) or "no rows"
-        raise DataError(f"{names}: no ratings in it ({reasons})")
+        raise DataError(_nothing(sources, left_out))
     return _checked(parts, rows, layout, left_out)
 
 
-def _refuse_incomplete(tables: Sequence[Wide]) -> None:
-    """Say of a table that is meant as one with a rating a row which column is missing."""
-    for table in tables:
-        keys = [column.key for column in table.columns.values()]
-        missing = [name for name in REQUIRED if name not in keys and name not in table.roles]
-        if missing and len(missing) < len(REQUIRED) - 1:
-            raise DataError(
-                f"{table.sheet.name}: no column {', '.join(missing)}; of ratings, one a row, needed are {', '.join(REQUIRED)}, found "
-                f"{', '.join(table.columns)}; name it with --map {missing[0]}=COLUMN"
-            )
+def _nothing(sources: Sequence[object], left_out: Sequence[str]) -> str:
+    """Say why there are no ratings."""
+    if len(left_out) == 1:
+        return left_out[0]
+    names = str(sources[0]) if len(sources) == 1 else f"{len(sources)} sources"
+    return f"{names}: no ratings in it ({'; '.join(left_out[:3]) or 'no table has rows'})"
+
+
+def _incomplete(columns: Mapping[str, Column], roles: Mapping[str, str]) -> str:
+    """Say of a table that is meant as one with a rating a row which column is missing; nothing of any other."""
+    keys = [column.key for column in columns.values()]
+    missing = [name for name in REQUIRED if name not in keys and name not in roles]
+    if not 0 < len(missing) < len(REQUIRED) - 2:
+        return ""
+    return (
+        f"no column {', '.join(missing)}; of ratings, one a row, needed are {', '.join(REQUIRED)}, found {', '.join(columns)}; "
+        f"name it with --map {missing[0]}=COLUMN"
+    )
 
 
 def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long | Wide | None:
     """Read a table that says itself what it holds; return any other as one whose columns are criteria or raters."""
     if not sheet.frame.height:
-        left_out.append(f"{sheet.name}: no rows")
+        left_out.append(f"{sheet.name}: no ratings in it (0 rows)")
         return None
     exported = exports.read(sheet)
     if exported is not None:
@@ -96,11 +102,17 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
         left_out += lines
         return shapes.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
     sheet = shapes.expanded(sheet)
-    described = columns.described(sheet)
+    described = columns.describe(sheet)
     roles = shapes.roles(sheet, described, layout)
     rated = shapes.long(sheet, described, roles, layout)
     if rated is not None:
         return rated._replace(frame=rated.frame.with_columns(file=pl.lit(sheet.name)))
+    problem = "" if layout.criteria else _incomplete(described, roles)
+    if problem and sheet.alone:
+        raise DataError(f"{sheet.name}: {problem}")
+    if problem:
+        left_out.append(f"{sheet.name}: {problem}")
+        return None
     return shapes.wide(sheet, described, roles, layout)
 
 
@@ -131,9 +143,7 @@ def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: l
     frame = long.whole_subjects(frame, notes)
     frame = long.without_copies(frame, left_out)
     status = frame["status"]
-    counts = {
-        name: {key: n for key, n in frame[name].value_counts(sort=True).iter_rows()} for name in ("rater", "criterion")
-    }
+    counts = {name: dict(frame[name].value_counts(sort=True).iter_rows()) for name in ("rater", "criterion")}
     reading = account.Account(
         rows, len(frame), frame["subject"].n_unique(), _sorted(counts["rater"]), _sorted(counts["criterion"]),
         int((frame["value"].is_null() & (status != "not_applicable")).sum()), int((status == "not_applicable").sum()),

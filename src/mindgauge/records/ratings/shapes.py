@@ -93,10 +93,10 @@ def roles(sheet: Sheet, columns: dict[str, Column], layout: RatingLayout) -> dic
             or (role == "rater" and layout.rater)
         ):
             continue
-        column = kinds.named(columns.values(), role, taken)
-        if column is not None and _fits(column, role):
-            assigned[role] = column.name
-            taken.add(column.name)
+        candidate = kinds.named(columns.values(), role, taken)
+        if candidate is not None and _fits(candidate, role):
+            assigned[role] = candidate.name
+            taken.add(candidate.name)
     return assigned
 
 
@@ -374,37 +374,50 @@ def _subject(group: list[Wide], values: list[str], layout: RatingLayout) -> list
     Returns:
         The columns; or why these tables hold no ratings.
     """
+    first = group[0].columns
     if tuple(layout.subject) == (ROW,) and not any(_column(ROW, table.columns) for table in group):
         return []
+    missing = [text for text in layout.subject if any(_column(text, table.columns) is None for table in group)]
+    if missing:
+        return f"no column {missing[0]!r} for --subject"
     if layout.subject:
-        missing = [text for text in layout.subject if any(_column(text, table.columns) is None for table in group)]
-        if missing:
-            return f"no column {missing[0]!r} for --subject"
-        return _said_subject(group[0].columns, layout)
+        return _said_subject(first, layout)
     if all("subject" in table.roles for table in group):
         return [group[0].roles["subject"]]
-    common = [name for name in group[0].columns if all(name in table.columns for table in group[1:])]
     taken = {*values, *(column for table in group for column in table.roles.values())}
-    free = [group[0].columns[name] for name in common if name not in taken]
-    named_ids = [column for column in free if column.identifies and not column.is_text]
-    other_ids = [
-        c for c in free if not c.identifies and not c.is_text and not c.counts and c.distinct > 1 and not c.constant
-    ]
+    free = [first[name] for name in first if name not in taken and all(name in table.columns for table in group[1:])]
+    return (
+        _identifying(group, free)
+        or _nearly(group, free)
+        or (
+            "no column says which reply a row rates; name it with --subject COLUMN, or say --subject row where the rows of all "
+            "files are in one order"
+        )
+    )
+
+
+def _identifying(group: list[Wide], free: list[Column]) -> list[str]:
+    """Find columns that tell all rows apart: as few as possible, those that are named like ids first."""
     ranks = {name: rank for rank, name in enumerate(kinds.NAMES["subject"])}
-    named_ids.sort(key=lambda column: ranks.get(column.key, len(ranks)))
-    for candidates in (named_ids, [*named_ids, *other_ids]):
+    ids = sorted((c for c in free if c.identifies and not c.is_text), key=lambda c: ranks.get(c.key, len(ranks)))
+    others = [c for c in free if not c.identifies and not c.is_text and not c.counts and c.distinct > 1]
+    for candidates in (ids, [*ids, *others]):
         for size in range(1, min(_MOST, len(candidates)) + 1):
             for combination in itertools.combinations(candidates, size):
                 names = [column.name for column in combination]
                 if all(_tells(table, names) for table in group):
                     return names
-    nearly = max(named_ids, key=lambda column: column.distinct, default=None)
-    if nearly is not None and nearly.distinct > 1:
-        return [nearly.name]  # the rows that repeat are named later
+    return []
+
+
+def _nearly(group: list[Wide], free: list[Column]) -> list[str]:
+    """Find columns that tell most rows apart, so that the rows that repeat can be named: an id, else the texts."""
+    ids = [column for column in free if column.identifies and not column.is_text and column.distinct > 1]
+    if ids:
+        return [max(ids, key=lambda column: column.distinct).name]
     texts = [column for column in free if column.is_text]
-    if texts and max(column.distinct for column in texts) > _ALIKE * group[0].sheet.frame.height:
-        return [column.name for column in texts]
-    return "no column says which reply a row rates; name it with --subject COLUMN, or say --subject row where the rows of all files are in one order"
+    enough = texts and max(column.distinct for column in texts) > _ALIKE * group[0].sheet.frame.height
+    return [column.name for column in texts] if enough else []
 
 
 def _tells(table: Wide, subject: list[str]) -> bool:

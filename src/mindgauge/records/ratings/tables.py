@@ -143,8 +143,8 @@ def _frame(table: InputTable) -> pl.DataFrame:
         if twice is not None:
             raise DataError(f"{table}: the column {twice[:60]!r} is there twice; rename or remove one of them")
         columns = zip(*(cells for _, cells in table.texts()), strict=True)
-        cells = dict(zip(headers, map(list, columns), strict=False)) or dict.fromkeys(headers, [])
-        frame = pl.DataFrame(cells, schema=dict.fromkeys(headers, pl.String))
+        cells = dict(zip(headers, map(list, columns), strict=False))
+        frame = pl.DataFrame(cells or {header: [] for header in headers}, schema=dict.fromkeys(headers, pl.String))
     text = pl.all().cast(pl.String).str.strip_chars()
     frame = frame.with_columns(pl.when(text != "").then(text.str.replace(_WHOLE, "$1")).name.keep())
     return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
