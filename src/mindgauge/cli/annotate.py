@@ -254,12 +254,20 @@ def import_(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")],
     file: Annotated[
         Path,
-        typer.Argument(help=f"Ratings ({options.TABLE}), Label Studio's JSON or JSON-MIN, or a file of Potato's."),
+        typer.Argument(
+            help=f"Ratings ({options.TABLE}; also folders) in any shape, Label Studio's JSON or JSON-MIN, or a file of Potato's."
+        ),
     ],
     form: Annotated[
         str, typer.Option("--from", help="csv, parquet, label-studio or potato; told from the file if not given.")
     ] = "",
     names: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    subject: options.Subject = "",
+    rater: options.Rater = "",
+    criteria: options.Criteria = "",
+    levels: options.Levels = "",
+    not_applicable: options.NotApplicable = "",
+    drop: options.Drop = "",
     supersede: Annotated[
         bool, typer.Option("--supersede", help="Add labels that contradict those that are there; both are kept.")
     ] = False,
@@ -269,7 +277,8 @@ def import_(
     with needed():
         from mindgauge.commands.annotate.import_ import annotate_import
 
-    result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede)
+    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, [])
+    result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede, layout=layout)
     if json:
         render.as_json(result)
         return

@@ -25,6 +25,12 @@ def audit(
         list[str],
         typer.Option(help="1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
+    subject: options.Subject = "",
+    rater: options.Rater = "",
+    criteria: options.Criteria = "",
+    levels: options.Levels = "",
+    not_applicable: options.NotApplicable = "",
+    drop: options.Drop = "",
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     fail_on: Annotated[str, typer.Option(help="error or warning: exit with 1 if there are such findings.")] = "",
     json: options.Json = False,
@@ -39,6 +45,7 @@ def audit(
         data=data,
         scale=options.scales(scale),
         columns=options.mapping(map_),
+        layout=options.layout(subject, rater, criteria, levels, not_applicable, drop, []),
     )
     code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))
     if json:

@@ -17,6 +17,7 @@ from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
+from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import plural
 from mindgauge.records.tabular import Tabular, first_of
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.released import Material
     from mindgauge.records.files.mapping import ColumnMap
     from mindgauge.records.files.texts import Frame
+    from mindgauge.records.ratings import RatingLayout
 
 NAMES = tuple(
     dict.fromkeys((*ratings_files.REQUIRED, *ratings_files.OPTIONAL, *ratings_files.TEXTS_OF, "id", "messages"))
@@ -70,6 +72,7 @@ def audit(
     data: str | Path | None = None,
     scale: str | Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
+    layout: RatingLayout = NOTHING_SAID,
 ) -> Audit:
     """Find what is wrong with data before anybody computes on it.
 
@@ -80,6 +83,7 @@ def audit(
         scale: `1:5`, or the options of a closed question (`yes,no`), for all criteria or by criterion, where no rubric
             says it.
         columns: our name → the file's name of a column, see `mapping`.
+        layout: how ratings stand in tables, where that is not seen from them.
 
     Raises:
         UsageError: the name or the scale is wrong.
@@ -88,7 +92,7 @@ def audit(
     sources: list[str | Path | Frame] = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]  # a lone source
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
     findings, texts, ratings = [], 0, 0
-    for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES)):
+    for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES), layout):
         findings += checks.run(material, subject)
         texts, ratings = texts + material.texts.height, ratings + material.ratings.height
     findings = checks.ranked(findings)
@@ -98,7 +102,11 @@ def audit(
 
 
 def _materials(
-    sources: Sequence[str | Path | Frame], data: str | Path | None, scale: Mapping[str, str], column_map: ColumnMap
+    sources: Sequence[str | Path | Frame],
+    data: str | Path | None,
+    scale: Mapping[str, str],
+    column_map: ColumnMap,
+    layout: RatingLayout,
 ) -> Iterator[tuple[str, Material]]:
     """Read what is to be audited, part by part, by name."""
     if data is not None:
@@ -122,11 +130,23 @@ def _materials(
     run_paths = [path for path in paths if (path / "run.sqlite").is_file() or known_forms.is_one(path)]
     others = [path for path in paths if path not in (*ratings, *run_paths)]
     if others:
-        materials = list(shape.read([folder.at(path) for path in others], column_map))
-        if not any(material.texts.height or material.ratings.height for _, material in materials):
-            remarks = [note for _, material in materials for note in material.notes]
-            raise DataError("; ".join([f"{others[0]}: no table of texts or ratings here", *remarks[:3]]))
-        yield from materials
+        yield from _anything(others, scale, column_map, layout)
+
+
+def _anything(
+    paths: Sequence[Path], scale: Mapping[str, str], column_map: ColumnMap, layout: RatingLayout
+) -> Iterator[tuple[str, Material]]:
+    """Read the texts of any files, and their ratings, in whatever shape these are."""
+    materials = list(shape.read([folder.at(path) for path in paths], column_map))
+    rated = None
+    if layout != NOTHING_SAID or not any(material.ratings.height for _, material in materials):
+        rated = known_forms.any_shape(paths, layout, scale)
+    if rated is not None:
+        yield "ratings", rated
+    elif not any(material.texts.height or material.ratings.height for _, material in materials):
+        remarks = [note for _, material in materials for note in material.notes]
+        raise DataError("; ".join([f"{paths[0]}: no table of texts or ratings here", *remarks[:3]]))
+    yield from materials
 
 
 def _there(source: str | Path) -> Path:

@@ -31,7 +31,7 @@ QUOTE = ITEM.reply[:14]
 def entries(tmp_path: Path, content: object, against: Known | None = None) -> list[ImportedLabel]:
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps(content), encoding="utf-8")
-    form, found = read(path, against or known())
+    form, found, _ = read(path, against or known())
     assert form == "label-studio"
     return found
 

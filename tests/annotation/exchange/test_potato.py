@@ -29,7 +29,7 @@ TEXT = ITEM.reply[:14]
 def entries(path: Path, content: object, against: Known | None = None) -> list[ImportedLabel]:
     path.parent.mkdir(exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False), encoding="utf-8")
-    form, found = read(path, against or known())
+    form, found, _ = read(path, against or known())
     assert form == "potato"
     return found
 

@@ -143,7 +143,7 @@ def test_every_text_comes_back_to_the_letter(
             folder.text(FILES[to], made)
         else:
             (folder.parquet if to == "parquet" else folder.csv)(FILES[to], made)
-    _, (entry,) = read(tmp_path / "out" / FILES[to], known((item,)))
+    _, (entry,), _ = read(tmp_path / "out" / FILES[to], known((item,)))
     assert entry.answer == Answer("category", Answered.OK, SAFE)
     assert entry.note == note
     assert [(mark.quote, mark.source) for mark in entry.evidence] == [(mark.quote, mark.source) for mark in marks]

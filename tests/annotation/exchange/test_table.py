@@ -136,7 +136,7 @@ def test_a_table_from_elsewhere_needs_four_columns(tmp_path: Path, ending: str) 
             table.write_ndjson(path)
         case _:
             table.write_parquet(path)
-    form, entries = read(path, known())
+    form, entries, _ = read(path, known())
     assert form == ("parquet" if ending == "parquet" else "csv")
     assert [(e.person.name, e.item.id, e.answer.value if e.answer else None) for e in entries] == [
         ("ana", ITEMS[0].id, SAFE),

@@ -207,9 +207,12 @@ def _panel(path: Path, said: dict[str, str]) -> object:
 
 def _audit(path: Path, said: dict[str, str]) -> object:
     from mindgauge.commands.audit import NAMES, _materials
+    from mindgauge.records.ratings import NOTHING_SAID
 
     ((_, material),) = [
-        found for found in _materials([path], None, {}, mapping.read(said, NAMES)) if found[1].ratings.height
+        found
+        for found in _materials([path], None, {}, mapping.read(said, NAMES), NOTHING_SAID)
+        if found[1].ratings.height
     ]
     texts = sorted(set(material.texts.filter(pl.col("kind") != "verdict")["text"]))
     return [text for text in texts if text in {row["user"] for row in ROWS} | {row["reply"] for row in ROWS}], sorted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,13 +55,30 @@ def _expected(view: View) -> Iterator[pl.DataFrame]:
         yield _with_owed(rows)
 
 
+def _usual(sets: pl.DataFrame) -> pl.DataFrame:
+    """Say, for each set of criteria that a rater used on a subject, what else it uses on most subjects like it.
+
+    Criteria that it never uses together, as those of two frameworks, are not owed for each other.
+    """
+    together: Counter[tuple[str, str]] = Counter()
+    for criteria, n in sets.select("criteria", "n").iter_rows():
+        together.update(dict.fromkeys(((a, b) for a in criteria for b in criteria), n))
+    names = sorted({name for name, _ in together})
+    usual = {a: [b for b in names if together[a, b] > CROSSED * together[a, a]] for a in names}
+    owed = [sorted({b for a in criteria for b in usual[a]} - {*criteria}) for criteria in sets["criteria"].to_list()]
+    return sets.select("rater", "criteria", pl.Series("criterion", owed, pl.List(pl.String)))
+
+
 def _with_owed(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(lacking=(pl.col("status") != "ok") | pl.col("value").is_null())
     unit = ["rater", "run", "subject"]
-    subjects = rows.group_by(unit, maintain_order=True).agg(pl.col("file", "row", "system").first())
-    usual = rows.group_by("rater", "criterion").agg(n=pl.col("subject").n_unique())
-    usual = usual.filter(pl.col("n") > CROSSED * pl.col("n").max().over("rater")).select("rater", "criterion")
-    owed = subjects.join(usual, on="rater").join(rows.select(*unit, "criterion"), on=[*unit, "criterion"], how="anti", nulls_equal=True)  # fmt: skip
+    subjects = rows.group_by(unit, maintain_order=True).agg(
+        pl.col("file", "row", "system").first(), criteria=pl.col("criterion").unique().sort()
+    )
+    sets = subjects.group_by("rater", "criteria", maintain_order=True).agg(n=pl.len())
+    usual = pl.concat([_usual(sets.clear()), *(_usual(own) for _, own in sets.group_by("rater", maintain_order=True))])
+    owed = subjects.join(usual, on=["rater", "criteria"]).drop("criteria").explode("criterion", empty_as_null=False)
+    owed = owed.join(rows.select(*unit, "criterion"), on=[*unit, "criterion"], how="anti", nulls_equal=True)
     owed = owed.with_columns(lacking=pl.lit(value=True), status=pl.lit("not there"))
     columns = ["rater", "criterion", "subject", "run", "system", "file", "row", "status", "lacking"]
     status = pl.when((pl.col("status") == "ok") & pl.col("lacking")).then(pl.lit("empty")).otherwise("status")

@@ -137,7 +137,7 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Kn
         phase = plain(row.get("phase"))
         if phase not in {"", Phase.LABELLING.value}:
             continue
-        place = f"{path.name}:{line}"
+        place = f"{row.get('file') or path.name}:{line}"
         answered = _answered(row, place)
         subject, criterion, rater = (plain(row.get(name)) for name in COLUMNS[:3])
         key = (subject, criterion, rater, 0 if phase else line)
@@ -208,6 +208,12 @@ def _refuse_missing(path: Readable, rows: Iterable[dict[str, Any]]) -> None:
             f"{path}: no column {missing}; needed are {', '.join(COLUMNS)}, found {', '.join(columns)}; "
             f"name it with --map {missing}=COLUMN"
         )
+
+
+def is_meant(rows: Iterable[tuple[int, dict[str, Any]]]) -> bool:
+    """Whether a table is, or is meant as, one of ratings, one a row, by its columns."""
+    columns = {name for _, row in rows for name in row}
+    return len({*COLUMNS} & columns) > len(COLUMNS) - 2
 
 
 def is_one(row: object, project: Known) -> bool:

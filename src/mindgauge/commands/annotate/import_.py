@@ -9,12 +9,15 @@ import msgspec
 
 from mindgauge.annotation import exchange
 from mindgauge.annotation.project import Annotation
+from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular, noted
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from mindgauge.records.ratings import RatingLayout
 
 
 class ImportedLabels(Tabular, msgspec.Struct, frozen=True):
@@ -59,15 +62,17 @@ def annotate_import(
     form: str = "",
     names: Mapping[str, str] | None = None,
     supersede: bool = False,
+    layout: RatingLayout = NOTHING_SAID,
 ) -> ImportedLabels:
     """Take labels from a file into the labelling phase: all of them, or nothing.
 
     Args:
         folder: the project's.
-        file: a table of ratings (docs/files.md), Label Studio's JSON or JSON-MIN, or one of Potato's files.
+        file: ratings in any shape (docs/ratings.md), Label Studio's JSON or JSON-MIN, or one of Potato's files.
         form: `csv`, `parquet`, `label-studio` or `potato`; told from ending and content if not given.
         names: ours → the file's: of a column, a person or a criterion.
         supersede: add a label that says something else than the one that is there, which is kept, too.
+        layout: how ratings stand in tables, where that is not seen from them.
 
     Raises:
         UsageError: there is no project, or a name or the format is none of ours.
@@ -80,9 +85,9 @@ def annotate_import(
         project = exchange.Known(
             a.people(), a.items(), lambda item: a.rubric_for(item, rubrics[item.batch]), names, _called(a)
         )
-        recognised, entries = exchange.read(path, project, form)
+        recognised, entries, reading = exchange.read(path, project, form, layout)
         taken = exchange.take_in(a, entries, path.name, supersede=supersede)
-    notes = [f"{taken.open} items are labelled in part and stay open"] if taken.open else []
+    notes = [*reading, *([f"{taken.open} items are labelled in part and stay open"] if taken.open else [])]
     return ImportedLabels(
         str(folder), str(file), recognised, taken.labels, taken.handed_on, taken.superseded, taken.same, taken.batches,
         taken.closed, notes,

@@ -6,6 +6,6 @@ sets all others out in long form, `long` checks values, spellings and repeats, a
 
 from mindgauge.records.ratings.account import Account
 from mindgauge.records.ratings.layout import NOTHING_SAID, RatingLayout
-from mindgauge.records.ratings.reading import RatingTable, read
+from mindgauge.records.ratings.reading import LongRatings, read
 
-__all__ = ["NOTHING_SAID", "Account", "RatingLayout", "RatingTable", "read"]
+__all__ = ["NOTHING_SAID", "Account", "LongRatings", "RatingLayout", "read"]

@@ -43,6 +43,8 @@ _NO_VALUE = re.compile(
     r"|_at$|latency|^(?:comments?|notes?|remarks?|split|fold|language|gender)$"
 )  # fmt: skip
 """Names of columns that hold something else than a rating."""
+_UNNAMED = re.compile(r"(?i)#\d+$|unnamed:|index$|level_0$|column_?0$|_c0$|row(?:_?(?:number|nr|id))?$")
+"""Names of a column that counts rows, also where these were put into another order."""
 _LONGEST, _WORDS, _NUMBERS = 80, 25, 60
 MOST_RATERS = 60
 """Characters of a level; distinct words, and distinct numbers, of a criterion."""
@@ -50,7 +52,7 @@ _PROSE = 5
 """Words of a text that is longer than a level."""
 
 
-class Column(NamedTuple):
+class InputColumn(NamedTuple):
     """What a column holds."""
 
     name: str
@@ -105,7 +107,7 @@ def key(name: str) -> str:
     return re.sub(r"[\s\-_/]+", "_", text).strip("_").casefold()
 
 
-def describe(sheet: Sheet) -> dict[str, Column]:
+def describe(sheet: Sheet) -> dict[str, InputColumn]:
     """Describe every column of a table."""
     frame = sheet.frame
     if not frame.height:
@@ -121,15 +123,16 @@ def describe(sheet: Sheet) -> dict[str, Column]:
         "step": (number.diff().drop_nulls() == 1).all() & (number.min() <= 1),
     }
     figures = {what: frame.select(expr).row(0) for what, expr in sums.items()}
-    described: dict[str, Column] = {}
+    described: dict[str, InputColumn] = {}
     for at, name in enumerate(names):
         filled, distinct, numbers, longest, prose = (int(figures[what][at]) for what in ("filled", "distinct", "numbers", "longest", "prose"))  # fmt: skip
-        counts = bool(figures["step"][at]) and distinct == numbers == frame.height > 1
-        described[name] = Column(name, key(name), frame.height, filled, distinct, numbers, longest, prose, counts)
+        in_order = bool(figures["step"][at]) or bool(_UNNAMED.match(name))
+        counts = in_order and distinct == numbers == frame.height > 1
+        described[name] = InputColumn(name, key(name), frame.height, filled, distinct, numbers, longest, prose, counts)
     return described
 
 
-def named(columns: Iterable[Column], role: str, without: Collection[str] = ()) -> Column | None:
+def named(columns: Iterable[InputColumn], role: str, without: Collection[str] = ()) -> InputColumn | None:
     """Return the column that has one of a role's names, the likeliest first; None where there is none."""
     ranks = {name: rank for rank, name in enumerate(NAMES[role])}
     ranked = [column for column in columns if column.key in ranks and column.name not in without]

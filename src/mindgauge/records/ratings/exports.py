@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.records.ratings import raters
 from mindgauge.records.ratings.columns import key
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ def _lists(sheet: Sheet) -> tuple[str, pl.DataFrame, list[str]]:
                 if str(state or "").casefold() not in _KEPT:
                     idle += 1
                     continue
-                rows.append((number, idents[number - 1], question, str(person), "person", _value(answer)))
+                kind = "model" if raters.names_model(str(person)) else "person"
+                rows.append((number, idents[number - 1], question, str(person), kind, _value(answer)))
         if (agent := f"{question}.suggestion") in names:
             rows += _suggestions(sheet, question, agent, idents)
     left_out = [f"{sheet.name}: {idle} answers that are drafts or were discarded"] if idle else []

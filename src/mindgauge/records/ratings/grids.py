@@ -90,9 +90,9 @@ def _shared(names: Sequence[str], *, before: bool) -> Callable[[list[tuple[str, 
         for rater, criterion in _cuts(name, before=before)[:-1]:
             beside.setdefault(criterion, set()).add(rater)
     grids: dict[frozenset[str], list[str]] = {frozenset(): []}
-    for criterion, rating in beside.items():
-        if len(rating) > 1:
-            grids.setdefault(frozenset(rating), []).append(criterion)
+    for criterion, heads in beside.items():
+        if len(heads) > 1:
+            grids.setdefault(frozenset(heads), []).append(criterion)
     rating, criteria = max(grids.items(), key=lambda grid: len(grid[0]) * len(grid[1]))
 
     def cut(cuts: list[tuple[str, str]]) -> tuple[str, str] | None:

@@ -265,7 +265,7 @@ def near_ids(frame: pl.DataFrame) -> None:
     Raises:
         DataError: there are such; joined as they stand, nothing of the two raters would be compared.
     """
-    subjects = frame["subject"].unique()
+    subjects = frame["subject"].unique(maintain_order=True)
     bare = subjects.str.to_lowercase().str.replace_all(r"[\s_\-.#:/]+", "").str.replace(r"^([a-z]*)0+(\d)", "$1$2")
     if bare.n_unique() == len(subjects):
         return

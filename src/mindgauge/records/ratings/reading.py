@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from mindgauge.records.files.folder import File
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.ratings.account import Account
-    from mindgauge.records.ratings.columns import Column
+    from mindgauge.records.ratings.columns import InputColumn
     from mindgauge.records.ratings.layout import RatingLayout
     from mindgauge.records.ratings.shapes import Long, Wide
     from mindgauge.records.ratings.tables import Sheet
 
 
-class RatingTable(NamedTuple):
+class LongRatings(NamedTuple):
     """Ratings in long form (`long.COLUMNS`), and what was read to get them."""
 
     frame: pl.DataFrame
@@ -32,7 +32,7 @@ class RatingTable(NamedTuple):
 
 def read(
     sources: Sequence[str | Path | File | Frame], layout: RatingLayout = NOTHING_SAID, notes: list[str] | None = None
-) -> RatingTable:
+) -> LongRatings:
     """Read ratings from files, folders, zips, workbooks and tables in memory, whatever shape they have.
 
     Args:
@@ -79,7 +79,7 @@ def _nothing(sources: Sequence[object], left_out: Sequence[str]) -> str:
     return f"{names}: no ratings in it ({'; '.join(left_out[:3]) or 'no table has rows'})"
 
 
-def _incomplete(columns: Mapping[str, Column], roles: Mapping[str, str]) -> str:
+def _incomplete(columns: Mapping[str, InputColumn], roles: Mapping[str, str]) -> str:
     """Say of a table that is meant as one with a rating a row which column is missing; nothing of any other."""
     keys = [column.key for column in columns.values()]
     missing = [name for name in REQUIRED if name not in keys and name not in roles]
@@ -116,7 +116,7 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     return shapes.wide(sheet, described, roles, layout)
 
 
-def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: list[str]) -> RatingTable:
+def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: list[str]) -> LongRatings:
     """Put ratings one under the other, check them, and say what was read."""
     notes: list[str] = []
     left_out += [line for part in parts for line in part.left_out]
@@ -149,7 +149,7 @@ def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: l
         int((frame["value"].is_null() & (status != "not_applicable")).sum()), int((status == "not_applicable").sum()),
         [part.shape for part in parts if part.shape], left_out, notes, not guessed,
     )  # fmt: skip
-    return RatingTable(frame, reading)
+    return LongRatings(frame, reading)
 
 
 def _sorted(counts: dict[str, int]) -> dict[str, int]:

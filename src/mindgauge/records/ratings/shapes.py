@@ -25,7 +25,7 @@ from mindgauge.records.ratings.layout import COLUMNS, FILE, REQUIRED, ROW
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.records.ratings.columns import Column
+    from mindgauge.records.ratings.columns import InputColumn
     from mindgauge.records.ratings.layout import RatingLayout
     from mindgauge.records.ratings.tables import Sheet
 
@@ -42,7 +42,7 @@ class Wide(NamedTuple):
     """A table whose columns are criteria, raters, or both."""
 
     sheet: Sheet
-    columns: dict[str, Column]
+    columns: dict[str, InputColumn]
     roles: dict[str, str]
     """Our name → the column that was found to hold it."""
     values: list[str]
@@ -60,7 +60,7 @@ class Long(NamedTuple):
 # -- what the columns of a table are ---------------------------------------------------------------------------------------
 
 
-def roles(sheet: Sheet, columns: dict[str, Column], layout: RatingLayout) -> dict[str, str]:
+def roles(sheet: Sheet, columns: dict[str, InputColumn], layout: RatingLayout) -> dict[str, str]:
     """Return which column holds what, as the user says it, and as the names of columns say.
 
     Raises:
@@ -100,7 +100,7 @@ def roles(sheet: Sheet, columns: dict[str, Column], layout: RatingLayout) -> dic
     return assigned
 
 
-def _fits(column: Column, role: str) -> bool:
+def _fits(column: InputColumn, role: str) -> bool:
     """Whether what stands in a column can be what its name says."""
     if not column.filled or column.is_text:
         return False
@@ -113,7 +113,7 @@ def _fits(column: Column, role: str) -> bool:
     return column.distinct <= max(20, column.filled // 2)
 
 
-def _column(name: str, columns: dict[str, Column]) -> str | None:
+def _column(name: str, columns: dict[str, InputColumn]) -> str | None:
     """Return the column of a name, as it is written or as names are compared."""
     if name in columns:
         return name
@@ -154,7 +154,7 @@ def _object(cell: str | None) -> dict[str, str | None]:
 # -- one rating a row ------------------------------------------------------------------------------------------------------
 
 
-def long(sheet: Sheet, columns: dict[str, Column], assigned: dict[str, str], layout: RatingLayout) -> Long | None:
+def long(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str], layout: RatingLayout) -> Long | None:
     """Read a table with a rating a row; None where it is none."""
     by_key = {column.key: column.name for column in columns.values()}
     roles_read = {**assigned, **{name: by_key[name] for name in REQUIRED if name in by_key and name not in assigned}}
@@ -200,7 +200,7 @@ def long(sheet: Sheet, columns: dict[str, Column], assigned: dict[str, str], lay
 # -- criteria or raters as columns -----------------------------------------------------------------------------------------
 
 
-def wide(sheet: Sheet, columns: dict[str, Column], assigned: dict[str, str], layout: RatingLayout) -> Wide:
+def wide(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str], layout: RatingLayout) -> Wide:
     """Find the columns of a table that hold values."""
     said = [name for name in (_column(criterion, columns) for criterion in layout.criteria) if name]
     drop = {name for name in (_column(text, columns) for text in layout.drop) if name}
@@ -225,9 +225,10 @@ def grouped(tables: Sequence[Wide]) -> list[list[Wide]]:
     for table in tables:
         keys = {table.columns[name].key for name in table.values}
         for shared, members in groups:
-            if members[0].sheet.folder == table.sheet.folder and len(keys & shared) > _ALIKE * min(
-                len(keys), len(shared)
-            ):
+            alike = members[0].sheet.folder == table.sheet.folder and ("rater" in table.roles) == (
+                "rater" in members[0].roles
+            )
+            if alike and len(keys & shared) > _ALIKE * min(len(keys), len(shared)):
                 members.append(table)
                 shared.update(keys)
                 break
@@ -363,7 +364,7 @@ def _shared_words(names: list[str]) -> str:
     return first if first and raters.kind(first) in {"person", "model"} else ""
 
 
-def _said_subject(columns: dict[str, Column], layout: RatingLayout) -> list[str]:
+def _said_subject(columns: dict[str, InputColumn], layout: RatingLayout) -> list[str]:
     """Return the columns that the user calls the subject, as far as they are here."""
     return [name for name in (_column(text, columns) for text in layout.subject) if name]
 
@@ -396,7 +397,7 @@ def _subject(group: list[Wide], values: list[str], layout: RatingLayout) -> list
     )
 
 
-def _identifying(group: list[Wide], free: list[Column]) -> list[str]:
+def _identifying(group: list[Wide], free: list[InputColumn]) -> list[str]:
     """Find columns that tell all rows apart: as few as possible, those that are named like ids first."""
     ranks = {name: rank for rank, name in enumerate(kinds.NAMES["subject"])}
     ids = sorted((c for c in free if c.identifies and not c.is_text), key=lambda c: ranks.get(c.key, len(ranks)))
@@ -410,7 +411,7 @@ def _identifying(group: list[Wide], free: list[Column]) -> list[str]:
     return []
 
 
-def _nearly(group: list[Wide], free: list[Column]) -> list[str]:
+def _nearly(group: list[Wide], free: list[InputColumn]) -> list[str]:
     """Find columns that tell most rows apart, so that the rows that repeat can be named: an id, else the texts."""
     ids = [column for column in free if column.identifies and not column.is_text and column.distinct > 1]
     if ids:

@@ -18,6 +18,7 @@ from mindgauge.analysis import frame as runs
 from mindgauge.analysis.audit.reading.tables import named
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame
+from mindgauge.records import ratings as ratings_in
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, confined
 from mindgauge.records.files import tables as reader
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Sample
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
+    from mindgauge.records.ratings import RatingLayout
     from mindgauge.store import Store
 
 
@@ -153,6 +155,29 @@ def material(
     table = pl.concat(ratings)
     scales, options = read_scales(scale, table["criterion"].unique().drop_nulls().to_list())
     return Material(pl.concat([frame([], TEXTS), *texts]), table, scales, options, tuple(notes))
+
+
+def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, str]) -> Material | None:
+    """Read ratings in any shape; None where there are none.
+
+    Raises:
+        UsageError: a scale cannot be read, or the layout names what is not there.
+        DataError: ratings that the user describes cannot be read so.
+    """
+    try:
+        rated, account = ratings_in.read(paths, layout, [])  # what is odd in the files is said with their texts
+    except DataError:
+        if layout == ratings_in.NOTHING_SAID:
+            return None
+        raise
+    declared = dict(scale)
+    if layout.levels:
+        declared.setdefault("*", layout.scale)
+    scales, options = read_scales(declared, rated["criterion"].unique().sort().to_list())
+    rows = rated.with_columns(
+        run=pl.col("run").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False), row=pl.col("row") - 1
+    )
+    return Material(frame([], TEXTS), rows.select(list(RATINGS)), scales, options, tuple(account.lines()))
 
 
 def read_scales(
