@@ -106,7 +106,9 @@ def test_other_column_names_are_mapped(tmp_path: Path) -> None:
     frame = World().rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).frame()
     path = tmp_path / "r.parquet"
     frame.rename({"value": "Note", "rater": "wer"}).write_parquet(path)
-    found = mindgauge.reliability(path, layout=mindgauge.RatingLayout(columns={"value": "Note", "rater": "wer"}), scale="1:5", resamples=200)
+    found = mindgauge.reliability(
+        path, layout=mindgauge.RatingLayout(columns={"value": "Note", "rater": "wer"}), scale="1:5", resamples=200
+    )
     assert found.table["verdict"].to_list() == ["good"]
 
 

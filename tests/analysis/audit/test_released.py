@@ -52,7 +52,11 @@ def test_mentalbench() -> None:
 
 
 def test_mentalbench_as_any_folder() -> None:
-    (notes,) = [finding for finding in findings("mentalbench") if finding.id == "reader_notes" and finding.subject == "the files"]
+    (notes,) = [
+        finding
+        for finding in findings("mentalbench")
+        if finding.id == "reader_notes" and finding.subject == "the files"
+    ]
     assert notes.count == 6
     assert all("has blanks around it" in note for note in notes.where)
 
