@@ -12,6 +12,18 @@ def load(
     name: options.Name,
     data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    ratings: Annotated[
+        list[Path],
+        typer.Option(
+            help="Your own people's ratings of these replies: files, folders, zips, in any shape. May be repeated."
+        ),
+    ] = [],  # noqa: B006
+    subject: options.Subject = "",
+    rater: options.Rater = "",
+    criteria: options.Criteria = "",
+    levels: options.Levels = "",
+    not_applicable: options.NotApplicable = "",
+    drop: options.Drop = "",
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -19,7 +31,10 @@ def load(
     from mindgauge.commands.load import load as function
 
     mapping = options.mapping(map_)
-    result = function(name, data=data, mapping=mapping, out=out, command=render.command())
+    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, [])
+    result = function(
+        name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
+    )
     if json:
         render.as_json(result)
         return

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.benchmarks import own_ratings
 from mindgauge.records import digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder as files
+from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import plural
 from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs.plan import samples_hash
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark, Released
     from mindgauge.records.files.folder import Readable
+    from mindgauge.records.ratings import RatingLayout
 
 _BATCH = 2000
 """Records that are committed together."""
@@ -71,6 +74,8 @@ def load(
     *,
     data: str | Path,
     mapping: Mapping[str, str] | None = None,
+    ratings: str | Path | Sequence[str | Path] = (),
+    layout: RatingLayout = NOTHING_SAID,
     out: str | Path | None = None,
     command: str = "",
 ) -> Loaded:
@@ -80,6 +85,8 @@ def load(
         name: a benchmark, or a family, of which every member is loaded that can be.
         data: a copy of the released files, whole or in part; what is read there decides the run, not where it lies.
         mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
+        ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/ratings.md).
+        layout: how ratings stand in these, where that is not seen from them.
         out: the run directory; if not given, one that follows from the benchmark and the files.
         command: what the user typed, for the manifest.
 
@@ -90,6 +97,10 @@ def load(
     folder = Path(data)
     members, notes = _released(name, folder, mapping or {})
     sources = _sources(folder, [released for _, released in members])
+    rating_files = [Path(ratings)] if isinstance(ratings, str | Path) else [Path(path) for path in ratings]
+    if rating_files:
+        members, remarks = own_ratings.joined(members, rating_files, layout)
+        notes += remarks
     plan = {
         "loaded": True,
         "benchmarks": [b.name for b, _ in members],
@@ -109,19 +120,20 @@ def load(
                 **({"folders": outside} if outside else {}),
                 "data": str(folder),
                 **({"mapping": dict(mapping)} if mapping else {}),
+                **({"ratings": [str(path) for path in rating_files]} if rating_files else {}),
                 "notes": notes,
             }
             manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})
         counts = [count for benchmark, _ in members for count in _counts(store, benchmark)]
-    ratings: dict[str, int] = {}
+    by_rater: dict[str, int] = {}
     for count in (count for count in counts if count.kind == "rating"):
-        ratings[count.name] = ratings.get(count.name, 0) + count.n
+        by_rater[count.name] = by_rater.get(count.name, 0) + count.n
     return Loaded(
         run=str(path),
         benchmarks=[b.name for b, _ in members],
         samples=sum(count.n for count in counts if count.kind == "sample"),
         replies=sum(count.n for count in counts if count.kind == "reply"),
-        ratings=ratings,
+        ratings=by_rater,
         notes=notes,
         counts=counts,
     )

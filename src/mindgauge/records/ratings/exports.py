@@ -1,6 +1,6 @@
 """Ratings that other tools export: Argilla's lists per question, Langfuse's scores, OpenInference's annotations.
 
-Each says itself what its columns are, so nothing is guessed. `BRIDGES` in the design has the fields.
+Each says itself what its columns are, so nothing is guessed.
 """
 
 from __future__ import annotations
