@@ -103,9 +103,30 @@ def favour(rated: FavourRatings, *, level: float = 0.95) -> FavourEstimate:
     return FavourEstimate(beyond_people, beyond_judges, both, int(complete.sum()), clusters)
 
 
-def _lacking(rated: FavourRatings) -> str:
+def shift(rated: FavourRatings, *, level: float = 0.95) -> tuple[Interval, float | None]:
+    """Estimate by how much a judge rates some subjects otherwise than the rest at the same level of people, either way.
+
+    What `favour` takes as beyond people, with a p that is two-sided in direction, too: the uniform part of differential
+    item functioning, with people's level measured with error. 1 where the two fits have not the same sign.
+
+    Args:
+        rated: subjects; `own` marks the group, `others` are not looked at.
+        level: of confidence.
+    """
+    complete = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
+    rated = _kept(rated, complete, rated.judge)
+    reason = _lacking(rated, ("the group", "the other groups"))
+    if reason:
+        return Interval(None, undefined=reason), None
+    fits = _fits(rated, rated.judge[:, None])[0].favours
+    interval, higher = _test(fits, level)
+    lower = _test([-fit for fit in fits], level)[1]
+    return interval, None if higher is None or lower is None else min(higher, lower)
+
+
+def _lacking(rated: FavourRatings, names: tuple[str, str] = ("its kin", "others")) -> str:
     """Return why nothing can be said of these subjects; nothing if something can."""
-    for side, name in ((rated.own, "its kin"), (~rated.own, "others")):
+    for side, name in zip((rated.own, ~rated.own), names, strict=True):
         count = len(np.unique(rated.cluster[side]))
         if count < FEWEST:
             return f"people and judge rated replies of {name} in {count} conversations, at least {FEWEST} are needed"

@@ -14,6 +14,7 @@ from mindgauge.analysis import unsafe_replies
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
+from mindgauge.records import languages
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
 from mindgauge.records.text import visible
@@ -25,8 +26,20 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
 
 REQUIRED = ("subject", "criterion", "rater", "value")
-TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
-OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
+TEXT = (
+    "subject",
+    "criterion",
+    "rater",
+    "rater_kind",
+    "value",
+    "status",
+    "system",
+    "cluster",
+    "category",
+    "selection",
+    "language",
+)
+OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "language", "run")
 KINDS = ("gold", "person", "model", "classifier", "rule", "panel")
 _SYNONYMS = {
     "human": "person", "people": "person", "expert": "person", "clinician": "person", "annotator": "person",
@@ -201,8 +214,10 @@ def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
     status = (
         pl.when(pl.col("value").is_not_null()).then(pl.lit("ok")).otherwise(pl.coalesce("status", pl.lit("unparsable")))
     )
+    tags = frame["language"].drop_nulls().unique().to_list()
     return frame.with_columns(run=_run_column(frame, name), number=number, status=status).with_columns(
-        cluster=pl.coalesce("cluster", "subject")
+        cluster=pl.coalesce("cluster", "subject"),
+        language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )
 
 
@@ -250,11 +265,13 @@ def _run(folder: Path) -> _Source:
                 ).drop_nulls()
             )  # fmt: skip
             system = pl.lit(None, pl.String) if benchmark.closed else pl.col("model")
+            tagged = f"tag.{languages.LANGUAGE}" in rows.columns
             parts.append(
                 rows.with_columns(
                     system=system,
                     criterion=pl.col("criterion").replace_strict(run_names, return_dtype=pl.String),
                     category=pl.col("tag.category"),
+                    language=pl.col(f"tag.{languages.LANGUAGE}") if tagged else pl.lit(None, pl.String),
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, "run", "number")
             )
