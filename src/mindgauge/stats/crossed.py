@@ -36,6 +36,8 @@ _HIGHEST = 1e3
 _STEP = 1e-4
 _NOTHING = 1e-5
 """An SD of less than this share of the residual one is 0."""
+_RESTARTS = 8
+_OFF_ZERO = (0.03, 0.1, 0.3)
 _MANY = 20_000_000
 
 
@@ -268,20 +270,25 @@ def fit(design: Design) -> Fit:
             slopes[i] = (design.deviance((sds + shift) ** 2) - design.deviance((sds - shift) ** 2)) / (2 * step)
         return slopes
 
-    best: optimize.OptimizeResult | None = None
-    bounds = [(0.0, _HIGHEST)] * len(design.names)
-    start = np.ones(len(design.names))
-    best = optimize.minimize(
-        lambda sds: design.deviance(sds**2), start, jac=gradient, method="L-BFGS-B", bounds=bounds,
-        options={"ftol": 1e-13, "gtol": 1e-6, "maxiter": 200},
-    )  # fmt: skip
-    sds, deviance = np.asarray(best.x), float(best.fun)
-    for i in range(len(sds)):  # the deviance is flat at 0, where a descent may stop short of it
-        flat = sds.copy()
-        flat[i] = 0.0
-        if sds[i] < _NOTHING or (sds[i] < 0.1 and design.deviance(flat**2) <= deviance):
-            sds = flat
-            deviance = design.deviance(sds**2)
+    def descended(start: Floats) -> tuple[Floats, float]:
+        best = optimize.minimize(
+            lambda sds: design.deviance(sds**2), start, jac=gradient, method="L-BFGS-B",
+            bounds=[(0.0, _HIGHEST)] * len(start), options={"ftol": 1e-13, "gtol": 1e-6, "maxiter": 200},
+        )  # fmt: skip
+        point, deviance = np.asarray(best.x), float(best.fun)
+        for i in range(len(point)):  # the deviance is flat at 0, where a descent may stop short of it
+            flat = point.copy()
+            flat[i] = 0.0
+            if point[i] < _NOTHING or (point[i] < 0.1 and design.deviance(flat**2) <= deviance):
+                point, deviance = flat, design.deviance(flat**2)
+        return point, deviance
+
+    sds, deviance = descended(np.ones(len(design.names)))
+    for _ in range(_RESTARTS):
+        lifted = _lifted(design, sds, deviance)
+        if lifted is None:
+            break
+        sds, deviance = descended(lifted)
     ratios = sds**2
     absorbed = design.absorb(ratios)
     residual = absorbed.squares / (len(design.values) - 1)
@@ -291,6 +298,17 @@ def fit(design: Design) -> Fit:
         absorbed.mean + design.origin, residual / absorbed.one_one, ratios, residual, deviance, design.error_freedom,
         effects, residuals,
     )  # fmt: skip
+
+
+def _lifted(design: Design, sds: Floats, deviance: float) -> Floats | None:
+    """Return a better point off the boundary; None where there is none: as SDs, every point at 0 is flat."""
+    for i in np.flatnonzero(sds == 0):
+        for sd in _OFF_ZERO:
+            raised = sds.copy()
+            raised[i] = sd
+            if design.deviance(raised**2) < deviance - 1e-8:
+                return raised
+    return None
 
 
 def _scaled(table: Floats | csr_array, weight: Floats) -> Floats | csr_array:

@@ -42,6 +42,7 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
         return None
     rows = _first(rated, raters)
     try:
+        _require_shared(rows)
         design = crossed.Design(rows["number"].to_numpy(), _factors(rows))
         fit = crossed.fit(design)
         told = sample(
@@ -84,12 +85,19 @@ def bias_at_large(
         reason = "one person is no sample of people" if present else "no subject has a value from both"
         return BiasAtLarge(present, len(rows), PAIR, Bound(None, note=reason), Bound(None, note=reason))
     try:
+        _require_shared(rows)
         design = crossed.Design((rows["judge"] - rows["number"]).to_numpy(), _factors(rows))
         told = mean_at_large(design, crossed.fit(design), rater=RATER, k=PAIR, seed=seed)
     except ValueError as error:
         nothing = Bound(None, note=str(error))
         return BiasAtLarge(present, len(rows), PAIR, nothing, nothing)
     return BiasAtLarge(present, len(rows), PAIR, Bound(*told.mean), Bound(*told.another))
+
+
+def _require_shared(rows: pl.DataFrame) -> None:
+    """Raise a ValueError where no subject has two people's values."""
+    if rows["subject"].n_unique() == len(rows):
+        raise ValueError("no subject has values from two people")
 
 
 def _first(rated: pl.DataFrame, raters: Sequence[str]) -> pl.DataFrame:
