@@ -9,6 +9,7 @@ import polars as pl
 
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, GroupShift
+from mindgauge.analysis.reliability.favour import of_people
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.records.rounding import bounded, count, interval
 from mindgauge.stats import favour as stats
@@ -52,8 +53,8 @@ def invariance(
         pl.col("cluster", "system").first(), pl.col("language").first(), judge=pl.col("number").mean()
     )
     first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
-    of_people = first.select("subject").unique()
-    shared = means.join(of_people, on="subject", how="semi", maintain_order="left")
+    rated_subjects = first.select("subject").unique()
+    shared = means.join(rated_subjects, on="subject", how="semi", maintain_order="left")
     named = shared.with_columns(
         system=pl.col("system").replace_strict(dict(enumerate(systems)), return_dtype=pl.String).replace("", None)
     )
@@ -77,7 +78,7 @@ def _groups(
     names = shared[by].unique().sort().to_list()
     if len(names) < 2:
         return
-    people = _matrix(shared, rated)
+    people = of_people(shared, rated)
     raters = rated.select("subject", "rater").join(shared.select("subject", by), on="subject")
     shifts, chances = [], []
     for name in names:
@@ -94,27 +95,16 @@ def _groups(
     for name, (shift, apart), p in zip(names, shifts, adjusted, strict=True):
         members = shared.filter(pl.col(by) == name)
         outcome, reason = _outcome(Bound(*shift), float(p), limit(scale), others=f"other {by}s", apart=apart)
-        of_people, of_judge = (
+        people_rows, judge_rows = (
             rows.join(members.select("subject"), on="subject", how="semi") for rows in (rated, judged)
         )
-        pairs = pair(of_people, of_judge, scale)
+        pairs = pair(people_rows, judge_rows, scale)
         numbers = estimates.estimate(pairs, _ESTIMATES)
         yield GroupShift(
             by, name, len(members), members["cluster"].n_unique(), numbers["people_mean"],
             numbers["judge_mean"], numbers["icc_a1"], numbers["bias"], Bound(*shift), None if np.isnan(p) else float(p),
             limit(scale), outcome, reason,
         )  # fmt: skip
-
-
-def _matrix(shared: pl.DataFrame, rated: pl.DataFrame) -> Floats:
-    """Return people's values of each subject, shape (n, the most that one has), NaN where there are fewer."""
-    lists = shared.join(rated.group_by("subject").agg("number"), on="subject", how="left", maintain_order="left")[
-        "number"
-    ]
-    matrix = np.full((len(shared), max((len(values) for values in lists), default=1)), np.nan)
-    for row, values in zip(matrix, lists, strict=True):
-        row[: len(values)] = values
-    return matrix
 
 
 def _outcome(shift: Bound, p: float, most: float, *, others: str, apart: bool) -> tuple[str, str]:
