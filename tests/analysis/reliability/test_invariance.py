@@ -85,6 +85,12 @@ def test_few_replies_cannot_tell() -> None:
     assert all(group.reason for group in card(bilingual(14)).invariance if group.outcome == "cannot tell")
 
 
+def test_no_shift_is_larger_than_the_scale() -> None:
+    frame = bilingual(40).with_columns(value=pl.when(pl.col("value") > 3).then(5).otherwise(1))
+    for group in card(frame).invariance:
+        assert group.shift.low is None or (group.shift.low >= -4 and (group.shift.high or 0) <= 4)
+
+
 def test_people_of_one_language_only_cannot_be_told_from_the_language() -> None:
     groups = by_group(card(bilingual(shift=1.0, own=True)))
     assert {group.outcome for group in groups.values()} == {"cannot tell"}

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.stats.interval import Interval
 
     Floats = NDArray[np.float64]
 
@@ -86,15 +87,15 @@ def _groups(
         part = stats.FavourRatings(
             shared["judge"].to_numpy(), people, np.zeros((len(shared), 0)), own, shared["cluster"].to_numpy()
         )
-        shift, p = stats.shift(part)
+        estimate, p = stats.shift(part)
         sides = (raters.filter((pl.col(by) == name) == side)["rater"].unique() for side in (True, False))
         apart = not set(next(sides)) & set(next(sides))
-        shifts.append((shift, apart))
+        shifts.append((_on_scale(estimate, scale.high - scale.low), apart))
         chances.append(np.nan if p is None else p)
     adjusted = holm(np.array(chances))
     for name, (shift, apart), p in zip(names, shifts, adjusted, strict=True):
         members = shared.filter(pl.col(by) == name)
-        outcome, reason = _outcome(Bound(*shift), float(p), limit(scale), others=f"other {by}s", apart=apart)
+        outcome, reason = _outcome(shift, float(p), limit(scale), others=f"other {by}s", apart=apart)
         people_rows, judge_rows = (
             rows.join(members.select("subject"), on="subject", how="semi") for rows in (rated, judged)
         )
@@ -102,9 +103,16 @@ def _groups(
         numbers = estimates.estimate(pairs, _ESTIMATES)
         yield GroupShift(
             by, name, len(members), members["cluster"].n_unique(), numbers["people_mean"],
-            numbers["judge_mean"], numbers["icc_a1"], numbers["bias"], Bound(*shift), None if np.isnan(p) else float(p),
+            numbers["judge_mean"], numbers["icc_a1"], numbers["bias"], shift, None if np.isnan(p) else float(p),
             limit(scale), outcome, reason,
         )  # fmt: skip
+
+
+def _on_scale(shift: Interval, span: float) -> Bound:
+    """Keep the ends of a shift within the scale: no judge can move by more."""
+    if shift.value is None or shift.low is None or shift.high is None:
+        return Bound(*shift)
+    return Bound(min(max(shift.value, -span), span), max(shift.low, -span), min(shift.high, span), shift.undefined)
 
 
 def _outcome(shift: Bound, p: float, most: float, *, others: str, apart: bool) -> tuple[str, str]:
