@@ -182,6 +182,18 @@ def test_a_mean_over_raters_has_the_degrees_of_freedom_of_raters(k: int) -> None
     assert known(told.another)[2] - table.mean() == pytest.approx(pair, rel=0.03)
 
 
+def test_intervals_hold_the_truth_of_studies_that_are_drawn_again() -> None:
+    """Read bench/raters.py for hundreds of studies in each of many designs."""
+    held = []
+    for seed in range(20):
+        _, design = complete(30, 3, 1000 + seed)
+        told = sample(design, crossed.fit(design), rater="rater", subject=["subject"])
+        truths = (0.5, 1 / (1 + 0.25 + 0.49), 0.0)
+        parts = zip((told.sds["rater"], told.single, told.mean), truths, strict=True)
+        held.append([low <= truth <= high for (_, low, high), truth in ((known(part), truth) for part, truth in parts)])
+    assert (np.mean(held, axis=0) >= 0.8).all(), np.mean(held, axis=0)
+
+
 def test_two_raters_say_little_of_others_and_the_intervals_show_it() -> None:
     _, design = complete(200, 2, 4)
     two = sample(design, crossed.fit(design), rater="rater", subject=["subject"])

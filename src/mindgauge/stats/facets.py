@@ -48,7 +48,7 @@ class Facets(NamedTuple):
     undefined: str = ""
 
 
-class _Table(NamedTuple):
+class _RatingCounts(NamedTuple):
     """Ratings as counts: `seen` (subjects, cells x levels), `cells` (subjects, cells); a cell is a rater on a criterion."""
 
     seen: sparse.csr_array
@@ -118,20 +118,20 @@ def _at_an_end(rater: Codes, values: Floats, raters: int) -> dict[int, str]:
     return reasons
 
 
-def _tabled(subject: Codes, rater: Codes, criterion: Codes, values: Floats) -> _Table:
+def _tabled(subject: Codes, rater: Codes, criterion: Codes, values: Floats) -> _RatingCounts:
     levels, x = np.unique(values, return_inverse=True)
     rows = np.unique(subject, return_inverse=True)[1]
     raters, criteria, n = int(rater.max()) + 1, int(criterion.max()) + 1, int(rows.max()) + 1
     cell = rater * criteria + criterion
     ones = np.ones(len(values))
     shape = (n, raters * criteria * len(levels))
-    return _Table(
+    return _RatingCounts(
         sparse.csr_array((ones, (rows, cell * len(levels) + x)), shape=shape),
         sparse.csr_array((ones, (rows, cell)), shape=(n, raters * criteria)), raters, criteria, len(levels),
     )  # fmt: skip
 
 
-def _parts(table: _Table, point: Floats) -> tuple[Floats, Floats, Floats, float]:
+def _parts(table: _RatingCounts, point: Floats) -> tuple[Floats, Floats, Floats, float]:
     """Return severities, difficulties, thresholds and σ of a point of the search."""
     cuts = np.cumsum([table.raters - 1, table.criteria - 1, table.levels - 1])
     severity, difficulty, thresholds, spread = np.split(point, cuts)
@@ -143,7 +143,7 @@ def _closed(part: Floats) -> Floats:
     return np.append(part, -part.sum())
 
 
-def _chances(table: _Table, point: Floats) -> Floats:
+def _chances(table: _RatingCounts, point: Floats) -> Floats:
     """Return log P of each level, by cell and node: shape (cells, levels, nodes)."""
     severity, difficulty, thresholds, spread = _parts(table, point)
     shift = (severity[:, None] + difficulty).ravel()
@@ -153,14 +153,14 @@ def _chances(table: _Table, point: Floats) -> Floats:
     return np.asarray(logit - special.logsumexp(logit, axis=1, keepdims=True))
 
 
-def _posterior(table: _Table, logs: Floats) -> tuple[float, Floats]:
+def _posterior(table: _RatingCounts, logs: Floats) -> tuple[float, Floats]:
     """Return the log-likelihood, and how likely each node is for each subject, shape (subjects, nodes)."""
     joint = table.seen @ logs.reshape(-1, len(_NODES)) + _WEIGHTS
     total = special.logsumexp(joint, axis=1)
     return float(total.sum()), np.exp(joint - total[:, None])
 
 
-def _loss(table: _Table, point: Floats) -> tuple[float, Floats]:
+def _loss(table: _RatingCounts, point: Floats) -> tuple[float, Floats]:
     """Return minus the log-likelihood and its slope."""
     logs = _chances(table, point)
     likelihood, likely = _posterior(table, logs)
@@ -177,7 +177,7 @@ def _loss(table: _Table, point: Floats) -> tuple[float, Floats]:
     return -likelihood, -slope
 
 
-def _scores(table: _Table, point: Floats) -> Floats:
+def _scores(table: _RatingCounts, point: Floats) -> Floats:
     """Return each subject's slope of the log-likelihood, shape (subjects, parameters)."""
     logs = _chances(table, point)
     likely = _posterior(table, logs)[1]
@@ -202,7 +202,7 @@ def _scores(table: _Table, point: Floats) -> Floats:
     )
 
 
-def _errors(table: _Table, point: Floats, cluster: Codes) -> Floats:
+def _errors(table: _RatingCounts, point: Floats, cluster: Codes) -> Floats:
     """Return the sandwich's covariance of the parameters."""
     hessian = np.empty((len(point), len(point)))
     for i in range(len(point)):

@@ -26,7 +26,7 @@ FEWEST = 10
 _NOTHING = Bound(None, note="classes have no order")
 
 
-class _Part(NamedTuple):
+class _ProfilePart(NamedTuple):
     rater: str
     category: str
     n: int
@@ -65,7 +65,7 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
     ]  # fmt: skip
 
 
-def _part(first: pl.DataFrame, rater: str, category: str, scale: ValueScale) -> _Part | None:
+def _part(first: pl.DataFrame, rater: str, category: str, scale: ValueScale) -> _ProfilePart | None:
     rows = first.filter(pl.col("category") == category) if category else first
     own, rest = rows.filter(pl.col("rater") == rater), rows.filter(pl.col("rater") != rater)
     shared = own.join(rest, on="subject", how="semi")
@@ -75,9 +75,9 @@ def _part(first: pl.DataFrame, rater: str, category: str, scale: ValueScale) -> 
     names = ("icc_a1", "bias", "kappa_quadratic") if scale.ordered else ("kappa",)
     if conversations < FEWEST:
         few = Bound(None, note=f"{conversations} conversations, at least {FEWEST} are needed")
-        return _Part(rater, category, len(shared), conversations, dict.fromkeys(names, few))
+        return _ProfilePart(rater, category, len(shared), conversations, dict.fromkeys(names, few))
     bounds = estimates.estimate(pair(rest, own, scale), names)
-    return _Part(rater, category, len(shared), conversations, bounds)
+    return _ProfilePart(rater, category, len(shared), conversations, bounds)
 
 
 def _severity(bias: Bound, *, worse: bool) -> Bound:
