@@ -263,6 +263,8 @@ def _test(fits: Sequence[Floats], level: float) -> tuple[Interval, float | None]
         return Interval(value, undefined="no interval: every conversation tells the same"), p
     ends = [jackknife.student(float(fit[0]), fit[1:], counts, level=level)[1:3] for fit in fits]
     low, high = (np.array(side, dtype=float) for side in zip(*ends, strict=True))
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        return Interval(value, undefined="no interval: one of the two fits is the same without any one conversation"), p
     return Interval(value, float(low.min()), float(high.max())), p
 
 
