@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mindgauge.stats.favour import FavourEstimate, FavourRatings, favour
+from mindgauge.stats.favour import FavourEstimate, FavourRatings, _test, favour
 from tests.thinned import later
 
 SYSTEMS = 3
@@ -134,3 +134,10 @@ def test_where_all_people_say_the_same_there_is_nothing_to_calibrate(persons: in
     assert found.value == pytest.approx(2)
     assert "every conversation tells the same" in found.undefined
     assert accused(favour(same._replace(others=np.tile([3.0, 3.0, 3.0, 4.0], 30)[:, None])))
+
+
+def test_where_one_fit_never_moves_there_is_no_interval_and_the_reason_is_said() -> None:
+    random = np.random.default_rng(0)
+    moving = 0.3 + 0.01 * random.normal(size=21)
+    interval, _ = _test([moving, np.full(21, 0.2)], 0.95)
+    assert interval.low is None and interval.high is None and "no interval" in interval.undefined

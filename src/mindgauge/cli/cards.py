@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
 from mindgauge.records.rounding import NONE, bounded, decimal
-from mindgauge.reports import cards
+from mindgauge.reports import cards, rater_tables
 from mindgauge.reports.card_phrases import label
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, Reliability
     from mindgauge.reports.content import ReportTable
 
-ALWAYS = ("cards", "unsafe")
+ALWAYS = ("cards", "unsafe", "bias-at-large", "invariance")
+PEOPLE = ("people-at-large", "severity", "facets")
 """The tables of the report that are printed without `--full`."""
 REASONS = 4
 """Reasons and warnings of a card that are printed without `--full`."""
@@ -41,6 +42,10 @@ def show(reliability: Reliability, *, full: bool) -> None:
     for people in reliability.people:
         _people(people)
     print()
+    of_people = rater_tables.of_people(reliability.people, reliability.facets, "")
+    _tables(table for table in of_people if full or table.name.rstrip("-") in PEOPLE)
+    for line in rater_tables.divergent(reliability.people):
+        print(line)
     _tables(filter(None, [cards.corrected(judged, "")]))
     _designs(reliability.designs)
     print(f"Rule: {reliability.rule}")
@@ -89,15 +94,11 @@ def _needed(needed: NumberNeeded) -> str:
 
 
 def _people(people: People) -> None:
-    """Print how far people agree on one criterion, and who of them is stricter."""
+    """Print how far people agree on one criterion."""
     print()
     rows = [[label(name), _bound(bound), bound.note] for name, bound in people.estimates.items()]
     render.table(f"People among themselves on {people.criterion}: {people.raters} people, {people.n} replies rated by two or more",
           ["estimate", "value and 95 % interval", ""], rows)  # fmt: skip
-    render.table(
-        "", ["person", "replies shared", "stricter than the others by", "ICC(A,1) with the others' mean"],
-        [[p.rater, str(p.n), _bound(p.severity, signed=True), _bound(p.beside_rest)] for p in people.persons],
-    )  # fmt: skip
 
 
 def _bound(bound: Bound | None, *, signed: bool = False) -> str:

@@ -10,6 +10,7 @@ from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Share
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval
+from mindgauge.reports import rater_tables
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, JudgeRow
@@ -18,7 +19,7 @@ from mindgauge.reports.standing import UNRELIABLE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import CardPart, Contested, ReliabilityCard
+    from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard
     from mindgauge.reports.content import Cell, Kind, System
     from mindgauge.reports.standing import RunCard
 
@@ -29,12 +30,19 @@ if TYPE_CHECKING:
 WORST_FIRST = (LIMITED, BLIND_END, MODERATE, NOT_ESTIMABLE, GOOD)
 
 
-def picture(judged: Sequence[tuple[System, RunCard]], anchors: set[str]) -> AgreementSection:
+def picture(
+    judged: Sequence[tuple[System, RunCard]],
+    anchors: set[str],
+    people: Sequence[People] = (),
+    facets: Sequence[ManyFacets] = (),
+) -> AgreementSection:
     """Put the cards of one benchmark together.
 
     Args:
         judged: the cards, each with its judge as pictures show it.
         anchors: of the replies that the page shows.
+        people: how far people agree among themselves, criterion by criterion.
+        facets: of people and criteria.
     """
     benchmark = judged[0][1].benchmark
     ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
@@ -45,7 +53,7 @@ def picture(judged: Sequence[tuple[System, RunCard]], anchors: set[str]) -> Agre
     rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in judged]
     return AgreementSection(
         benchmark, finding([(judge.label, standing) for judge, standing in judged]), _measure(cards, axis), axis,
-        list(_panels(rows, ident)), sheets(by_name, anchors, ident), corrected(by_name, ident),
+        list(_panels(rows, ident)), [*sheets(by_name, anchors, ident), *rater_tables.of_people(people, facets, ident)], corrected(by_name, ident),
     )  # fmt: skip
 
 
@@ -175,7 +183,7 @@ def sheets(cards: Cards, anchors: set[str], ident: str) -> list[ReportTable]:
     ]  # fmt: skip
     for table in tables:
         table.name = f"{table.name}-{ident}"
-    return [table for table in tables if table.rows]
+    return [*(table for table in tables if table.rows), *rater_tables.of_judges(cards, ident)]
 
 
 def corrected(cards: Cards, ident: str) -> ReportTable | None:

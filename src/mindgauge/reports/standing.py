@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ReliabilityCard
+from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE, Bound, ManyFacets, People, ReliabilityCard
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.metrics import UNMOVED
 
@@ -50,6 +50,9 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
 
     cards: dict[tuple[str, str, str], RunCard]
     shown: bool = False
+    people: dict[str, list[People]] = {}
+    """Benchmark → how far people agree among themselves, by criterion."""
+    facets: dict[str, list[ManyFacets]] = {}
 
     def of(self, score: Score) -> RunCard | None:
         """Return the card of the judge that gave a score, if there is one."""
@@ -108,7 +111,15 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     judged = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE)))
     allowed = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in judged.cards]
     run_cards = [RunCard(str(folder), *places[card.criterion], card) for card in allowed]
-    return ReliabilityGate({(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}, shown)
+    people: dict[str, list[People]] = {}
+    for entry in judged.people:
+        benchmark, criterion = places[entry.criterion]
+        people.setdefault(benchmark, []).append(msgspec.structs.replace(entry, criterion=criterion))
+    facets: dict[str, list[ManyFacets]] = {}
+    for view in judged.facets:
+        for benchmark in dict.fromkeys(places[name][0] for name in view.criteria):
+            facets.setdefault(benchmark, []).append(view)
+    return ReliabilityGate({(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}, shown, people, facets)
 
 
 def of_run(folder: Path, *, shown: bool = False) -> ReliabilityGate:
@@ -159,6 +170,7 @@ def _without_scores(card: ReliabilityCard) -> ReliabilityCard:
         estimates=less(card.estimates),
         by_category=[msgspec.structs.replace(part, estimates=less(part.estimates)) for part in card.by_category],
         corrected=[msgspec.structs.replace(c, raw=blank) for c in card.corrected],
+        invariance=[msgspec.structs.replace(shift, judge_mean=blank) for shift in card.invariance],
     )
 
 

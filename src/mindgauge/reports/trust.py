@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.classifiers import Calibrated
+    from mindgauge.analysis.reliability.card import ManyFacets, People
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import AgreementSection, EntryTestSection
@@ -223,10 +224,19 @@ def _agreement(
     runs: Sequence[OpenRun], named: dict[tuple[int, str], System], anchors: set[str]
 ) -> list[AgreementSection]:
     by_benchmark: dict[str, list[tuple[System, RunCard]]] = {}
+    people: dict[str, list[People]] = {}
+    facets: dict[str, list[ManyFacets]] = {}
     for number, run in enumerate(runs):
         for standing in run.standings.cards.values():
             by_benchmark.setdefault(standing.benchmark, []).append((named[number, standing.card.judge], standing))
-    return [cards.picture(of_benchmark, anchors) for of_benchmark in by_benchmark.values()]
+        for benchmark, entries in run.standings.people.items():
+            people.setdefault(benchmark, []).extend(entries)
+        for benchmark, views in run.standings.facets.items():
+            facets.setdefault(benchmark, []).extend(views)
+    return [
+        cards.picture(of_benchmark, anchors, people.get(name, []), facets.get(name, []))
+        for name, of_benchmark in by_benchmark.items()
+    ]
 
 
 def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> list[EntryTestSection]:

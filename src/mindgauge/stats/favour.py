@@ -103,9 +103,30 @@ def favour(rated: FavourRatings, *, level: float = 0.95) -> FavourEstimate:
     return FavourEstimate(beyond_people, beyond_judges, both, int(complete.sum()), clusters)
 
 
-def _lacking(rated: FavourRatings) -> str:
+def shift(rated: FavourRatings, *, level: float = 0.95) -> tuple[Interval, float | None]:
+    """Estimate by how much a judge rates some subjects otherwise than the rest at the same level of people, either way.
+
+    What `favour` takes as beyond people, with a p that is two-sided in direction, too: the uniform part of differential
+    item functioning, with people's level measured with error. 1 where the two fits have not the same sign.
+
+    Args:
+        rated: subjects; `own` marks the group, `others` are not looked at.
+        level: of confidence.
+    """
+    complete = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
+    rated = _kept(rated, complete, rated.judge)
+    reason = _lacking(rated, ("the group", "the other groups"))
+    if reason:
+        return Interval(None, undefined=reason), None
+    fits = _fits(rated, rated.judge[:, None])[0].favours
+    interval, higher = _test(fits, level)
+    lower = _test([-fit for fit in fits], level)[1]
+    return interval, None if higher is None or lower is None else min(higher, lower)
+
+
+def _lacking(rated: FavourRatings, names: tuple[str, str] = ("its kin", "others")) -> str:
     """Return why nothing can be said of these subjects; nothing if something can."""
-    for side, name in ((rated.own, "its kin"), (~rated.own, "others")):
+    for side, name in zip((rated.own, ~rated.own), names, strict=True):
         count = len(np.unique(rated.cluster[side]))
         if count < FEWEST:
             return f"people and judge rated replies of {name} in {count} conversations, at least {FEWEST} are needed"
@@ -242,6 +263,8 @@ def _test(fits: Sequence[Floats], level: float) -> tuple[Interval, float | None]
         return Interval(value, undefined="no interval: every conversation tells the same"), p
     ends = [jackknife.student(float(fit[0]), fit[1:], counts, level=level)[1:3] for fit in fits]
     low, high = (np.array(side, dtype=float) for side in zip(*ends, strict=True))
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        return Interval(value, undefined="no interval: one of the two fits is the same without any one conversation"), p
     return Interval(value, float(low.min()), float(high.max())), p
 
 

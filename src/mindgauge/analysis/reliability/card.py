@@ -156,6 +156,43 @@ class SelfPreference(msgspec.Struct, frozen=True):
     """Two-sided, that there is no favour beyond people or none beyond judges."""
 
 
+class BiasAtLarge(msgspec.Struct, frozen=True):
+    """A judge's bias with people as a sample of people: over raters at large, and beside another group of `k` of them.
+
+    `bias` has an interval that holds other people, too; `another` says where the judge's mean may lie beside the mean
+    of another k. With two people both rest on one degree of freedom. A note says why there is none.
+    """
+
+    raters: int
+    n: int
+    k: int
+    bias: Bound
+    another: Bound
+
+
+class GroupShift(msgspec.Struct, frozen=True):
+    """A judge in one group of the subjects, one language or one system, beside the other groups.
+
+    `shift` is by how much it rates this group higher than the others at the same level of people, in units of the
+    scale; `p` that it does not, adjusted for all groups of its kind (Holm). `outcome` is `on one level` (a shift of
+    `limit`, half a level, is excluded), `shifted`, or `cannot tell`, and then `reason` says why.
+    """
+
+    by: str
+    group: str
+    n: int
+    conversations: int
+    people_mean: Bound
+    judge_mean: Bound
+    agreement: Bound
+    bias: Bound
+    shift: Bound
+    p: float | None
+    limit: float
+    outcome: str
+    reason: str
+
+
 class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """One judge on one criterion.
 
@@ -202,6 +239,10 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     danger: Danger | None
     """None where the levels are classes of which none is known to be unsafe."""
     favour: SelfPreference | None = None
+    at_large: BiasAtLarge | None = None
+    """The bias with people as a sample; None of classes, which have no order."""
+    invariance: list[GroupShift] = []
+    """Languages and systems, side by side; empty where there is one of each, or classes have no order."""
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     """Of models of its own family; None where it rated none."""
@@ -231,6 +272,67 @@ class PersonBesideOthers(msgspec.Struct, frozen=True):
     beside_rest: Bound
 
 
+class RatersAtLarge(msgspec.Struct, frozen=True):
+    """People as a sample of people, by crossed random effects.
+
+    `factors` counts the levels of each random factor; `sds` are their SDs and that of the `residual`, in units of the
+    scale, `shares` the shares of their variances in all, `at_zero` names those whose estimate is 0. `single` is how far one other clinician agrees with another,
+    ICC(A,1), `mean_of` the same of the mean of `k`; `groups_apart` by how much the means of k and k others differ at
+    most in 95 of 100 cases, `ratings_apart` the same of two other people's ratings of one reply. `severity` is by how
+    much each person rates worse than people at large.
+    """
+
+    factors: dict[str, int]
+    n: int
+    k: int
+    sds: dict[str, Bound]
+    shares: dict[str, Bound]
+    at_zero: list[str]
+    single: Bound
+    mean_of: Bound
+    groups_apart: Bound
+    ratings_apart: Bound
+    severity: dict[str, Bound]
+    note: str = ""
+    """Why there is nothing, or what the factors leave out."""
+
+
+class PersonProfile(msgspec.Struct, frozen=True):
+    """One person beside single others, in one category or (where it is empty) in all.
+
+    `severity` is by how much the person rates worse than another, `agreement` ICC(A,1) with another, of classes kappa.
+    `negative` is `below chance` where agreement lies surely below 0 (Holm over all of a criterion's profiles), `may be
+    below chance` where its value does, and empty elsewhere.
+    """
+
+    rater: str
+    category: str
+    n: int
+    conversations: int
+    severity: Bound
+    agreement: Bound
+    kappa: Bound
+    negative: str
+
+
+class ManyFacets(msgspec.Struct, frozen=True):
+    """Severity of people and difficulty of criteria of one scale, in logits (Linacre's rating scale model with raters).
+
+    A value high up means that worse levels are given: by this person, or on this criterion. Each adds up to 0. `spread`
+    is the SD of subjects. `note` says why there is nothing.
+    """
+
+    criteria: list[str]
+    n: int
+    subjects: int
+    conversations: int
+    severity: dict[str, Bound]
+    difficulty: dict[str, Bound]
+    thresholds: list[float]
+    spread: float | None
+    note: str = ""
+
+
 class People(msgspec.Struct, frozen=True):
     """How far people agree among themselves on one criterion.
 
@@ -246,6 +348,9 @@ class People(msgspec.Struct, frozen=True):
     n: int
     estimates: dict[str, Bound]
     persons: list[PersonBesideOthers]
+    at_large: RatersAtLarge | None = None
+    """None of classes, which have no order."""
+    profiles: list[PersonProfile] = []
 
 
 class NumberNeeded(msgspec.Struct, frozen=True):
@@ -289,6 +394,7 @@ class Reliability(Tabular, msgspec.Struct, frozen=True):
     people: list[People]
     designs: list[DesignStudy]
     notes: list[str]
+    facets: list[ManyFacets] = []
     reading: Account | None = None
     """What was read of tables, and what was left out; None where there were only runs."""
 

@@ -9,6 +9,8 @@ import polars as pl
 
 from mindgauge.analysis.reliability.card import Contested
 from mindgauge.analysis.reliability.favour import sentence
+from mindgauge.analysis.reliability.invariance import sentences
+from mindgauge.analysis.reliability.raters_at_large import another_group
 from mindgauge.models.family import same_family
 from mindgauge.records.rounding import decimal, percent, precise
 from mindgauge.stats.proportion import fewest
@@ -16,7 +18,7 @@ from mindgauge.stats.proportion import fewest
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.reliability.card import Bound, CardPart, SelfPreference
+    from mindgauge.analysis.reliability.card import BiasAtLarge, Bound, CardPart, GroupShift, SelfPreference
     from mindgauge.analysis.reliability.correction import Chosen
     from mindgauge.analysis.reliability.rule import Facts, VerdictLimits
     from mindgauge.analysis.reliability.scale import ValueScale
@@ -30,6 +32,9 @@ INFLUENCE = 0.10
 TOP = 0.80
 """From this share of best levels on, there is little left to agree on."""
 CONTESTED = 0.10
+WIDE_BIAS = 0.15
+"""A bias that is known to no more than this share of the scale beside other people is worth naming: rule.toml's limit for
+*moderate*."""
 GRAVE = re.compile(r"suicid|self[\W_]*(harm|injur)|\bnssi\b|自杀|自伤|自残", re.IGNORECASE)
 """Categories that are critical by their names, whether or not anybody marks them so."""
 
@@ -56,11 +61,20 @@ class CardEvidence(NamedTuple):
     favour: SelfPreference | None
     chosen: Sequence[Chosen]
     """How what people rated differs from the rest, as the judge sees it; empty of classes."""
+    at_large: BiasAtLarge | None
+    invariance: Sequence[GroupShift]
 
 
 def warnings(evidence: CardEvidence) -> list[str]:
     """Return what a reader of the card must know, one sentence each."""
-    return [*_unsafe(evidence), *_data(evidence), *_systems(evidence), *_kin(evidence), *_range(evidence)]
+    return [
+        *_unsafe(evidence),
+        *_data(evidence),
+        *_systems(evidence),
+        *_kin(evidence),
+        *_others(evidence),
+        *_range(evidence),
+    ]
 
 
 def _unsafe(evidence: CardEvidence) -> Iterator[str]:
@@ -134,6 +148,14 @@ def _kin(evidence: CardEvidence) -> Iterator[str]:
         yield sentence(evidence.favour)
     elif kin := [name for name in evidence.systems if name and same_family(evidence.judge, name)]:
         yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
+
+
+def _others(evidence: CardEvidence) -> Iterator[str]:
+    """Say what other people might have said, and where the judge leaves people's level."""
+    yield from sentences(evidence.invariance)
+    reach = another_group(evidence.at_large) if evidence.at_large is not None else None
+    if evidence.at_large is not None and reach is not None and reach >= WIDE_BIAS * evidence.facts.span:
+        yield f"bias is beside these {evidence.at_large.raters} people: beside another pair of clinicians it may differ by ±{decimal(reach)}"
 
 
 def _range(evidence: CardEvidence) -> Iterator[str]:

@@ -26,8 +26,11 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.invariance import invariance
+from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
-from mindgauge.analysis.reliability.people import CEILING, among, design, people
+from mindgauge.analysis.reliability.people import CEILING, among, design, independent, people
+from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records.rounding import decimal, plural
@@ -100,7 +103,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
         rated = _valued(criterion.by(*persons))
-        agreement = people(name, criterion.named(rated), criterion.scale)
+        agreement = people(name, criterion.named(rated), criterion.scale, options.seed)
         agreements += [agreement] if agreement else []
         if criterion.scale.ordered:
             study, uncovered = design(name, rated, options.resamples, options.seed)
@@ -122,7 +125,8 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         )
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
-    return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes)
+    views = many_facets(ratings.frame, independent(persons), ratings.scales)
+    return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes, views)
 
 
 def _rule(options: CardOptions) -> str:
@@ -175,13 +179,15 @@ def _card(
         if criterion.scale.ordered
         else None
     )
+    sample_bias = bias_at_large(judged, rated, independent(people), criterion.scale, options.seed)
+    shifts = invariance(judged, rated, criterion.systems, criterion.scale)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
     evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,
         contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
-        favour=kinship, chosen=gaps,
+        favour=kinship, chosen=gaps, at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
     return ReliabilityCard(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
@@ -192,6 +198,7 @@ def _card(
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
+        at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
 
 

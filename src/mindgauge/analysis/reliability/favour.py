@@ -109,7 +109,7 @@ def of_rows(
         if joined["other"].null_count() < len(joined):
             controls.append((other, joined["other"].to_numpy()))
     rated = stats.FavourRatings(
-        table["judge"].to_numpy(), _of_people(table, first), _columns([values for _, values in controls], len(table)),
+        table["judge"].to_numpy(), of_people(table, first), _columns([values for _, values in controls], len(table)),
         table["system"].is_in(list(kin)).to_numpy(), table["cluster"].to_numpy(),
     )  # fmt: skip
     return favour(rated, rated_kin, [name for name, _ in controls], scale.high - scale.low)
@@ -120,15 +120,18 @@ def _means(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     return rows.group_by("subject", maintain_order=True).agg(*place, pl.col("number").mean().alias(name))
 
 
-def _of_people(table: pl.DataFrame, first: pl.DataFrame) -> Floats:
-    """Return people's ratings of each subject, shape (n, the most that one subject has), NaN where there are fewer."""
-    values = table.join(first.group_by("subject").agg("number"), on="subject", how="left", maintain_order="left")[
-        "number"
-    ]
-    width = max((len(numbers) for numbers in values), default=0)
-    matrix = np.full((len(table), max(width, 1)), np.nan)
-    for row, numbers in zip(matrix, values, strict=True):
-        row[: len(numbers)] = numbers
+def of_people(table: pl.DataFrame, first: pl.DataFrame) -> Floats:
+    """Return people's ratings of each subject, shape (n, the most that one subject has), NaN where there are fewer.
+
+    Args:
+        table: a row for each subject.
+        first: people's first ratings: subject, number.
+    """
+    rows = first.join(table.select("subject").with_row_index("row"), on="subject", how="inner", maintain_order="left")
+    rows = rows.with_columns(column=pl.int_range(pl.len()).over("row"))
+    width = int(rows["column"].max() or 0) + 1  # type: ignore[arg-type]  # a number, or nothing
+    matrix = np.full((len(table), width), np.nan)
+    matrix[rows["row"].to_numpy(), rows["column"].to_numpy()] = rows["number"].to_numpy()
     return matrix
 
 

@@ -18,7 +18,9 @@ from scipy import sparse
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, PersonBesideOthers
 from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
+from mindgauge.analysis.reliability.divergence import profiles
 from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling
 from mindgauge.stats import agreement, bootstrap, generalizability, moments
 from mindgauge.stats.jackknife import effective, student
@@ -50,13 +52,14 @@ def independent(raters: Sequence[str]) -> list[str]:
     return [rater for rater in raters if not _DEPENDENT.search(rater)]
 
 
-def people(name: str, rated: pl.DataFrame, scale: ValueScale) -> People | None:
+def people(name: str, rated: pl.DataFrame, scale: ValueScale, seed: int = 0) -> People | None:
     """Sum up people's agreement on one criterion; None where fewer than two of them rated it.
 
     Args:
         name: of the criterion.
         rated: people's valued rows: subject, cluster, category, rater, run, number.
         scale: of the values.
+        seed: of what is drawn.
     """
     raters = rated["rater"].unique().sort().to_list()
     own = independent(raters)
@@ -73,7 +76,10 @@ def people(name: str, rated: pl.DataFrame, scale: ValueScale) -> People | None:
     if scale.unsafe is not None:
         coefficients["unsafe_found"] = ceiling(first, scale.unsafe).bound
     persons = [_person(rater, first, scale) for rater in own]
-    return People(name, len(raters), len(own), sums.subjects, coefficients, persons)
+    return People(
+        name, len(raters), len(own), sums.subjects, coefficients, persons, at_large(first, own, scale, seed),
+        profiles(first, own, scale),
+    )  # fmt: skip
 
 
 def _person(rater: str, rated: pl.DataFrame, scale: ValueScale) -> PersonBesideOthers:

@@ -13,6 +13,7 @@ from mindgauge.analysis import unsafe_replies
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
+from mindgauge.records import languages
 from mindgauge.records import ratings as shaped
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
@@ -25,7 +26,19 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.ratings import Account, RatingLayout
 
-TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
+TEXT = (
+    "subject",
+    "criterion",
+    "rater",
+    "rater_kind",
+    "value",
+    "status",
+    "system",
+    "cluster",
+    "category",
+    "selection",
+    "language",
+)
 _KEY = ("subject", "criterion", "rater", "run")
 _FIRST = 3
 """Places named in a message."""
@@ -161,7 +174,11 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
     """Read everything but runs at once, for a file may be one rater's part of a whole."""
     frame, account = shaped.read(sources, layout)
     number = pl.col("value").cast(pl.Float64, strict=False)
-    frame = frame.with_columns(run=_run_column(frame), number=pl.when(number.is_finite()).then(number))
+    tags = frame["language"].drop_nulls().unique().to_list()
+    frame = frame.with_columns(
+        run=_run_column(frame), number=pl.when(number.is_finite()).then(number),
+        language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
+    )  # fmt: skip
     return _Source(frame.select(*TEXT, "run", "number", "row"), {}, {}), account
 
 
@@ -202,11 +219,13 @@ def _run(folder: Path) -> _Source:
                 ).drop_nulls()
             )  # fmt: skip
             system = pl.lit(None, pl.String) if benchmark.closed else pl.col("model")
+            tagged = f"tag.{languages.LANGUAGE}" in rows.columns
             parts.append(
                 rows.with_columns(
                     system=system,
                     criterion=pl.col("criterion").replace_strict(run_names, return_dtype=pl.String),
                     category=pl.col("tag.category"),
+                    language=pl.col(f"tag.{languages.LANGUAGE}") if tagged else pl.lit(None, pl.String),
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, "run", "number")
             )

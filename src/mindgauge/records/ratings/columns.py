@@ -34,6 +34,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "cluster": ("cluster", "conversation", "conversation_id", "conv_id", "dialogue_id", "thread_id", "session_id", "post_id", "persona"),
     "category": ("category", "topic", "crisis_type"),
     "selection": ("selection",),
+    "language": ("language", "lang", "sprache", "语言"),
     "run": ("run", "repeat", "replicate", "repetition", "trial", "epoch", "seed"),
 }  # fmt: skip
 """Our name of a column → what people call it, the likeliest first."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 REQUIRED = ("subject", "criterion", "rater", "value")
-OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
+OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "language", "run")
 FILE, COLUMNS, ROW = "file", "columns", "row"
 """Said of raters: each file or sheet is one; each column is one. Said of subjects: rows, in the order of the files."""
 

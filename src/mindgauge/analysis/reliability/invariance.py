@@ -1,0 +1,148 @@
+"""Whether a judge stands on people's level across languages and systems: ordinal DIF with people's level as the yardstick."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.reliability import coefficients as estimates
+from mindgauge.analysis.reliability.card import Bound, GroupShift
+from mindgauge.analysis.reliability.favour import of_people
+from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.records.rounding import bounded, count, interval
+from mindgauge.stats import favour as stats
+from mindgauge.stats.significance import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.stats.interval import Interval
+
+    Floats = NDArray[np.float64]
+
+ON_LEVEL, SHIFTED, CANNOT_TELL = "on one level", "shifted", "cannot tell"
+ALPHA = 0.05
+HALF_A_LEVEL = 0.5
+"""A shift of so much of a level moves every other reply by a level: it must be excluded before a judge is on one level."""
+CONTINUUM = 0.125
+"""On a scale without levels, as much of its span: half a level of five."""
+_ESTIMATES = ("icc_a1", "bias", "people_mean", "judge_mean")
+
+
+def invariance(
+    judged: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], scale: ValueScale
+) -> list[GroupShift]:
+    """Put a judge's groups side by side, languages first; nothing of classes, and of kinds with one group.
+
+    A group is compared with all others of its kind. People's level is measured with error, which is reckoned with
+    (`stats.favour.shift`): groups that people rate differently are no shift.
+
+    Args:
+        judged: the judge's valued rows: subject, cluster, system, language, number.
+        rated: people's: the same, and rater, run.
+        systems: names by index.
+        scale: of the values.
+    """
+    if not scale.ordered:
+        return []
+    means = judged.group_by("subject", maintain_order=True).agg(
+        pl.col("cluster", "system").first(), pl.col("language").first(), judge=pl.col("number").mean()
+    )
+    first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
+    rated_subjects = first.select("subject").unique()
+    shared = means.join(rated_subjects, on="subject", how="semi", maintain_order="left")
+    named = shared.with_columns(
+        system=pl.col("system").replace_strict(dict(enumerate(systems)), return_dtype=pl.String).replace("", None)
+    )
+    return [
+        shift
+        for by in ("language", "system")
+        for shift in _groups(by, named.filter(pl.col(by).is_not_null()), judged, first, scale)
+    ]
+
+
+def limit(scale: ValueScale) -> float:
+    """Return half a level of a scale, in its units."""
+    if not scale.levels:
+        return CONTINUUM * (scale.high - scale.low)
+    return HALF_A_LEVEL * float(np.diff(scale.values).min()) if len(scale.values) > 1 else HALF_A_LEVEL
+
+
+def _groups(
+    by: str, shared: pl.DataFrame, judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale
+) -> Iterator[GroupShift]:
+    names = shared[by].unique().sort().to_list()
+    if len(names) < 2:
+        return
+    people = of_people(shared, rated)
+    raters = rated.select("subject", "rater").join(shared.select("subject", by), on="subject")
+    shifts, chances = [], []
+    for name in names:
+        own = (shared[by] == name).to_numpy()
+        part = stats.FavourRatings(
+            shared["judge"].to_numpy(), people, np.zeros((len(shared), 0)), own, shared["cluster"].to_numpy()
+        )
+        estimate, p = stats.shift(part)
+        sides = (raters.filter((pl.col(by) == name) == side)["rater"].unique() for side in (True, False))
+        apart = not set(next(sides)) & set(next(sides))
+        shifts.append((_on_scale(estimate, scale.high - scale.low), apart))
+        chances.append(np.nan if p is None else p)
+    adjusted = holm(np.array(chances))
+    for name, (shift, apart), p in zip(names, shifts, adjusted, strict=True):
+        members = shared.filter(pl.col(by) == name)
+        outcome, reason = _outcome(shift, float(p), limit(scale), others=f"other {by}s", apart=apart)
+        people_rows, judge_rows = (
+            rows.join(members.select("subject"), on="subject", how="semi") for rows in (rated, judged)
+        )
+        pairs = pair(people_rows, judge_rows, scale)
+        numbers = estimates.estimate(pairs, _ESTIMATES)
+        yield GroupShift(
+            by, name, len(members), members["cluster"].n_unique(), numbers["people_mean"],
+            numbers["judge_mean"], numbers["icc_a1"], numbers["bias"], shift, None if np.isnan(p) else float(p),
+            limit(scale), outcome, reason,
+        )  # fmt: skip
+
+
+def _on_scale(shift: Interval, span: float) -> Bound:
+    """Keep the ends of a shift within the scale: no judge can move by more."""
+    if shift.value is None or shift.low is None or shift.high is None:
+        return Bound(*shift)
+    return Bound(min(max(shift.value, -span), span), max(shift.low, -span), min(shift.high, span), shift.undefined)
+
+
+def _outcome(shift: Bound, p: float, most: float, *, others: str, apart: bool) -> tuple[str, str]:
+    if shift.value is None:
+        return CANNOT_TELL, shift.note
+    if apart:
+        return CANNOT_TELL, f"nobody rated both this and {others}: it may be the people who differ"
+    if p <= ALPHA:
+        return SHIFTED, ""
+    if shift.low is None or shift.high is None:
+        return CANNOT_TELL, shift.note or "there is no interval"
+    if -most < shift.low and shift.high < most:
+        return ON_LEVEL, ""
+    return CANNOT_TELL, f"it may be anything from {interval(shift.low, shift.high, signed=True)}"
+
+
+def sentences(shifts: Sequence[GroupShift]) -> Iterator[str]:
+    """Say what a reader of the card must know: the largest shift of each kind, and which languages cannot be told."""
+    for by in dict.fromkeys(shift.by for shift in shifts):
+        kind = [shift for shift in shifts if shift.by == by]
+        moved = [shift for shift in kind if shift.outcome == SHIFTED]
+        if moved:
+            most = max(moved, key=lambda shift: abs(shift.shift.value or 0.0))
+            size = bounded(most.shift.value, most.shift.low, most.shift.high, signed=True)
+            extent = f"{len(moved)} of {len(kind)} {by}s; most" if len(kind) > 2 else "one"
+            yield (
+                f"at the same level of people, the judge is not on one level across {by}s ({extent}: {most.group} beside the rest by "
+                f"{size}, n {count(most.n)})"
+            )
+        unknown = [shift for shift in kind if shift.outcome == CANNOT_TELL]
+        if unknown and by == "language":
+            named = ", ".join(f"{shift.group} (n {count(shift.n)})" for shift in unknown)
+            yield f"whether it stands on one level across languages cannot be told of {named}: {unknown[0].reason}"
