@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get
 import msgspec
 from msgspec import Meta
 
-from mindgauge.models.config import system_text
+from mindgauge.models.config_file import system_text
 from mindgauge.models.settings import Settings
 from mindgauge.raters.judge import Mode, PromptStyle
 from mindgauge.records.errors import UsageError
@@ -118,7 +118,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def setup(self) -> dict[str, Any]:
-        """What models under test are set up with by the command itself; see `mindgauge.models.config`.
+        """What models under test are set up with by the command itself; see `mindgauge.models.config_file`.
 
         Raises:
             UsageError: the file of the system message, or a header, cannot be read, or a label is empty.

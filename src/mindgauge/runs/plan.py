@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.models.config import ChatConfig
+from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
 from mindgauge.raters.classifier import is_classifier, open_classifier_rater

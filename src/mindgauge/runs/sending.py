@@ -15,7 +15,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, continued, growth, manifest
 
 if TYPE_CHECKING:
-    from mindgauge.models.config import AnyConfig
+    from mindgauge.models.config_file import AnyConfig
     from mindgauge.records.request import Model, Setup
 
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 import mindgauge
-from mindgauge.models import config
+from mindgauge.models import config_file
 from mindgauge.models.bots.bot import last_of, opened
 from mindgauge.models.bots.template import Filling, at, place
 from mindgauge.models.settings import Settings
@@ -339,7 +339,7 @@ def test_what_cannot_be_so_is_named_at_once(folder: Path, write: Any, text: str)
     result = in_process.mindgauge("run", CLOSED, "--model", "a", "--limit", "1")
     assert (result.returncode, "Traceback" in result.stderr) == (2, False)
     with pytest.raises(UsageError) as error:
-        config.find("a")
+        config_file.find("a")
     for sentence in CONFIGURED[text]:
         assert sentence in str(error.value)
 
