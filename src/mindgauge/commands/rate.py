@@ -130,11 +130,11 @@ def rate(
             run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
-    with provided.kept(folder, record, config, text=text) as store:
+    looked_at = chain(steps, *(test.steps(folder, config) for test in tests))
+    with provided.kept(folder, record, config, looked_at, judges.classifiers, text=text) as store:
         run_folder.keep_classifiers(folder, judges.classifiers)
         kinship.keep(folder, kin)
         if provided.run is not None:
-            run_folder.join_criteria(folder, record, config)
             _note(folder, judges, config.command)
         take(store, tests, config)
         plan.perform(store, steps, config)

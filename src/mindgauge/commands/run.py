@@ -160,8 +160,14 @@ def run(
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
         return foresee(path, available.benchmarks, [*steps, *test_steps], config)
     asked_about = dict(zip((b.name for b in available.benchmarks), available.samples, strict=True))
-    with run_folder.open_run(path, record, config, text=text, samples=asked_about) as store:
-        run_folder.keep_classifiers(path, [*tested.classifiers, *judges.classifiers])
+    looked_at, classifiers = (
+        chain(steps, *(test.steps(path, config) for test in tests)),
+        [*tested.classifiers, *judges.classifiers],
+    )
+    with run_folder.open_run(
+        path, record, config, text=text, samples=asked_about, steps=looked_at, classifiers=classifiers
+    ) as store:
+        run_folder.keep_classifiers(path, classifiers)
         kinship.keep(path, kin)
         manifest.write(path, {**manifest.read(path), **available.told})
         for benchmark, samples in zip(available.benchmarks, available.samples, strict=True):

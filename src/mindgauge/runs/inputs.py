@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.records import Status, digest
-from mindgauge.records.errors import DataError, MissingDataError, UsageError
+from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.runs import languages, run_folder
 from mindgauge.runs import reply_files as multi_turn
@@ -19,13 +19,15 @@ from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
     from mindgauge.runs.options import RunConfig
+    from mindgauge.runs.rating_steps import ClassifierStep
+    from mindgauge.runs.steps import Step
 
 _BY_MODEL = "SELECT model, count(*) FROM replies WHERE benchmark = ? AND status = 'ok' GROUP BY model ORDER BY model"
 
@@ -186,18 +188,37 @@ class Inputs(NamedTuple):
         with Store(self.run) as store:
             return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
 
-    def kept(self, folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
+    def kept(
+        self,
+        folder: Path,
+        record: dict[str, Any],
+        config: RunConfig,
+        steps: Iterable[Step] = (),
+        classifiers: Sequence[ClassifierStep] = (),
+        *,
+        text: bool = True,
+    ) -> Store:
         """Open the run that is there, or put all this into the one of a plan; see `run_folder.open_run`.
 
         Raises:
-            UsageError: the folder holds a run with another plan.
+            UsageError: the folder holds a run with another plan, or somebody is not who answered in it.
         """
         if self.run is not None:
-            return Store(self.run, write=True)
+            store = Store(self.run, write=True)
+            try:
+                asked = run_folder.with_criteria(self.run, record)
+                run_folder.admit(store, steps, classifiers, config)
+                if asked:
+                    manifest.grow(self.run, asked, config.command)
+            except MindgaugeError:
+                store.close()
+                raise
+            return store
         samples, replies = {self.benchmark.name: self.samples}, {self.benchmark.name: self.replies}
         store = run_folder.open_run(
-            folder, record, config, text=text, samples=samples, replies=replies if self.replies else {}
-        )
+            folder, record, config, text=text, samples=samples, replies=replies if self.replies else {},
+            steps=steps, classifiers=classifiers,
+        )  # fmt: skip
         if self.note:
             manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
         run_folder.keep_samples(store, self.benchmark, self.samples)

@@ -156,6 +156,26 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
                         return repeated
         return None
 
+    def planned_request(self, store: Store) -> Request | None:
+        """Return a call like those that it would make once what is planned joins the run; None where nothing is left to ask.
+
+        Where only what nobody has written yet is left, it is about something that the run holds.
+        """
+        finished = set() if self.within else self.done(store)
+        unwritten = False
+        for subject in () if self.within else self.subjects():
+            unwritten = unwritten or not subject.written
+            for run in range(self.repeats if subject.written else 0):
+                for request in self.requests(subject) if (subject.id, run) not in finished else ():
+                    if not self._known(store, request.repeated(run), done=False):
+                        return request.repeated(run)
+        held = self._held(store) if unwritten else ()
+        return next((request for subject in held for request in self.requests(subject)), None)
+
+    def _held(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return everything of the kind it is about that a run holds."""
+        return self.at_hand(store)
+
     async def work(self, session: Session) -> None:
         """Make the calls that the run lacks, and keep what comes of them."""
         raise NotImplementedError

@@ -88,13 +88,20 @@ def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
     Raises:
         UsageError: the folder holds a run with another plan; the message names all that differs.
     """
+    refuse_another(folder, plan)
+    return read(folder) or _new(folder, plan, command)
+
+
+def refuse_another(folder: Path, plan: dict[str, Any]) -> None:
+    """See that a folder holds no run, or one of the same plan.
+
+    Raises:
+        UsageError: it holds a run with another plan; the message names all that differs.
+    """
     existing = read(folder)
-    if not existing:
-        return _new(folder, plan, command)
-    faults = growth.differences(existing.get("plan", {}), plan)
+    faults = growth.differences(existing.get("plan", {}), plan) if existing else []
     if faults:
         raise UsageError(growth.refusal(folder, faults))
-    return existing
 
 
 def grow(folder: Path, plan: dict[str, Any], command: str, faults: Sequence[str] = ()) -> Growth:
@@ -110,17 +117,30 @@ def grow(folder: Path, plan: dict[str, Any], command: str, faults: Sequence[str]
         UsageError: what changes answers differs; the message names all that does.
     """
     existing = read(folder)
+    union = grown(folder, plan, faults)
     if not existing:
         _new(folder, plan, command)
-        return Growth(plan, [], {}, [])
-    union = growth.union(existing.get("plan", {}), plan, judged="rated" in existing)
-    if faults or union.differences:
-        raise UsageError(growth.refusal(folder, [*union.differences, *faults]))
+        return union
     content = {**existing, "plan": union.plan}
     if union.joined:
         content["joined"] = [*existing.get("joined", []), {"at": now(), "command": command, **union.joined}]
     if content != existing:
         write(folder, content)
+    return union
+
+
+def grown(folder: Path, plan: dict[str, Any], faults: Sequence[str] = ()) -> Growth:
+    """Return what a run's plan becomes with that of a command, without writing it; see `grow`.
+
+    Raises:
+        UsageError: what changes answers differs; the message names all that does.
+    """
+    existing = read(folder)
+    if not existing:
+        return Growth(plan, [], {}, [])
+    union = growth.union(existing.get("plan", {}), plan, judged="rated" in existing)
+    if faults or union.differences:
+        raise UsageError(growth.refusal(folder, [*union.differences, *faults]))
     return union
 
 

@@ -122,7 +122,8 @@ def compare(
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
     samples, rated = {benchmark.name: labelled_replies.samples}, {benchmark.name: labelled_replies.replies}
-    with run_folder.open_run(folder, record, config, samples=samples, replies=rated) as store:
+    looked_at = chain(steps, *(test.steps(folder, config) for test in tests))
+    with run_folder.open_run(folder, record, config, samples=samples, replies=rated, steps=looked_at) as store:
         kinship.keep(folder, kin)
         run_folder.keep_samples(store, benchmark, labelled_replies.samples)
         run_folder.keep_replies(store, benchmark, labelled_replies.replies, existing_ratings)
