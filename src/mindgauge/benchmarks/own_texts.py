@@ -83,11 +83,16 @@ def take(
 
     Raises:
         MissingDataError: neither the authors' files are there nor a column that the benchmark needs.
-        DataError: nothing usable is there, or it is broken.
+        DataError: nothing is there, or nothing usable, or it is broken.
         UsageError: `columns` names something that is not read.
     """
     if data is None:
         return TakenSamples(benchmark.samples(None, where, limit), [], own=False)
+    if not data.exists() and not own_columns.lying(data).files:  # nor is it a member of a zip
+        raise DataError(
+            f"{data}: no such file or folder; --data takes a table or texts of your own, a folder or zip of them, or the folder "
+            "of the authors' released files"
+        )
     if columns or benchmark.load_mapped is not None or benchmark.read is unreleased:
         files = own_columns.opened(benchmark, data, columns)
         return _own(benchmark, data, files, where, limit, by_protocol=by_protocol)
