@@ -247,4 +247,4 @@ def _failure(result: Scores) -> str:
 
     with Store(Path(result.run)) as store:
         failure = store.commonest_failure()
-    return "" if failure is None else f"{failure[0]} ({failure[2]} times): {failure[1]}"
+    return "" if failure is None else failure.words
