@@ -164,6 +164,4 @@ def _replies(
 
 def _note(folder: Path, judges: plan.Raters, command: str) -> None:
     """Write down who rates a run that was there, and when."""
-    content = manifest.read(folder)
-    noted = {"judges": judges.names, "at": manifest.now(), "command": command}
-    manifest.write(folder, {**content, "rated": [*content.get("rated", []), noted]})
+    manifest.write(folder, manifest.noted(manifest.read(folder), "rated", command, judges=judges.names))

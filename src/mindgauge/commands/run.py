@@ -171,7 +171,7 @@ def run(
         kinship.keep(path, kin)
         manifest.write(path, {**manifest.read(path), **available.told})
         for benchmark, samples in zip(available.benchmarks, available.samples, strict=True):
-            run_folder.keep_samples(store, benchmark, samples)
+            run_folder.keep_samples(store, benchmark, samples, config.command)
             if isinstance(store, TextlessStore) and not benchmark.closed:
                 rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
                 store.ask_again(benchmark.name, (entry for step in rating for entry in step.ratings()))

@@ -17,6 +17,7 @@ from mindgauge.records.rubric import in_language
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
 from mindgauge.store import growth, sent
+from mindgauge.store import manifest as run_manifest
 from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
@@ -297,8 +298,9 @@ def _made(run: OpenRun) -> Made:
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
     ]  # fmt: skip
     stated = [(name, value) for name, value in facts if value]
+    commands = run_manifest.commands(manifest)
     return Made(
-        run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run),
+        run.folder.resolve().name, [command for command in commands if command], commands.count(""), stated, tomli_w.dumps(plan).strip(), _models(run),
         [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
     )  # fmt: skip
 

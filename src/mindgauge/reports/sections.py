@@ -309,7 +309,10 @@ class Made(msgspec.Struct):
     """How one run was made."""
 
     run: str
-    command: str
+    commands: list[str]
+    """What was typed, in its order, from the first command to the last by which the run grew."""
+    unrecorded: int
+    """How many commands were calls from Python, which are not recorded."""
     facts: list[tuple[str, str]]
     plan: str
     models: ReportTable

@@ -221,8 +221,8 @@ class Inputs(NamedTuple):
         )  # fmt: skip
         if self.note:
             manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
-        run_folder.keep_samples(store, self.benchmark, self.samples)
-        run_folder.keep_replies(store, self.benchmark, self.replies)
+        run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
+        run_folder.keep_replies(store, self.benchmark, self.replies, config.command)
         return store
 
 

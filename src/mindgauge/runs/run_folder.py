@@ -329,8 +329,18 @@ def need_text(folder: Path) -> None:
         raise UsageError(f"{folder}: kept without text, and this needs what was said; run again without --no-text")
 
 
-def keep_replies(store: Store, benchmark: Benchmark, replies: Sequence[Reply], ratings: Iterable[Rating] = ()) -> None:
-    """Put the replies of a file into a run, as far as they are not there, and the hash of all into its plan."""
+def keep_replies(
+    store: Store, benchmark: Benchmark, replies: Sequence[Reply], command: str, ratings: Iterable[Rating] = ()
+) -> None:
+    """Put the replies of a file into a run, as far as they are not there, and the hash of all into its plan.
+
+    Args:
+        store: the run.
+        benchmark: that they are to.
+        replies: of the file.
+        command: what the user typed, for the history of what joined when.
+        ratings: of the replies.
+    """
     before = {ident for ident, *_ in store.select(_PLACES, (benchmark.name,))}
     put_known(store, benchmark.name, replies=replies, ratings=ratings)
     content = manifest.read(store.folder)
@@ -339,13 +349,15 @@ def keep_replies(store: Store, benchmark: Benchmark, replies: Sequence[Reply], r
         return
     content["plan"] = {**content["plan"], "replies": digest(ids)}
     if before and len(ids) > len(before):
-        noted = {"at": manifest.now(), "replies": {benchmark.name: len(ids) - len(before)}}
-        content["joined"] = [*content.get("joined", []), noted]
+        replies_joined = {benchmark.name: len(ids) - len(before)}
+        content = manifest.noted(content, "joined", command, replies=replies_joined)
     manifest.write(store.folder, content)
 
 
-def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
+def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample], command: str) -> int:
     """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
+
+    The `command` is what the user typed, for the history of what joined when.
 
     Samples that are there already take over what is now known of them: a target that was corrected, a tag. The manifest
     remembers the folder of a benchmark that is found by no name, and what joined; the run keeps a rubric that stands alone.
@@ -362,7 +374,7 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
     doubled = 0
     if asked_ids - set(store.sample_ids(benchmark.name)):  # also after a salvage, which may have lost some
         doubled = store.put_samples(benchmark.name, samples) - len(known)
-    _note_samples(store, benchmark.name, len(asked_ids - before) if before else 0)
+    _note_samples(store, benchmark.name, len(asked_ids - before) if before else 0, command)
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled
@@ -377,7 +389,7 @@ def keep_rubric(folder: Path, benchmark: Benchmark) -> None:
         manifest.write(folder, {**content, standalone_rubric.RUBRIC: standalone_rubric.noted(benchmark)})
 
 
-def _note_samples(store: Store, name: str, added: int) -> None:
+def _note_samples(store: Store, name: str, added: int, command: str) -> None:
     """Write the hash of all samples that a run now holds into its plan, and how many joined into its history."""
     content = manifest.read(store.folder)
     names = content.get("plan", {}).get("benchmarks", [])
@@ -387,8 +399,7 @@ def _note_samples(store: Store, name: str, added: int) -> None:
     hashes[names.index(name)] = plan.samples_hash([ident for (ident,) in store.select(_SAMPLES, (name,))])
     content["plan"] = {**content["plan"], "samples": hashes}
     if added:
-        noted = {"at": manifest.now(), "samples": {name: added}}
-        content["joined"] = [*content.get("joined", []), noted]
+        content = manifest.noted(content, "joined", command, samples={name: added})
     manifest.write(store.folder, content)
 
 

@@ -82,6 +82,28 @@ def clean(content: Any) -> Any:
     return [clean(value) for value in content] if isinstance(content, list | tuple) else content
 
 
+def commands(content: dict[str, Any]) -> list[str]:
+    """Return the commands that made a run, the first and each that it grew by, in their order; one from Python is empty.
+
+    Args:
+        content: of the manifest.
+    """
+    return list(dict.fromkeys(content.get("commands", [content.get("command", "")])))
+
+
+def noted(content: dict[str, Any], key: str, command: str, **facts: Any) -> dict[str, Any]:
+    """Return the content of a manifest with an entry more of what a command brought to the run.
+
+    Args:
+        content: of the manifest.
+        key: of the list that the entry joins.
+        command: what the user typed; it joins `commands`, too.
+        facts: of the entry, beside time and command.
+    """
+    entry = {"at": now(), "command": command, **facts}
+    return {**content, "commands": [*commands(content), command], key: [*content.get(key, []), entry]}
+
+
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
     """Open a run for a plan that does not grow: write its manifest, or see that the run there has the same plan.
 
@@ -123,7 +145,7 @@ def grow(folder: Path, plan: dict[str, Any], command: str, faults: Sequence[str]
         return union
     content = {**existing, "plan": union.plan}
     if union.joined:
-        content["joined"] = [*existing.get("joined", []), {"at": now(), "command": command, **union.joined}]
+        content = noted(content, "joined", command, **union.joined)
     if content != existing:
         write(folder, content)
     return union

@@ -125,8 +125,8 @@ def compare(
     looked_at = chain(steps, *(test.steps(folder, config) for test in tests))
     with run_folder.open_run(folder, record, config, samples=samples, replies=rated, steps=looked_at) as store:
         kinship.keep(folder, kin)
-        run_folder.keep_samples(store, benchmark, labelled_replies.samples)
-        run_folder.keep_replies(store, benchmark, labelled_replies.replies, existing_ratings)
+        run_folder.keep_samples(store, benchmark, labelled_replies.samples, config.command)
+        run_folder.keep_replies(store, benchmark, labelled_replies.replies, config.command, existing_ratings)
         take(store, tests, config)
         plan.perform(store, steps, config)
         compared = judging.compare(store, benchmark, folder, named, IntervalOptions(resamples, seed))

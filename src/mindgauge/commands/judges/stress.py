@@ -164,8 +164,7 @@ def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None
     if not content or "stress" in content.get("plan", {}):
         manifest.begin(path, record, command)
         return
-    noted = {"judge": judge, "at": manifest.now(), "command": command, "plan": record["stress"]}
-    manifest.write(path, {**content, "stressed": [*content.get("stressed", []), noted]})
+    manifest.write(path, manifest.noted(content, "stressed", command, judge=judge, plan=record["stress"]))
 
 
 def _items(
