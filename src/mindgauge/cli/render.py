@@ -56,6 +56,15 @@ def notice(line: str) -> None:
     print(redacted(f"Note: {line}"), file=sys.stderr)
 
 
+class Notices(set[str]):
+    """What a command has said before its work began, so that its result does not say it again."""
+
+    def __call__(self, line: str) -> None:
+        """Say something, and remember it as a result would say it."""
+        self.add(redacted(line))
+        notice(line)
+
+
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None] | None]:
     """Show a bar per stage, on standard error, if that is a terminal; what a user's own code prints goes there, too."""
@@ -162,7 +171,7 @@ def _cell(text: str) -> str:
     return terminal.plain(" ".join(text.splitlines()))
 
 
-def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
+def told(result: Scores, *, told_before: Collection[str] = ()) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
     trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
     if trouble:
