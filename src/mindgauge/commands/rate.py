@@ -87,7 +87,7 @@ def rate(
         DataError: the file, or an anchor, cannot be read.
         EndpointError: a judge cannot be reached.
     """
-    config = RunConfig.of(options, RateOptions, dry_run=dry_run)
+    config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     benchmark = standalone_rubric.asked(name, rubric, existing, content)
     if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
@@ -124,6 +124,7 @@ def rate(
     steps = plan.rating(benchmark, provided.planned, provided.size, judges, config, questions, provided.scope)
     warn_of_length(steps, config.notice)
     languages.announce(benchmark, provided.samples, config.notice)
+    provided.announce(folder, config.notice)
     announce(folder, tests, config)
     if dry_run:
         if provided.run is None:

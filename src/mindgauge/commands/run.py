@@ -113,7 +113,7 @@ def run(
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, RunOptions, dry_run=dry_run)
+    config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
     named = {b.name: b for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     folder = Path(data) if data is not None else None
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))

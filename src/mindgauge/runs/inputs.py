@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.records import Status, digest
+from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.runs import languages, run_folder
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
-    from mindgauge.runs.options import RunConfig
+    from mindgauge.runs.options import Notice, RunConfig
     from mindgauge.runs.rating_steps import ClassifierStep
     from mindgauge.runs.steps import Step
 
@@ -142,6 +143,8 @@ class Inputs(NamedTuple):
     note: str = ""
     run: Path | None = None
     """The run, where it is one that is there."""
+    model: str = ""
+    """What the replies of a file that names no models count as: a model by the file's name."""
 
     @property
     def size(self) -> int:
@@ -178,6 +181,19 @@ class Inputs(NamedTuple):
         with Store(self.run) as store:
             for reply in store.replies(self.benchmark.name):
                 yield store.sample(self.benchmark.name, reply.sample), reply
+
+    def announce(self, folder: Path, notice: Notice) -> None:
+        """Say where replies join a run as another model's than those there only because their file names no model."""
+        if not self.model or not (folder / "run.sqlite").is_file():
+            return
+        with Store(folder) as store:
+            models = sorted(Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall())))
+        if models and self.model not in models:
+            notice(
+                f"the replies of {self.source} join {folder} as those of a further model, {self.model}, beside {named(models)}: the "
+                "file has no column that names the model, so its own name stands for one; add a column `model` (or name it with "
+                "--map) if one of these wrote them"
+            )
 
     def written(self) -> Counter[str]:
         """Count the replies by each model, as far as it is known."""
@@ -251,7 +267,7 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     if benchmark.standalone:
         samples = languages.told(samples)
         standalone_rubric.need_wording(benchmark, samples, _name(source))
-    return Inputs(benchmark, samples, read, _identified(read), _name(source))
+    return Inputs(benchmark, samples, read, _identified(read), _name(source), model=_unnamed(source, columns))
 
 
 def several_turns(
@@ -275,14 +291,15 @@ def several_turns(
     unanswered = (
         f"{dialogues.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
     )
-    named = {**_identified(dialogues.replies), **multi_turn.plan_of(benchmark, units, config)}
+    plan_entries = {**_identified(dialogues.replies), **multi_turn.plan_of(benchmark, units, config)}
     return Inputs(
         benchmark,
         dialogues.samples,
         dialogues.replies,
-        named,
+        plan_entries,
         _name(source),
         unanswered if dialogues.unanswered else "",
+        model=_unnamed(source, columns),
     )
 
 
@@ -318,6 +335,10 @@ def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) ->
 
 def _name(source: str | Path | Frame) -> str:
     return str(source) if isinstance(source, str | Path) else "the table"
+
+
+def _unnamed(source: str | Path | Frame, columns: Mapping[str, str]) -> str:
+    return "" if multi_turn.names_models(source, columns) else Path(_name(source)).stem
 
 
 def _identified(replies: list[Reply]) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def compare(
         EndpointError: a judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, JudgeOptions, judging=COMPARED, dry_run=dry_run)
+    config = RunConfig.of(options, JudgeOptions, compare, judging=COMPARED, dry_run=dry_run)
     benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
     if benchmark.closed:
         raise UsageError(

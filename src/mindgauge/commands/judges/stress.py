@@ -100,7 +100,7 @@ def stress(
         EndpointError: the judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
+    config = RunConfig.of(options, StressOptions, stress, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
     task = standalone_rubric.asked(benchmark, rubric, *manifest.of_source(replies))
