@@ -57,11 +57,16 @@ def notice(line: str) -> None:
 
 
 class Notices(set[str]):
-    """What a command has said before its work began, so that its result does not say it again."""
+    """What a command has said before its work began, so that its result does not say it again to the same reader."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._one_reader = terminal.one_reader()  # before the progress takes the place of the result
 
     def __call__(self, line: str) -> None:
-        """Say something, and remember it as a result would say it."""
-        self.add(redacted(line))
+        """Say something; remember it as a result would say it, unless that goes elsewhere."""
+        if self._one_reader:
+            self.add(redacted(line))
         notice(line)
 
 

@@ -20,7 +20,7 @@ from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply, Sample
@@ -50,6 +50,8 @@ class Available(NamedTuple):
     """What is odd about the data of those that can be run."""
     own: list[str]
     """Those of them that are asked about texts of the user's own."""
+    populations: list[Callable[[], list[Sample]]]
+    """Each returns all that a limit takes the samples of one from."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -97,12 +99,14 @@ def at_hand(
     if columns:
         names = dict.fromkeys(name for benchmark in benchmarks for name in own_columns.names(benchmark))
         mapping.read(columns, names, {prefix for benchmark in benchmarks for prefix in own_columns.prefixes(benchmark)})
-    available = Available([], [], {}, {}, [], [])
+    available = Available([], [], {}, {}, [], [], [])
     first: DataError | None = None
     refused: dict[str, str] = {}
     for benchmark in benchmarks:
         try:
-            samples, notes, own = own_texts.take(benchmark, data, where, limit, columns, by_protocol=by_protocol)
+            samples, notes, own, population = own_texts.take(
+                benchmark, data, where, limit, columns, by_protocol=by_protocol
+            )
             notes = [*benchmark.remarks, *(benchmark.own_notes if data is None else ()), *notes]
             if benchmark.standalone:
                 samples = languages.told(samples)
@@ -119,6 +123,7 @@ def at_hand(
             continue
         available.benchmarks.append(benchmark)
         available.samples.append(samples)
+        available.populations.append(population)
         available.own.extend([benchmark.name] if own else [])
         available.notes.extend(note for note in notes if note not in available.notes)
     if first is not None and (len(benchmarks) == 1 or not available.benchmarks):
