@@ -291,7 +291,7 @@ class InstrumentSection(msgspec.Struct):
     does_not_measure: str
     departures: list[str]
     sent: list[tuple[str, str]]
-    """What is sent to whom, unless the command says otherwise: `to a model under test`, `to a judge`."""
+    """In which form something is sent to whom, parameters aside: `to a model under test`, `to a judge`."""
     licence: str
     citation: str
     link: str

@@ -54,9 +54,9 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         return self.judge.rater
 
     @property
-    def asked_with(self) -> dict[str, Any]:
-        """The parameters of its calls."""
-        return {**self.judge.parameters, **self.model.setup.parameters}
+    def own_parameters(self) -> dict[str, Any]:
+        """See `CallStep`."""
+        return self.judge.parameters
 
     @property
     def later(self) -> bool:

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from mindgauge.benchmarks import Benchmark
+from mindgauge.models.bots.bot import Bot
+from mindgauge.models.providers import TOKEN_LIMITS
+from mindgauge.models.replay import Replay
+from mindgauge.models.scripted import Scripted
 from mindgauge.records import HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
@@ -105,7 +109,15 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asked_with(self) -> dict[str, Any]:
-        """The parameters of its calls."""
+        """The parameters of its calls, the longest answer among them where the model is told one."""
+        parameters = {**self.own_parameters, **self.model.setup.parameters}
+        if isinstance(self.model, Bot | Scripted | Replay) or not parameters.keys().isdisjoint(TOKEN_LIMITS):
+            return parameters
+        return {**parameters, "max_tokens": self.model.max_tokens}
+
+    @property
+    def own_parameters(self) -> dict[str, Any]:
+        """The parameters of its calls that the command gives, whoever the model is."""
         raise NotImplementedError
 
     @property
@@ -293,9 +305,9 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     parameters: dict[str, Any] = {}
 
     @property
-    def asked_with(self) -> dict[str, Any]:
-        """The parameters of its calls."""
-        return {**self.parameters, **self.model.setup.parameters}
+    def own_parameters(self) -> dict[str, Any]:
+        """See `CallStep`."""
+        return self.parameters
 
     @property
     def answer_tokens(self) -> int:
