@@ -178,8 +178,10 @@ def test_one_that_was_trained_again_does_not_mix_with_itself(trained: Path, tmp_
     mindgauge.run(SAFETY, model=f"classifier/{mine}", limit=16, out=tmp_path / "r")
     opened = open_classifier(mine)
     describe(mine, opened.rubric, msgspec.structs.replace(opened.decision, threshold=0.99, risk=0.1))
+    before = (tmp_path / "r" / "manifest.toml").read_bytes()
     with pytest.raises(UsageError, match="has ratings by its earlier weights or threshold"):
-        mindgauge.run(SAFETY, model=f"classifier/{mine}", limit=16, out=tmp_path / "r")
+        mindgauge.run(SAFETY, model=[f"classifier/{mine}", Scripted("another", lambda _: "")], out=tmp_path / "r")
+    assert (tmp_path / "r" / "manifest.toml").read_bytes() == before, "nothing joins a run that refuses the command"
 
 
 def test_what_it_leaves_open_stays_in_n_and_is_wrong(trained: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from mindgauge.commands.score import score
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store, manifest
 from tests.benchmarks.help_or_harm.conftest import Copy, real, small  # fixtures
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from mindgauge.records import Rating
@@ -110,15 +111,19 @@ def test_notes_shared_by_members_are_said_once(small: Copy, tmp_path: Path) -> N
     assert len([note for note in found.notes if "has the text of row 1" in note]) == 1
 
 
-def test_the_real_files_load_completely(real: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("resamples", [20, later(2000)])
+def test_the_real_files_load_completely(real: Path, tmp_path: Path, resamples: int) -> None:
     found = load(RESPONSE, data=real, out=tmp_path / "run")
     assert (found.samples, found.replies) == (204, 1854 + 114)
     assert found.ratings == {
         "H1": 206, "H2": 206, "gpt-4o-mini": 5562, "gpt-5-nano": 5562, "llama-4-scout-17b-16e-instruct": 5562,
     }  # fmt: skip
-    scores = score(tmp_path / "run", resamples=20)
+    scores = score(tmp_path / "run", resamples=resamples)
     means = {m.model: m.value for m in scores.find("mean", rater="gpt-4o-mini")}
     assert means["gpt-4o-mini"] == pytest.approx(4.409, abs=0.001)
+    for metric in scores.find("mean", rater="gpt-4o-mini"):
+        if metric.value is not None and metric.low is not None and metric.high is not None:
+            assert metric.low <= metric.value <= metric.high
     apart = scores.find("mean", "selection=lowest_scores_n200", rater="H1")
     assert sum(m.n for m in apart) == 190  # the 16 items without a label have no score
     assert not scores.find("mean", rater="H1")

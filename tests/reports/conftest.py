@@ -14,6 +14,7 @@ from mindgauge.store import Store, manifest
 from tests.benchmarks.help_or_harm.conftest import loaded, real
 from tests.made_once import made_once
 from tests.reports import asked, crisis, suite_run
+from tests.thinned import later
 
 __all__ = ["loaded", "real"]
 
@@ -273,15 +274,16 @@ def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     return made_once(tmp_path_factory, "crisis", lambda folder: write([crisis.run(folder / "run")]))
 
 
-@pytest.fixture(scope="session")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of tasks of every dimension of a suite."""
-    return made_once(tmp_path_factory, "suite", lambda folder: suite_run.run(folder / "run"))
+@pytest.fixture(scope="session", params=[suite_run.LIMIT, later(30)], ids="limit {}".format)
+def suite(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A run of tasks of every dimension of a suite, of few samples each, or of more in the long form."""
+    limit: int = request.param
+    return made_once(tmp_path_factory, f"suite-{limit}", lambda folder: suite_run.run(folder / "run", limit=limit))
 
 
 @pytest.fixture(scope="session")
 def suite_files(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
-    return made_once(tmp_path_factory, "suite-report", lambda _: write([suite]))
+    return made_once(tmp_path_factory, f"{suite.parent.name}-report", lambda _: write([suite]))
 
 
 @pytest.fixture(scope="session")

@@ -66,9 +66,9 @@ TASKS = (
 LIMIT = 16
 
 
-def run(folder: Path, tasks: tuple[str, ...] = TASKS) -> Path:
+def run(folder: Path, tasks: tuple[str, ...] = TASKS, limit: int = LIMIT) -> Path:
     """Write it."""
     judge = Scripted(JUDGE, _verdict)
     names = [f"trustmh/{task}" for task in tasks]
-    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=LIMIT)
+    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=limit)
     return folder

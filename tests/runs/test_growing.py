@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import mindgauge
 from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks import Benchmark
+from mindgauge.benchmarks.own_reader import OwnReader
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
 from mindgauge.records.errors import EndpointError, UsageError
@@ -268,3 +270,29 @@ def test_fresh_asks_again_and_takes_nothing_away(tmp_path: Path, monkeypatch: py
     with pytest.raises(UsageError, match="holds a run, and --fresh asks everything again; name another --out"):
         mindgauge.run(OPEN, model=bot, limit=2, fresh=True, out=folders[1])
     assert mindgauge.run(OPEN, model=bot, limit=2, out=folders[1]) and len(caller.keys) == 6
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_limit_reads_the_messages_once_and_finds_the_run_of_all(
+    own: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = tmp_path / "texts.csv"
+    table.write_text("user\nI feel alone tonight\nI cannot sleep\nNothing helps\n", encoding="utf-8")
+    reads: list[Any] = []
+    reader = OwnReader.read if own else Benchmark.own_samples
+    holder = OwnReader if own else Benchmark
+
+    def counted(*arguments: Any) -> Any:
+        reads.append(arguments)
+        return reader(*arguments)
+
+    monkeypatch.setattr(holder, reader.__name__, counted)
+    folders, bot = set(), Scripted("bot", lambda _: "I hear you.")
+    for limit in (1, 2, None):
+        scores = mindgauge.run(OPEN, model=bot, data=table if own else None, limit=limit)
+        assert isinstance(scores, Scores)
+        folders.add(scores.run)
+        assert len(reads) == 1
+        reads.clear()
+    assert len(folders) == 1

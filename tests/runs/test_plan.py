@@ -118,7 +118,24 @@ def test_every_option_stands_once() -> None:
     ):  # fmt: skip
         assert sorted(options.__annotations__) == sorted(name for r in records for name in r.__struct_fields__)
     with pytest.raises(TypeError, match=r"there is no option 'judge_run'; did you mean 'judge_runs'\?"):
-        RunConfig.of({"judge_run": 2}, RunOptions)
+        RunConfig.of({"judge_run": 2}, RunOptions, mindgauge.run)
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong", "meant"),
+    [
+        (mindgauge.run, "judges", "judge"),
+        (mindgauge.rate, "judges", "judge"),
+        (mindgauge.run, "models", "model"),
+        (mindgauge.rate, "limits", "limit"),
+        (mindgauge.judges_compare, "references", "reference"),
+        (mindgauge.judges_stress, "probe", "probes"),
+    ],
+)
+def test_a_misspelled_parameter_is_hinted_at_as_an_option_is(call: Any, wrong: str, meant: str) -> None:
+    needed: dict[str, Any] = {"model": "a"} if call is mindgauge.run else {"judge": "a", "replies": "b.csv"}
+    with pytest.raises(TypeError, match=rf"there is no option '{wrong}'; did you mean '{meant}'\?"):
+        call(**{**needed, wrong: "b"})
 
 
 def test_commands_have_an_option_of_every_name(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from aiohttp import web
 
@@ -100,9 +101,55 @@ def test_of_many_fingerprints_a_few_are_named(server: Builds, tmp_path: Path) ->
     assert len(str(error.value)) < 300
 
 
-def test_another_build_of_a_judge_is_refused_too_and_replies_that_came_first_are_kept(
-    server: Builds, tmp_path: Path
+def state(run: Path) -> tuple[bytes, bytes, list[Any]]:
+    """Everything that a refused command must leave alone: the manifest, what status says, and the samples."""
+    with Store(run) as store:
+        samples = store.select("SELECT benchmark, id FROM samples ORDER BY benchmark, id").fetchall()
+    return (run / "manifest.toml").read_bytes(), msgspec.json.encode(mindgauge.status(run)), samples
+
+
+MORE: list[dict[str, Any]] = [{"limit": 4}, {"runs": 2}, {"model": "another"}, {"limit": 4, "qualify": True}]
+
+
+@pytest.mark.parametrize(
+    ("more", "text"), [({"judge_runs": 2}, True), *((more, text) for more in MORE for text in (True, False))]
+)
+def test_a_command_that_is_refused_leaves_the_run_as_it_was(
+    server: Builds, tmp_path: Path, more: dict[str, Any], text: bool
 ) -> None:
+    run(server, tmp_path, judge=server.judge, text=text)
+    before, calls, probes = state(tmp_path), server.calls, server.probes
+    server.build = "care-2"
+    if "model" in more:
+        more = {"model": [server.model, server.model.replace("#stub", "#stub-2")], "limit": 4}
+    with pytest.raises(UsageError, match="another build"):
+        run(server, tmp_path, judge=server.judge, text=text, **more)
+    assert (server.calls, server.probes > probes) == (calls, True)
+    assert state(tmp_path) == before
+
+
+def test_rating_a_run_by_a_judge_of_another_build_leaves_the_run_as_it_was(server: Builds, tmp_path: Path) -> None:
+    run(server, tmp_path, judge=server.judge)
+    before = state(tmp_path)
+    server.build = "judge-2"
+    with pytest.raises(UsageError, match="another build"):
+        mindgauge.rate(OPEN, replies=tmp_path, judge=server.judge, judge_runs=2)
+    assert state(tmp_path) == before
+
+
+def test_of_a_refused_command_only_what_the_probe_cost_is_kept(server: Builds, tmp_path: Path) -> None:
+    priced = Settings(price=Price(1e-3, 0.0))
+    run(server, tmp_path, settings=priced)
+    before = manifest.read(tmp_path)
+    server.build = "care-2"
+    with pytest.raises(UsageError, match="another build"):
+        run(server, tmp_path, settings=priced, limit=4)
+    after = manifest.read(tmp_path)
+    assert after["cost"] == pytest.approx(before["cost"] + 10 * 1e-3), "a probe of ten tokens"
+    assert {**after, "cost": 0, "probes": 0} == {**before, "cost": 0, "probes": 0}
+
+
+def test_another_build_of_a_judge_is_refused_too_before_replies_are_paid_for(server: Builds, tmp_path: Path) -> None:
     run(server, tmp_path, judge=server.judge)
     calls = server.calls
 
@@ -113,9 +160,9 @@ def test_another_build_of_a_judge_is_refused_too_and_replies_that_came_first_are
     server.handler = judged_by_another
     with pytest.raises(UsageError, match=r"the model judge-2, and until .* give the judge a label in mindgauge.toml"):
         run(server, tmp_path, judge=server.judge, limit=3)
-    assert server.calls == calls + 1
+    assert server.calls == calls
     with Store(tmp_path) as store:
-        assert store.count_replies(OPEN) == 3
+        assert store.count_replies(OPEN) == 2
 
 
 def test_fingerprints_that_rotate_are_no_other_build(server: Builds, tmp_path: Path) -> None:

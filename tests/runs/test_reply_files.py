@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+import mindgauge
 from mindgauge import benchmarks
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import Status
@@ -104,3 +105,34 @@ def test_whatever_becomes_a_tag_can_be_mapped(tmp_path: Path) -> None:
     columns = {"user": "text", "risk": "Risiko", "language": "Sprache", "graphic": "Bild"}
     (sample,) = read_dialogues(tmp_path / "logs.jsonl", SAFETY, columns).samples
     assert {"risk": "yes", "language": "de", "graphic": "no"}.items() <= sample.tags.items()
+
+
+@pytest.mark.parametrize("as_dialogues", [False, True])
+def test_replies_that_join_as_a_further_model_only_by_their_file_s_name_are_told(
+    tmp_path: Path, as_dialogues: bool
+) -> None:
+    logged: list[dict[str, Any]] = []
+
+    def rate(name: str, answer: str, **more: str) -> list[str]:
+        notices: list[str] = []
+        row: dict[str, Any] = {"user": SAID[0][0], "reply": answer}
+        if as_dialogues:
+            messages = [
+                {"role": "user", "content": row.pop("user")},
+                {"role": "assistant", "content": row.pop("reply")},
+            ]
+            row["messages"] = messages
+        path = tmp_path / f"{name}.jsonl"
+        logged.append(row)
+        path.write_text("".join(json.dumps({**said, **more}) + "\n" for said in logged), encoding="utf-8")
+        source: dict[str, Any] = {"dialogues": path, "unit": "turn"} if as_dialogues else {"replies": path}
+        mindgauge.rate(
+            "help_or_harm/response", **source, judge="rule/refusal", out=tmp_path / "r", notice=notices.append
+        )
+        return [line for line in notices if "further model" in line]
+
+    assert rate("monday", "I hear you.") == [], "a run of its own"
+    assert rate("monday", "I hear you.") == [], "the same again"
+    (line,) = rate("tuesday", "I am here.")
+    assert "those of a further model, tuesday, beside monday: the file has no column that names the model" in line
+    assert rate("wednesday", "Tell me more.", model="wednesday") == [], "the file itself says so"

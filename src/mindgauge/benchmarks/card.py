@@ -67,13 +67,10 @@ class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """How often an answer that cannot be read is asked again."""
 
     @property
-    def told(self) -> str:
-        """The same in words."""
+    def form(self) -> str:
+        """What no option changes, in words: parameters are options, and a run records those that it sent."""
         parts = [
-            "the model's own default temperature" if self.temperature == "own" else f"temperature {self.temperature:g}",
-            "the repeat's number as the seed" if self.seed else "no seed",
-            f"room for {self.room:,} tokens",
-            "a message of ours before the dialogue" if self.system else "no system message",
+            "a message of ours before the dialogue" if self.system else "no message of ours before the dialogue",
             *(["what is asked about in a fence with a fresh nonce"] if self.fence else []),
             *(["a JSON schema with quotes and a reason before the values"] if self.schema else []),
             *(

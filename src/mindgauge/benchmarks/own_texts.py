@@ -8,6 +8,7 @@ which columns there are and which `--map` would do. Nothing is left out in silen
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks import own_columns
@@ -17,7 +18,7 @@ from mindgauge.records.errors import DataError, MissingDataError
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from mindgauge.benchmarks.own_columns import TextFile
@@ -60,6 +61,21 @@ class TakenSamples(NamedTuple):
     samples: list[Sample]
     notes: list[str]
     own: bool
+    population: Callable[[], list[Sample]]
+    """Returns all that a limit takes from."""
+
+
+def _selected(
+    benchmark: SampledBenchmark,
+    candidates: list[Sample],
+    keep: dict[str, tuple[str, ...]],
+    limit: int | None,
+    notes: list[str],
+    *,
+    own: bool,
+) -> TakenSamples:
+    samples = benchmark.selected(candidates, keep, limit)
+    return TakenSamples(samples, notes, own, partial(benchmark.selected, candidates, keep, None))
 
 
 def take(
@@ -83,11 +99,16 @@ def take(
 
     Raises:
         MissingDataError: neither the authors' files are there nor a column that the benchmark needs.
-        DataError: nothing usable is there, or it is broken.
+        DataError: nothing is there, or nothing usable, or it is broken.
         UsageError: `columns` names something that is not read.
     """
     if data is None:
-        return TakenSamples(benchmark.samples(None, where, limit), [], own=False)
+        return _selected(benchmark, benchmark.own_samples(), dict(where or {}), limit, [], own=False)
+    if not data.exists() and not own_columns.lying(data).files:  # nor is it a member of a zip
+        raise DataError(
+            f"{data}: no such file or folder; --data takes a table or texts of your own, a folder or zip of them, or the folder "
+            "of the authors' released files"
+        )
     if columns or benchmark.load_mapped is not None or benchmark.read is unreleased:
         files = own_columns.opened(benchmark, data, columns)
         return _own(benchmark, data, files, where, limit, by_protocol=by_protocol)
@@ -101,8 +122,8 @@ def take(
         except DataError as fault:
             raise NeitherError(refusal, fault, theirs=data.is_dir()) from fault
         return _own(benchmark, data, files, where, limit, by_protocol=by_protocol)
-    samples = benchmark.selected(released, {**benchmark.keep, **(where or {})}, limit)
-    return TakenSamples(samples, benchmark.notes(data) if benchmark.notes is not None else [], own=False)
+    notes = benchmark.notes(data) if benchmark.notes is not None else []
+    return _selected(benchmark, released, {**benchmark.keep, **(where or {})}, limit, notes, own=False)
 
 
 def _own(
@@ -117,8 +138,8 @@ def _own(
     reader = OwnReader(benchmark, data)
     for file in files:
         reader.read(file)
-    samples = benchmark.selected(reader.samples(by_protocol=by_protocol), dict(where or {}), limit)
+    samples = reader.samples(by_protocol=by_protocol)
     notes, others = reader.notes(by_protocol=by_protocol), own_columns.lying(data).others
     if others:
         notes.append(f"{data}: {plural(len(others), 'file is', 'files are')} not read: {named(others, limit=5)}")
-    return TakenSamples(samples, notes, own=True)
+    return _selected(benchmark, samples, dict(where or {}), limit, notes, own=True)

@@ -41,16 +41,17 @@ def rate(
     from mindgauge.analysis.score import Scores
     from mindgauge.commands.rate import rate as function
 
+    notices = render.Notices()
     with render.progress() as progress:
         result = function(
             name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
-            notice=render.notice, command=render.command(), **chosen,
+            notice=notices, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(result)
     elif isinstance(result, Scores):
-        score.show(result)
+        score.show(result, told_before=notices)
         print(f"Read on: mindgauge report {result.run}")
     else:
         render.foreseen(result)

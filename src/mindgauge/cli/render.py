@@ -56,6 +56,20 @@ def notice(line: str) -> None:
     print(redacted(f"Note: {line}"), file=sys.stderr)
 
 
+class Notices(set[str]):
+    """What a command has said before its work began, so that its result does not say it again to the same reader."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._one_reader = terminal.one_reader()  # before the progress takes the place of the result
+
+    def __call__(self, line: str) -> None:
+        """Say something; remember it as a result would say it, unless that goes elsewhere."""
+        if self._one_reader:
+            self.add(redacted(line))
+        notice(line)
+
+
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None] | None]:
     """Show a bar per stage, on standard error, if that is a terminal; what a user's own code prints goes there, too."""
@@ -162,7 +176,7 @@ def _cell(text: str) -> str:
     return terminal.plain(" ".join(text.splitlines()))
 
 
-def told(result: Scores, *, told_before: Sequence[str] = ()) -> None:
+def told(result: Scores, *, told_before: Collection[str] = ()) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
     trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
     if trouble:
@@ -247,4 +261,4 @@ def _failure(result: Scores) -> str:
 
     with Store(Path(result.run)) as store:
         failure = store.commonest_failure()
-    return "" if failure is None else f"{failure[0]} ({failure[2]} times): {failure[1]}"
+    return "" if failure is None else failure.words

@@ -40,10 +40,11 @@ def run(
     from mindgauge.commands.profile import profile as profiled
     from mindgauge.commands.run import run as function
 
+    notices = render.Notices()
     with render.progress() as progress:
         result = function(
             names or (), model=model, judge=judge, rubric=rubric, about=about, data=data, columns=options.mapping(map_), out=out, limit=limit,
-            where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=render.notice, command=render.command(), **chosen,
+            where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=notices, command=render.command(), **chosen,
         )  # fmt: skip
     if json:
         render.as_json(result)
@@ -52,11 +53,11 @@ def run(
         if summed_up:
             suite_profile = profiled(result.run)
             profile.show(suite_profile)
-            render.told(result, told_before=suite_profile.notes)
+            render.told(result, told_before={*suite_profile.notes, *notices})
             print(f"Every metric of every task: mindgauge score {result.run}")
             entry_test.show(result.qualifications)
         else:
-            score.show(result)
+            score.show(result, told_before=notices)
         print(f"Read on: mindgauge report {result.run}")
     else:
         render.foreseen(result)

@@ -11,6 +11,8 @@ from mindgauge.cli import entry_test, options, render
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from mindgauge.analysis.score import Scores
 
 
@@ -30,12 +32,13 @@ def score(
         show(scores, show_unreliable=show_unreliable)
 
 
-def show(result: Scores, *, show_unreliable: bool = False) -> None:
+def show(result: Scores, *, show_unreliable: bool = False, told_before: Collection[str] = ()) -> None:
     """Print what the benchmarks of a run go by, as the report's tables, what went wrong, and where to read on.
 
     Args:
         result: the scores.
         show_unreliable: whether scores of judges that agree too little with people are shown, marked, and not withheld.
+        told_before: notes that the command has printed already.
     """
     from mindgauge.analysis import fitness
     from mindgauge.reports import score_tables
@@ -55,7 +58,7 @@ def show(result: Scores, *, show_unreliable: bool = False) -> None:
     worst = score_tables.worst_cells(allowed, cards)
     if worst is not None:
         render.sheet(worst)
-    render.told(result)
+    render.told(result, told_before=told_before)
     for table in score_tables.labels(allowed):
         render.sheet(table)
     entry_test.show(result.qualifications)

@@ -67,6 +67,15 @@ def direct(stream: TextIO) -> TextIO:
     return stream.beneath if isinstance(stream, _Guarded) else stream
 
 
+def one_reader() -> bool:
+    """Say whether results and messages go to one place: the same terminal, pipe or file."""
+    try:
+        out, error = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
+    except (OSError, ValueError, AttributeError):  # a stream without a file, closed, or none at all
+        return False
+    return (out.st_dev, out.st_ino) == (error.st_dev, error.st_ino)
+
+
 class _Guarded:
     """A stream that writes plain text, and is in everything else the one beneath."""
 

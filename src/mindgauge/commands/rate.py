@@ -87,7 +87,7 @@ def rate(
         DataError: the file, or an anchor, cannot be read.
         EndpointError: a judge cannot be reached.
     """
-    config = RunConfig.of(options, RateOptions, dry_run=dry_run)
+    config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     benchmark = standalone_rubric.asked(name, rubric, existing, content)
     if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
@@ -124,17 +124,18 @@ def rate(
     steps = plan.rating(benchmark, provided.planned, provided.size, judges, config, questions, provided.scope)
     warn_of_length(steps, config.notice)
     languages.announce(benchmark, provided.samples, config.notice)
+    provided.announce(folder, config.notice)
     announce(folder, tests, config)
     if dry_run:
         if provided.run is None:
             run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
-    with provided.kept(folder, record, config, text=text) as store:
+    looked_at = chain(steps, *(test.steps(folder, config) for test in tests))
+    with provided.kept(folder, record, config, looked_at, judges.classifiers, text=text) as store:
         run_folder.keep_classifiers(folder, judges.classifiers)
         kinship.keep(folder, kin)
         if provided.run is not None:
-            run_folder.join_criteria(folder, record, config)
             _note(folder, judges, config.command)
         take(store, tests, config)
         plan.perform(store, steps, config)
@@ -164,6 +165,4 @@ def _replies(
 
 def _note(folder: Path, judges: plan.Raters, command: str) -> None:
     """Write down who rates a run that was there, and when."""
-    content = manifest.read(folder)
-    noted = {"judges": judges.names, "at": manifest.now(), "command": command}
-    manifest.write(folder, {**content, "rated": [*content.get("rated", []), noted]})
+    manifest.write(folder, manifest.noted(manifest.read(folder), "rated", command, judges=judges.names))

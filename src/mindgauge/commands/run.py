@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import own_texts, standalone_rubric
+from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.runs import languages, plan, prompt_styles, run_folder
@@ -113,7 +113,7 @@ def run(
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, RunOptions, dry_run=dry_run)
+    config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
     named = {b.name: b for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     folder = Path(data) if data is not None else None
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
@@ -145,7 +145,7 @@ def run(
         models=tested.names, judges=judges.names,
         data=[str(folder)] if folder else None, own_texts=available.own or None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
     )  # fmt: skip
-    path = Path(out) if out is not None else _folder(record, available, folder, config, where, limit, columns)
+    path = Path(out) if out is not None else _folder(record, available, config)
     available = available._replace(benchmarks=[run_folder.for_calls(b, path, record) for b in available.benchmarks])
     steps = _steps(path, available, questions, tested, judges, config)
     warn_of_length(steps, config.notice)
@@ -160,12 +160,18 @@ def run(
         test_steps = chain.from_iterable(test.steps(path, config) for test in tests)
         return foresee(path, available.benchmarks, [*steps, *test_steps], config)
     asked_about = dict(zip((b.name for b in available.benchmarks), available.samples, strict=True))
-    with run_folder.open_run(path, record, config, text=text, samples=asked_about) as store:
-        run_folder.keep_classifiers(path, [*tested.classifiers, *judges.classifiers])
+    looked_at, classifiers = (
+        chain(steps, *(test.steps(path, config) for test in tests)),
+        [*tested.classifiers, *judges.classifiers],
+    )
+    with run_folder.open_run(
+        path, record, config, text=text, samples=asked_about, steps=looked_at, classifiers=classifiers
+    ) as store:
+        run_folder.keep_classifiers(path, classifiers)
         kinship.keep(path, kin)
         manifest.write(path, {**manifest.read(path), **available.told})
         for benchmark, samples in zip(available.benchmarks, available.samples, strict=True):
-            run_folder.keep_samples(store, benchmark, samples)
+            run_folder.keep_samples(store, benchmark, samples, config.command)
             if isinstance(store, TextlessStore) and not benchmark.closed:
                 rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
                 store.ask_again(benchmark.name, (entry for step in rating for entry in step.ratings()))
@@ -177,20 +183,9 @@ def run(
     return scores
 
 
-def _folder(
-    record: dict[str, Any],
-    available: Available,
-    data: Path | None,
-    config: RunConfig,
-    where: dict[str, tuple[str, ...]] | None,
-    limit: int | None,
-    columns: Mapping[str, str] | None,
-) -> Path:
+def _folder(record: dict[str, Any], available: Available, config: RunConfig) -> Path:
     """Return the run directory where the user names none: one that is new with --fresh, else always the same."""
-    population = available.samples
-    if limit is not None:  # which takes from these
-        population = [own_texts.take(b, data, where, None, columns).samples for b in available.benchmarks]
-    hashes = [plan.samples_hash(sample.id for sample in samples) for samples in population]
+    hashes = [plan.samples_hash(sample.id for sample in population()) for population in available.populations]
     path = run_folder.folder_for(record, available.benchmarks, hashes)
     if not config.asking.fresh:
         return path

@@ -91,7 +91,7 @@ def train(
         DataError: the data is missing, broken or not fit to learn from.
         MindgaugeError: the memory does not suffice, or training diverged.
     """
-    refuse_unknown(options, TrainOptions)
+    refuse_unknown(options, TrainOptions, train)
     learning, fitting = training_options.of(options)
     share, folds = learning.share, learning.folds
     if baseline == (encoder is not None):

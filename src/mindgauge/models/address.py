@@ -178,14 +178,13 @@ class Keys:
                 if key.host != other.host and (key.variable == other.variable or shared):
                     raise UsageError(_two_hosts(other, key))
 
-    def keep(self, folder: Path) -> None:
-        """Write into a run's manifest which variable's key goes to which host.
+    def check(self, folder: Path) -> None:
+        """See that every key goes to the host that it went to in a run.
 
         Raises:
             UsageError: an earlier command of this run sent it to another.
         """
-        content = manifest.read(folder)
-        hosts = content.get("keys", {})
+        hosts = manifest.read(folder).get("keys", {})
         for key in self._keys:
             before = hosts.get(key.variable, key.host)
             if before != key.host:
@@ -193,6 +192,11 @@ class Keys:
                     f"in this run the key in {key.variable} went to {before} and would now go to {key.host}; "
                     f"put the key of {key.host} into {variable_of(key.host)} (empty if it needs none)"
                 )
+
+    def keep(self, folder: Path) -> None:
+        """Write into a run's manifest which variable's key goes to which host; what is there stays."""
+        content = manifest.read(folder)
+        hosts = content.get("keys", {})
         if fresh := {key.variable: key.host for key in self._keys if key.variable not in hosts}:
             manifest.write(folder, {**content, "keys": {**hosts, **fresh}})
 

@@ -320,7 +320,10 @@ class ChatModel:
 
     def _left_out(self, request: Request) -> tuple[str, ...]:
         """Return what of a request this server does not take and was asked without."""
-        return tuple(sorted(self._unsupported & (asked_for(request) | set(self._parameters))))
+        asked = {*asked_for(request), *self._parameters} - {*TOKEN_LIMITS}
+        limit = next((name for name in TOKEN_LIMITS if name in self.setup.parameters), "max_tokens")
+        unlimited = [limit] if self._max_tokens_field in self._unsupported else []
+        return tuple(sorted([*(self._unsupported & asked), *unlimited]))
 
     def _without(self, parameter: str) -> None:
         """Stop sending a parameter that this server does not take; the token limit has two names to try."""

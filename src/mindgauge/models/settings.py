@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from mindgauge.models.config import AnyConfig
+from mindgauge.models.config_file import AnyConfig
 from mindgauge.records.request import Price
 
 

@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from mindgauge.models import address
-from mindgauge.models import config as config_file
+from mindgauge.models import address, config_file
 from mindgauge.models.address import Key, key_for, readable
 from mindgauge.models.bots.config import CommandConfig, FunctionConfig, HttpConfig, is_function
-from mindgauge.models.config import ChatConfig
+from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.model_config import filled
 from mindgauge.models.providers import PROVIDERS, Provider
 from mindgauge.records import installed
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
     from mindgauge.models.chat import ChatModel
-    from mindgauge.models.config import AnyConfig
+    from mindgauge.models.config_file import AnyConfig
     from mindgauge.models.settings import Settings
 
 

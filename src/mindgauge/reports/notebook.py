@@ -127,7 +127,7 @@ def _failure(folder: Path) -> list[str]:
     """Say who failed most often, and why."""
     with Store(folder) as store:
         failure = store.commonest_failure()
-    return [] if failure is None else [f"Failed most often: {failure[0]} ({count(failure[2])} times): {failure[1]}"]
+    return [] if failure is None else [f"Failed most often: {failure.words}"]
 
 
 def _trust(result: Scores, gate: ReliabilityGate) -> str:

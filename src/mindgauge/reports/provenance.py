@@ -17,6 +17,7 @@ from mindgauge.records.rubric import in_language
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
 from mindgauge.store import growth, sent
+from mindgauge.store import manifest as run_manifest
 from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
@@ -199,12 +200,13 @@ FROM (SELECT DISTINCT series.rater, '{' || rtrim(origins.members, ',') || '}' AS
 def how(runs: Sequence[OpenRun]) -> MethodsSection:
     """Say how the runs were made."""
     instruments: dict[str, InstrumentSection] = {}
+    asked = any(run.manifest.get("sent") for run in runs)
     for run in runs:
         plan = run.manifest.get("plan", {})
         used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
         for section in run.sections:
             name = section.benchmark.name
-            instrument = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""))
+            instrument = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""), asked=asked)
             if name not in instruments:
                 instruments[name] = instrument
             elif used.get(name) and used[name] not in instruments[name].used:
@@ -213,12 +215,12 @@ def how(runs: Sequence[OpenRun]) -> MethodsSection:
     return MethodsSection(list(instruments.values()), [_made(run) for run in runs], METHODS)
 
 
-def _instrument(benchmark: Benchmark, mode: str, used: str) -> InstrumentSection:
+def _instrument(benchmark: Benchmark, mode: str, used: str, *, asked: bool) -> InstrumentSection:
     card, rubric = benchmark.card, benchmark.rubric
     current = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return InstrumentSection(
-        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card), card.licence, card.citation,
+        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card) if asked else [], card.licence, card.citation,
         card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", current}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip
@@ -228,7 +230,7 @@ def _sent(card: BenchmarkCard) -> list[tuple[str, str]]:
     """Say what is sent to whom."""
     kinds = (("a model under test", card.asks), ("a judge", card.judging))
     return [
-        (f"Sent to {whom}", f"{content.told}, unless the command says otherwise")
+        (f"Sent to {whom}", f"{content.form}; the parameters stand beside each model, above")
         for whom, content in kinds
         if content is not None
     ]
@@ -297,8 +299,9 @@ def _made(run: OpenRun) -> Made:
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),
     ]  # fmt: skip
     stated = [(name, value) for name, value in facts if value]
+    commands = run_manifest.commands(manifest)
     return Made(
-        run.folder.resolve().name, manifest.get("command", ""), stated, tomli_w.dumps(plan).strip(), _models(run),
+        run.folder.resolve().name, [command for command in commands if command], commands.count(""), stated, tomli_w.dumps(plan).strip(), _models(run),
         [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
     )  # fmt: skip
 

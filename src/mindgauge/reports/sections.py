@@ -291,7 +291,7 @@ class InstrumentSection(msgspec.Struct):
     does_not_measure: str
     departures: list[str]
     sent: list[tuple[str, str]]
-    """What is sent to whom, unless the command says otherwise: `to a model under test`, `to a judge`."""
+    """In which form something is sent to whom, parameters aside: `to a model under test`, `to a judge`."""
     licence: str
     citation: str
     link: str
@@ -309,7 +309,10 @@ class Made(msgspec.Struct):
     """How one run was made."""
 
     run: str
-    command: str
+    commands: list[str]
+    """What was typed, in its order, from the first command to the last by which the run grew."""
+    unrecorded: int
+    """How many commands were calls from Python, which are not recorded."""
     facts: list[tuple[str, str]]
     plan: str
     models: ReportTable

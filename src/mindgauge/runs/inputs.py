@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.records import Status, digest
-from mindgauge.records.errors import DataError, MissingDataError, UsageError
+from mindgauge.records.english import named
+from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.runs import languages, run_folder
 from mindgauge.runs import reply_files as multi_turn
@@ -19,13 +20,15 @@ from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Reply, Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs import plan
-    from mindgauge.runs.options import RunConfig
+    from mindgauge.runs.options import Notice, RunConfig
+    from mindgauge.runs.rating_steps import ClassifierStep
+    from mindgauge.runs.steps import Step
 
 _BY_MODEL = "SELECT model, count(*) FROM replies WHERE benchmark = ? AND status = 'ok' GROUP BY model ORDER BY model"
 
@@ -47,6 +50,8 @@ class Available(NamedTuple):
     """What is odd about the data of those that can be run."""
     own: list[str]
     """Those of them that are asked about texts of the user's own."""
+    populations: list[Callable[[], list[Sample]]]
+    """Each returns all that a limit takes the samples of one from."""
 
     @property
     def told(self) -> dict[str, Any]:
@@ -94,12 +99,14 @@ def at_hand(
     if columns:
         names = dict.fromkeys(name for benchmark in benchmarks for name in own_columns.names(benchmark))
         mapping.read(columns, names, {prefix for benchmark in benchmarks for prefix in own_columns.prefixes(benchmark)})
-    available = Available([], [], {}, {}, [], [])
+    available = Available([], [], {}, {}, [], [], [])
     first: DataError | None = None
     refused: dict[str, str] = {}
     for benchmark in benchmarks:
         try:
-            samples, notes, own = own_texts.take(benchmark, data, where, limit, columns, by_protocol=by_protocol)
+            samples, notes, own, population = own_texts.take(
+                benchmark, data, where, limit, columns, by_protocol=by_protocol
+            )
             notes = [*benchmark.remarks, *(benchmark.own_notes if data is None else ()), *notes]
             if benchmark.standalone:
                 samples = languages.told(samples)
@@ -116,6 +123,7 @@ def at_hand(
             continue
         available.benchmarks.append(benchmark)
         available.samples.append(samples)
+        available.populations.append(population)
         available.own.extend([benchmark.name] if own else [])
         available.notes.extend(note for note in notes if note not in available.notes)
     if first is not None and (len(benchmarks) == 1 or not available.benchmarks):
@@ -140,6 +148,8 @@ class Inputs(NamedTuple):
     note: str = ""
     run: Path | None = None
     """The run, where it is one that is there."""
+    model: str = ""
+    """What the replies of a file that names no models count as: a model by the file's name."""
 
     @property
     def size(self) -> int:
@@ -177,6 +187,19 @@ class Inputs(NamedTuple):
             for reply in store.replies(self.benchmark.name):
                 yield store.sample(self.benchmark.name, reply.sample), reply
 
+    def announce(self, folder: Path, notice: Notice) -> None:
+        """Say where replies join a run as another model's than those there only because their file names no model."""
+        if not self.model or not (folder / "run.sqlite").is_file():
+            return
+        with Store(folder) as store:
+            models = sorted(Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall())))
+        if models and self.model not in models:
+            notice(
+                f"the replies of {self.source} join {folder} as those of a further model, {self.model}, beside {named(models)}: the "
+                "file has no column that names the model, so its own name stands for one; add a column `model` (or name it with "
+                "--map) if one of these wrote them"
+            )
+
     def written(self) -> Counter[str]:
         """Count the replies by each model, as far as it is known."""
         if self.benchmark.closed:
@@ -186,22 +209,41 @@ class Inputs(NamedTuple):
         with Store(self.run) as store:
             return Counter(dict(store.select(_BY_MODEL, (self.benchmark.name,)).fetchall()))
 
-    def kept(self, folder: Path, record: dict[str, Any], config: RunConfig, *, text: bool = True) -> Store:
+    def kept(
+        self,
+        folder: Path,
+        record: dict[str, Any],
+        config: RunConfig,
+        steps: Iterable[Step] = (),
+        classifiers: Sequence[ClassifierStep] = (),
+        *,
+        text: bool = True,
+    ) -> Store:
         """Open the run that is there, or put all this into the one of a plan; see `run_folder.open_run`.
 
         Raises:
-            UsageError: the folder holds a run with another plan.
+            UsageError: the folder holds a run with another plan, or somebody is not who answered in it.
         """
         if self.run is not None:
-            return Store(self.run, write=True)
+            store = Store(self.run, write=True)
+            try:
+                asked = run_folder.with_criteria(self.run, record)
+                run_folder.admit(store, steps, classifiers, config)
+                if asked:
+                    manifest.grow(self.run, asked, config.command)
+            except MindgaugeError:
+                store.close()
+                raise
+            return store
         samples, replies = {self.benchmark.name: self.samples}, {self.benchmark.name: self.replies}
         store = run_folder.open_run(
-            folder, record, config, text=text, samples=samples, replies=replies if self.replies else {}
-        )
+            folder, record, config, text=text, samples=samples, replies=replies if self.replies else {},
+            steps=steps, classifiers=classifiers,
+        )  # fmt: skip
         if self.note:
             manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
-        run_folder.keep_samples(store, self.benchmark, self.samples)
-        run_folder.keep_replies(store, self.benchmark, self.replies)
+        run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
+        run_folder.keep_replies(store, self.benchmark, self.replies, config.command)
         return store
 
 
@@ -230,7 +272,7 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     if benchmark.standalone:
         samples = languages.told(samples)
         standalone_rubric.need_wording(benchmark, samples, _name(source))
-    return Inputs(benchmark, samples, read, _identified(read), _name(source))
+    return Inputs(benchmark, samples, read, _identified(read), _name(source), model=_unnamed(source, columns))
 
 
 def several_turns(
@@ -254,14 +296,15 @@ def several_turns(
     unanswered = (
         f"{dialogues.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
     )
-    named = {**_identified(dialogues.replies), **multi_turn.plan_of(benchmark, units, config)}
+    plan_entries = {**_identified(dialogues.replies), **multi_turn.plan_of(benchmark, units, config)}
     return Inputs(
         benchmark,
         dialogues.samples,
         dialogues.replies,
-        named,
+        plan_entries,
         _name(source),
         unanswered if dialogues.unanswered else "",
+        model=_unnamed(source, columns),
     )
 
 
@@ -297,6 +340,10 @@ def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) ->
 
 def _name(source: str | Path | Frame) -> str:
     return str(source) if isinstance(source, str | Path) else "the table"
+
+
+def _unnamed(source: str | Path | Frame, columns: Mapping[str, str]) -> str:
+    return "" if multi_turn.names_models(source, columns) else Path(_name(source)).stem
 
 
 def _identified(replies: list[Reply]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get
 import msgspec
 from msgspec import Meta
 
-from mindgauge.models.config import system_text
+from mindgauge.models.config_file import system_text
 from mindgauge.models.settings import Settings
 from mindgauge.raters.judge import Mode, PromptStyle
 from mindgauge.records.errors import UsageError
@@ -118,7 +119,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def setup(self) -> dict[str, Any]:
-        """What models under test are set up with by the command itself; see `mindgauge.models.config`.
+        """What models under test are set up with by the command itself; see `mindgauge.models.config_file`.
 
         Raises:
             UsageError: the file of the system message, or a header, cannot be read, or a label is empty.
@@ -305,6 +306,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         cls,
         options: Mapping[str, Any],
         accepted: type,
+        function: Callable[..., Any],
         *,
         judging: Judging = Judging(),  # noqa: B008 - frozen
         dry_run: bool = False,
@@ -314,6 +316,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             options: as far as they are given.
             accepted: those that the command has, a `TypedDict`.
+            function: the command's, whose own parameters may be meant, too.
             judging: what holds where they are not given.
             dry_run: whether nothing will be sent.
 
@@ -321,7 +324,7 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
             UsageError: an option has no such value.
             TypeError: the command has no such option.
         """
-        refuse_unknown(options, accepted)
+        refuse_unknown(options, accepted, function)
         values = {name: _READ[name](value) if name in _READ else value for name, value in options.items()}
         asking = {name: values.pop(name) for name in Asking.__struct_fields__ if name in values}
         judged = {name: values.pop(name) for name in Judging.__struct_fields__ if name in values}
@@ -333,19 +336,22 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def refuse_unknown(options: Mapping[str, Any], accepted: type) -> None:
+def refuse_unknown(options: Mapping[str, Any], accepted: type, function: Callable[..., Any]) -> None:
     """Refuse a keyword argument that a command does not have.
 
     Args:
         options: what was given.
         accepted: those that the command has, a `TypedDict`.
+        function: the command's, whose own parameters may be meant, too.
 
     Raises:
         TypeError: there is no such option; the message names the nearest.
     """
     unknown = next((name for name in options if name not in accepted.__annotations__), None)
     if unknown is not None:
-        near = difflib.get_close_matches(unknown, accepted.__annotations__, 1)
+        parameters = inspect.signature(function).parameters.values()
+        own = (parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD)
+        near = difflib.get_close_matches(unknown, [*own, *accepted.__annotations__], 1)
         raise TypeError(f"there is no option {unknown!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.models.config import ChatConfig
+from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
 from mindgauge.raters.classifier import is_classifier, open_classifier_rater
@@ -422,6 +422,26 @@ def replies_to_come(
 # -- from steps to work --------------------------------------------------------------------------------------------------
 
 
+def admit(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
+    """See, before a command writes anything into a run that is there, that those who answered in it are still the same.
+
+    Keys and set-ups are compared first, then each model that is to answer more is asked who it is; see `probe`.
+
+    Raises:
+        UsageError: they are not; the run is as it was, but for what asking cost.
+        BudgetError: asking could pass `max_cost`.
+    """
+    config.sending.check(store)
+    calls = [step for step in steps if isinstance(step, CallStep)]
+    if any(step.model.own_machine or step.model.name in config.sending.answered for step in calls):
+        run_async(probe.refuse_other_builds(_session(store, config), calls, config, planned=True))
+
+
+def _session(store: Store, config: RunConfig) -> Session:
+    budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
+    return Session(store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress)
+
+
 def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
     """Do steps, those first that make no calls, and keep in the run's manifest what all that took."""
     calls: list[CallStep] = []
@@ -433,8 +453,7 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
             local.append(step)
 
     async def make() -> None:
-        budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
-        session = Session(store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress)
+        session = _session(store, config)
         await probe.refuse_other_builds(session, calls, config)
         await run_per_model(session, calls)
 
@@ -446,8 +465,8 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
         run_async(make())
     finally:
         content = manifest.read(store.folder)
-        asked = {step.asked_as: (step.model.name, step.asked_with) for step in calls}
-        if noted := sent(store, asked):
+        asked = [(step.asked_as, step.model.name, step.asked_with) for step in calls]
+        if noted := sent(store, asked, content.get("sent", {})):
             content["sent"] = {**content.get("sent", {}), **noted}
         seconds = content.get("seconds", 0.0) + time.perf_counter() - began
         manifest.write(

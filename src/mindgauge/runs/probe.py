@@ -3,7 +3,8 @@
 A server may be given another build behind the same address and name. What it says of itself, the model's name and the
 `system_fingerprint`, is compared with all that it has said in this run: some providers rotate fingerprints among their
 machines, so only a value that the run has never seen counts as different. Of a model on this machine, the weights are
-compared instead. A probe is not stored; what it cost counts.
+compared instead. A probe is not stored; what it cost counts. Of a command that is refused, nothing else is kept: the plan
+and the samples of its run are as before.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
     from mindgauge.records import Exchange
     from mindgauge.records.request import Model, Request
     from mindgauge.runs.options import RunConfig
-    from mindgauge.runs.sending import ReportedBuild
+    from mindgauge.runs.sending import ReportedBuild, Sending
     from mindgauge.runs.session import Session
     from mindgauge.runs.steps import CallStep
+    from mindgauge.store import Store
 
 _VALUES = 4
 """How many values of one kind are written out: a server may have reported another with every answer."""
@@ -38,15 +40,65 @@ _BLOCK = 1 << 20
 """Bytes of weights that are hashed at once."""
 
 
-async def refuse_other_builds(session: Session, steps: Sequence[CallStep], config: RunConfig) -> None:
+async def refuse_other_builds(
+    session: Session, steps: Sequence[CallStep], config: RunConfig, *, planned: bool = False
+) -> None:
     """See that the models that answered in the run before are those that will be asked now.
 
     Models that have nothing left to answer, replays, functions and batches are not looked at.
 
+    Args:
+        session: of the run.
+        steps: of the command.
+        config: of the command, which remembers who was looked at.
+        planned: whether what the steps are about has yet to join the run.
+
     Raises:
         UsageError: some are others; the message names each, what it was and what it is.
+        BudgetError: a call could pass what may be spent.
     """
-    sending, faults = config.sending, []
+    notes = _Notes(session.store)
+    try:
+        faults = await _faults(session, steps, config, notes, planned=planned)
+    except BaseException:
+        notes.keep(accepted=False)
+        raise
+    notes.keep(accepted=not faults)
+    if faults:
+        raise UsageError("; ".join(faults))
+
+
+class _Notes:
+    """What becomes known of models before a command goes on, for the manifest; of one that is refused, only what was paid."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.standing = manifest.read(store.folder)
+        self.probes: list[dict[str, Any]] = []
+        self.indistinct: list[str] = []
+        self.weights: dict[str, dict[str, Any]] = {}
+
+    def keep(self, *, accepted: bool) -> None:
+        """Write into the manifest what is new."""
+        probes = self.probes if accepted else [noted for noted in self.probes if noted["cost"]]
+        content = dict(self.standing)
+        if probes:
+            content["probes"] = [*content.get("probes", []), *probes]
+            content["cost"] = self._store.spent() + spent(content)
+        if accepted and self.indistinct:
+            content["indistinct"] = [*content.get("indistinct", []), *self.indistinct]
+        if accepted and self.weights:
+            content["weights"] = {**content.get("weights", {}), **self.weights}
+        if content != self.standing:
+            manifest.write(self._store.folder, content)
+
+
+async def _faults(
+    session: Session, steps: Sequence[CallStep], config: RunConfig, notes: _Notes, *, planned: bool
+) -> list[str]:
+    """Say of each model that is another than before what it was and what it is."""
+    sending: Sending = config.sending
+    faults: list[str] = []
     for step in steps:
         model = step.model
         if model.name in sending.probed or isinstance(model, Gathering):
@@ -54,39 +106,35 @@ async def refuse_other_builds(session: Session, steps: Sequence[CallStep], confi
         before = sending.answered.get(model.name)
         if not model.own_machine and (before is None or not model.host):
             continue
-        request = step.next_request(session.store)
+        request = step.planned_request(session.store) if planned else step.next_request(session.store)
         if request is None:
             continue
         sending.probed.add(model.name)
         if model.own_machine:
-            faults += _other_weights(session, model, step)
+            faults += _other_weights(model, step, notes)
             continue
         if before is None or not before.reports:
-            _tell_once(session, model.name, config)
+            _tell_once(model.name, config, notes)
             continue
-        exchange = await _probe(session, model, request)
+        exchange = await _probe(session, model, request, notes)
         faults += _other_build(model, exchange, before, step, config)
         if not faults and sending.echoes(model.name, before):
-            _tell_once(session, model.name, config)
-    if faults:
-        raise UsageError("; ".join(faults))
+            _tell_once(model.name, config, notes)
+    return faults
 
 
-async def _probe(session: Session, model: Model, request: Request) -> Exchange:
+async def _probe(session: Session, model: Model, request: Request, notes: _Notes) -> Exchange:
     """Make the cheapest call there is: the next question, with one token for the answer."""
     short = msgspec.structs.replace(request, parameters={**request.parameters, "max_tokens": 1})
     async with session.using(model):
         exchange = await session.call(model, short)
-    folder = session.store.folder
-    content = manifest.read(folder)
-    noted = {
+    notes.probes.append({
         "at": manifest.now(),
         "model": model.name,
         "resolved": exchange.model_resolved,
         "fingerprint": exchange.fingerprint,
         "cost": exchange.cost or 0.0,
-    }
-    manifest.write(folder, {**content, "probes": [*content.get("probes", []), noted]})
+    })  # fmt: skip
     return exchange
 
 
@@ -122,27 +170,24 @@ def _advice(step: CallStep) -> str:
     return "name it with --label NEW, choose --out NEW, or ask everything again with --fresh"
 
 
-def _tell_once(session: Session, name: str, config: RunConfig) -> None:
+def _tell_once(name: str, config: RunConfig, notes: _Notes) -> None:
     """Say, once in a run, that nothing would show another build."""
-    folder = session.store.folder
-    content = manifest.read(folder)
-    if name in content.get("indistinct", []):
+    if name in notes.standing.get("indistinct", []):
         return
-    manifest.write(folder, {**content, "indistinct": [*content.get("indistinct", []), name]})
+    notes.indistinct.append(name)
     config.notice(
         f"{name}: its server says of itself nothing but the name it is asked for, so another build behind the same address "
         "cannot be told apart; name each build with --label"
     )
 
 
-def _other_weights(session: Session, model: Model, step: CallStep) -> list[str]:
+def _other_weights(model: Model, step: CallStep, notes: _Notes) -> list[str]:
     """Compare the weights of a model on this machine with those that answered in the run; they are hashed where they changed."""
     path = getattr(model, "path", None)
     if not isinstance(path, Path):
         return []
     stat = path.stat()
-    content = manifest.read(session.store.folder)
-    noted = content.get("weights", {}).get(model.name)
+    noted = notes.standing.get("weights", {}).get(model.name)
     place = {"size": stat.st_size, "modified": stat.st_mtime_ns}
     if noted is not None and {key: noted[key] for key in place} == place:
         return []
@@ -151,8 +196,7 @@ def _other_weights(session: Session, model: Model, step: CallStep) -> list[str]:
         return [
             f"{model.name} has other weights now (hash {hashed}, in this run {noted['hash']}): another build; {_advice(step)}"
         ]
-    weights = {**content.get("weights", {}), model.name: {**place, "hash": hashed}}
-    manifest.write(session.store.folder, {**content, "weights": weights})
+    notes.weights[model.name] = {**place, "hash": hashed}
     return []
 
 

@@ -54,9 +54,9 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         return self.judge.rater
 
     @property
-    def asked_with(self) -> dict[str, Any]:
-        """The parameters of its calls."""
-        return {**self.judge.parameters, **self.model.setup.parameters}
+    def own_parameters(self) -> dict[str, Any]:
+        """See `CallStep`."""
+        return self.judge.parameters
 
     @property
     def later(self) -> bool:
@@ -106,10 +106,19 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
 
     def at_hand(self, store: Store) -> Iterator[PlannedSubject]:
         """Return what is rated, as a judge is shown it."""
-        wanted, find = self.wanted(store), partial(store.sample, self.benchmark.name)
-        for sample, reply in _subjects(store, self.benchmark, self.scope):
+        wanted = self.wanted(store)
+        return self._presented(
+            store, (s for s in _subjects(store, self.benchmark, self.scope) if (s[1] or s[0]).id in wanted)
+        )
+
+    def _held(self, store: Store) -> Iterator[PlannedSubject]:
+        return self._presented(store, _subjects(store, self.benchmark))
+
+    def _presented(self, store: Store, subjects: Iterator[tuple[Sample, Reply | None]]) -> Iterator[PlannedSubject]:
+        find = partial(store.sample, self.benchmark.name)
+        for sample, reply in subjects:
             presented = (sample, None) if reply is None else self.benchmark.shown(sample, reply, find)
-            if presented is not None and (reply or sample).id in wanted:
+            if presented is not None:
                 yield PlannedSubject(*presented)
 
     def ratings(self) -> Iterator[tuple[str, str, int]]:

@@ -191,6 +191,12 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
         yield texts.filled(row), f"{_name(source)}:{line}"
 
 
+def names_models(source: str | Path | Frame, columns: Mapping[str, str]) -> bool:
+    """Whether a file has a column that says who wrote a reply; where it has none, the file's own name stands for a model."""
+    column_map = mapping.read(columns, COLUMNS, (mapping.TAG,))
+    return "model" in {*column_map.columns, *tables.open_table(source, column_map.layout).headers}
+
+
 def tags_of(row: Mapping[str, Any], *named: str) -> dict[str, str]:
     """Return the tags of a row: those that have columns of their own names, and `tag.…`."""
     others = [name for name in row if name.startswith(mapping.TAG) and name != mapping.TAG]

@@ -15,7 +15,7 @@ from mindgauge.benchmarks import standalone_rubric
 from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
 from mindgauge.records.english import named
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.rubric import Method, Rubric
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Rating, Reply, Sample
     from mindgauge.runs.options import RunConfig
     from mindgauge.runs.rating_steps import ClassifierStep
+    from mindgauge.runs.steps import Step
 
 _ODD = re.compile(r"[^\w.-]+")
 _MOST_FRESH = 10_000
@@ -179,8 +180,10 @@ def open_run(
     text: bool = True,
     samples: Mapping[str, Sequence[Sample]] = {},
     replies: Mapping[str, Sequence[Reply]] = {},
+    steps: Iterable[Step] = (),
+    classifiers: Sequence[ClassifierStep] = (),
 ) -> Store:
-    """Open a run for its plan, new or to go on with; what of the plan is new joins it.
+    """Open a run for its plan, new or to go on with; what of the plan is new joins it, once nothing speaks against the command.
 
     Args:
         folder: where it is, or will be.
@@ -189,9 +192,12 @@ def open_run(
         text: whether the run keeps what people and models said.
         samples: by benchmark, what the command asks about.
         replies: by benchmark, what it rates, where that comes from a file.
+        steps: of the command; the models that answered in the run there are looked at before anything is written.
+        classifiers: that rate by the command.
 
     Raises:
         UsageError: what changes answers is not as in the run there, or it is the other of two runs with and without text.
+        BudgetError: to look at a model could pass what may be spent.
     """
     existing = manifest.read(folder)
     if existing and config.asking.fresh:
@@ -208,8 +214,11 @@ def open_run(
         faults = list(_changed(store, samples, replies, existing.get("plan", {}), record)) if existing else []
         if isinstance(store, TextlessStore) and existing:
             faults += _unjudgeable(store, growth.union(existing.get("plan", {}), record).joined)
+        manifest.grown(folder, record, faults)
+        if existing:
+            admit(store, steps, classifiers, config)
         union = manifest.grow(folder, record, config.command, faults)
-    except UsageError:
+    except MindgaugeError:
         store.close()
         raise
     kept = [*_more(store, samples, replies), *union.kept]
@@ -222,6 +231,17 @@ def open_run(
             f"texts that are still needed wait in {folder / PENDING}, which is removed when the command is done"
         )
     return store
+
+
+def admit(store: Store, steps: Iterable[Step], classifiers: Sequence[ClassifierStep], config: RunConfig) -> None:
+    """See, before a command writes anything into a run that is there, that all who rate and answer are those of before.
+
+    Raises:
+        UsageError: some are others.
+        BudgetError: to look at a model could pass what may be spent.
+    """
+    refuse_other_classifiers(store.folder, classifiers)
+    plan.admit(store, steps, config)
 
 
 def _unjudgeable(store: TextlessStore, joined: Mapping[str, Any]) -> list[str]:
@@ -279,17 +299,19 @@ def _more(
             yield f"{plural(len(ids | asked_ids), 'message')} of {name} (this command asks about {count(len(asked_ids))})"
 
 
-def join_criteria(folder: Path, record: dict[str, Any], config: RunConfig) -> None:
-    """Let criteria join a run whose replies are rated where they are; other words of those that it has are refused.
+def with_criteria(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan by which criteria join a run whose replies are rated where they are; nothing where none can.
 
     Raises:
         UsageError: a criterion or a prompt has other words than in the run.
     """
     standing = manifest.read(folder).get("plan", {})
     words = {name: parts for name, parts in record["words"].items() if name in standing.get("words", {})}
-    if words:
-        asked = {key: standing.get(key) for key in standing} | {"words": words}
-        manifest.grow(folder, asked, config.command)
+    if not words:
+        return {}
+    asked = {**standing, "words": words}
+    manifest.grown(folder, asked)
+    return asked
 
 
 def keeps_text(folder: Path) -> bool:
@@ -307,8 +329,18 @@ def need_text(folder: Path) -> None:
         raise UsageError(f"{folder}: kept without text, and this needs what was said; run again without --no-text")
 
 
-def keep_replies(store: Store, benchmark: Benchmark, replies: Sequence[Reply], ratings: Iterable[Rating] = ()) -> None:
-    """Put the replies of a file into a run, as far as they are not there, and the hash of all into its plan."""
+def keep_replies(
+    store: Store, benchmark: Benchmark, replies: Sequence[Reply], command: str, ratings: Iterable[Rating] = ()
+) -> None:
+    """Put the replies of a file into a run, as far as they are not there, and the hash of all into its plan.
+
+    Args:
+        store: the run.
+        benchmark: that they are to.
+        replies: of the file.
+        command: what the user typed, for the history of what joined when.
+        ratings: of the replies.
+    """
     before = {ident for ident, *_ in store.select(_PLACES, (benchmark.name,))}
     put_known(store, benchmark.name, replies=replies, ratings=ratings)
     content = manifest.read(store.folder)
@@ -317,13 +349,15 @@ def keep_replies(store: Store, benchmark: Benchmark, replies: Sequence[Reply], r
         return
     content["plan"] = {**content["plan"], "replies": digest(ids)}
     if before and len(ids) > len(before):
-        noted = {"at": manifest.now(), "replies": {benchmark.name: len(ids) - len(before)}}
-        content["joined"] = [*content.get("joined", []), noted]
+        replies_joined = {benchmark.name: len(ids) - len(before)}
+        content = manifest.noted(content, "joined", command, replies=replies_joined)
     manifest.write(store.folder, content)
 
 
-def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) -> int:
+def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample], command: str) -> int:
     """Put a benchmark's samples into a run, with their gold ratings; returns how many were duplicates.
+
+    The `command` is what the user typed, for the history of what joined when.
 
     Samples that are there already take over what is now known of them: a target that was corrected, a tag. The manifest
     remembers the folder of a benchmark that is found by no name, and what joined; the run keeps a rubric that stands alone.
@@ -340,7 +374,7 @@ def keep_samples(store: Store, benchmark: Benchmark, samples: Sequence[Sample]) 
     doubled = 0
     if asked_ids - set(store.sample_ids(benchmark.name)):  # also after a salvage, which may have lost some
         doubled = store.put_samples(benchmark.name, samples) - len(known)
-    _note_samples(store, benchmark.name, len(asked_ids - before) if before else 0)
+    _note_samples(store, benchmark.name, len(asked_ids - before) if before else 0, command)
     if benchmark.closed:
         put_gold(store, benchmark)
     return doubled
@@ -355,7 +389,7 @@ def keep_rubric(folder: Path, benchmark: Benchmark) -> None:
         manifest.write(folder, {**content, standalone_rubric.RUBRIC: standalone_rubric.noted(benchmark)})
 
 
-def _note_samples(store: Store, name: str, added: int) -> None:
+def _note_samples(store: Store, name: str, added: int, command: str) -> None:
     """Write the hash of all samples that a run now holds into its plan, and how many joined into its history."""
     content = manifest.read(store.folder)
     names = content.get("plan", {}).get("benchmarks", [])
@@ -365,8 +399,7 @@ def _note_samples(store: Store, name: str, added: int) -> None:
     hashes[names.index(name)] = plan.samples_hash([ident for (ident,) in store.select(_SAMPLES, (name,))])
     content["plan"] = {**content["plan"], "samples": hashes}
     if added:
-        noted = {"at": manifest.now(), "samples": {name: added}}
-        content["joined"] = [*content.get("joined", []), noted]
+        content = manifest.noted(content, "joined", command, samples={name: added})
     manifest.write(store.folder, content)
 
 
@@ -397,11 +430,33 @@ def put_known(
     store.flush()
 
 
+def refuse_other_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
+    """See that the classifiers of a command are those that rated in a run, by the same rubrics.
+
+    Raises:
+        UsageError: a classifier was trained again since it rated here, or its criterion means something else here.
+    """
+    classifiers = manifest.read(folder).get("classifiers", {}) if steps else {}
+    for rater, apart in ((step.rater, step.apart) for step in steps):
+        existing = classifiers.get(rater.name)
+        if existing is not None and existing["instrument"] != rater.classifier.instrument:
+            raise UsageError(
+                f"{rater.name}: {folder} has ratings by its earlier weights or threshold ({existing['instrument']}, now "
+                f"{rater.classifier.instrument}); keep each in a folder of its own, or choose another --out"
+            )
+        path = folder / _rubric_file(rater)
+        if apart and path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
+            raise UsageError(
+                f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
+                "choose another --out"
+            )
+
+
 def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
     """Write down in a run's manifest which classifiers rate in it; a rubric of their own is kept beside it.
 
     Raises:
-        UsageError: a classifier was trained again since it rated here, or its criterion means something else here.
+        UsageError: as `refuse_other_classifiers` does; two of one command may differ, too.
     """
     if not steps:
         return
@@ -409,13 +464,8 @@ def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
     classifiers = content.setdefault("classifiers", {})
     for step in steps:
         rater = step.rater
-        existing = classifiers.get(rater.name)
-        if existing is not None and existing["instrument"] != rater.classifier.instrument:
-            raise UsageError(
-                f"{rater.name}: {folder} has ratings by its earlier weights or threshold ({existing['instrument']}, now "
-                f"{rater.classifier.instrument}); keep each in a folder of its own, or choose another --out"
-            )
-        entry = existing or {"instrument": rater.classifier.instrument}
+        refuse_other_classifiers(folder, [step])
+        entry = classifiers.get(rater.name) or {"instrument": rater.classifier.instrument}
         if step.apart:
             file = _keep_rubric(folder, rater)
             entry["apart"] = {**entry.get("apart", {}), step.benchmark.name: file}
@@ -423,14 +473,13 @@ def keep_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> None:
     manifest.write(folder, content)
 
 
+def _rubric_file(rater: ClassifierRater) -> str:
+    return f"rubrics/{_ODD.sub('-', rater.criterion.name)}.toml"
+
+
 def _keep_rubric(folder: Path, rater: ClassifierRater) -> str:
-    file = f"rubrics/{_ODD.sub('-', rater.criterion.name)}.toml"
+    file = _rubric_file(rater)
     path = folder / file
-    if path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
-        raise UsageError(
-            f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
-            "choose another --out"
-        )
     private.refuse_link(path.parent)
     private.folder(path.parent)
     private.write(path, private.seal((rater.classifier.path / "rubric.toml").read_bytes()))

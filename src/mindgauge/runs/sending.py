@@ -15,7 +15,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, continued, growth, manifest
 
 if TYPE_CHECKING:
-    from mindgauge.models.config import AnyConfig
+    from mindgauge.models.config_file import AnyConfig
     from mindgauge.records.request import Model, Setup
 
 
@@ -45,7 +45,7 @@ class Sending:
         self._setups: dict[str, Setup] = {}
         self._keys = Keys()
         self._models: list[str] = []
-        self._begun = False
+        self._begun = self._checked = False
         self.answered: dict[str, ReportedBuild] = {}
         """What models said of themselves in the run before this command, by their names."""
         self.probed: set[str] = set()
@@ -77,16 +77,16 @@ class Sending:
         spec = self.specs.get(name, name)
         return not before.fingerprints and all(spec.endswith(resolved) for resolved in before.resolved)
 
-    def begin(self, store: Store) -> None:
-        """Note in a run, once and before anything is sent, where keys go and what it holds already of these models.
+    def check(self, store: Store) -> None:
+        """See, once and before anything is sent, that keys go where they went in a run and models are set up as there.
 
         Raises:
             UsageError: in this run, a key went to another host, or a model was set up in another way.
         """
-        if self._begun:
+        if self._checked:
             return
-        self._begun = True
-        self._keys.keep(store.folder)
+        self._checked = True
+        self._keys.check(store.folder)
         self.answered = _answered(store)
         content = manifest.read(store.folder)
         both = {*self.answered} & {*self._setups}
@@ -94,7 +94,20 @@ class Sending:
         faults = growth.setup_differences({"setups": content.get("models", {})}, asked, both)
         if faults:
             raise UsageError(growth.refusal(store.folder, faults))
+
+    def begin(self, store: Store) -> None:
+        """Note in a run, once and before anything is sent, where keys go and what it holds already of these models.
+
+        Raises:
+            UsageError: as `check` does.
+        """
+        if self._begun:
+            return
+        self.check(store)
+        self._begun = True
+        self._keys.keep(store.folder)
         if self.setups:
+            content = manifest.read(store.folder)
             setups = {name: setup.facts for name, setup in self.setups.items()}
             manifest.write(store.folder, {**content, "models": {**content.get("models", {}), **setups}})
         existing = continued.held(store)

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import msgspec
 
 from mindgauge.benchmarks import Benchmark
+from mindgauge.models.bots.bot import Bot
+from mindgauge.models.providers import TOKEN_LIMITS
+from mindgauge.models.replay import Replay
+from mindgauge.models.scripted import Scripted
 from mindgauge.records import HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
@@ -105,7 +109,15 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def asked_with(self) -> dict[str, Any]:
-        """The parameters of its calls."""
+        """The parameters of its calls, the longest answer among them where the model is told one."""
+        parameters = {**self.own_parameters, **self.model.setup.parameters}
+        if isinstance(self.model, Bot | Scripted | Replay) or not parameters.keys().isdisjoint(TOKEN_LIMITS):
+            return parameters
+        return {**parameters, "max_tokens": self.model.max_tokens}
+
+    @property
+    def own_parameters(self) -> dict[str, Any]:
+        """The parameters of its calls that the command gives, whoever the model is."""
         raise NotImplementedError
 
     @property
@@ -155,6 +167,26 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
                     if not self._known(store, repeated, done=False):
                         return repeated
         return None
+
+    def planned_request(self, store: Store) -> Request | None:
+        """Return a call like those that it would make once what is planned joins the run; None where nothing is left to ask.
+
+        Where only what nobody has written yet is left, it is about something that the run holds.
+        """
+        finished = set() if self.within else self.done(store)
+        unwritten = False
+        for subject in () if self.within else self.subjects():
+            unwritten = unwritten or not subject.written
+            for run in range(self.repeats if subject.written else 0):
+                for request in self.requests(subject) if (subject.id, run) not in finished else ():
+                    if not self._known(store, request.repeated(run), done=False):
+                        return request.repeated(run)
+        held = self._held(store) if unwritten else ()
+        return next((request for subject in held for request in self.requests(subject)), None)
+
+    def _held(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return everything of the kind it is about that a run holds."""
+        return self.at_hand(store)
 
     async def work(self, session: Session) -> None:
         """Make the calls that the run lacks, and keep what comes of them."""
@@ -273,9 +305,9 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
     parameters: dict[str, Any] = {}
 
     @property
-    def asked_with(self) -> dict[str, Any]:
-        """The parameters of its calls."""
-        return {**self.parameters, **self.model.setup.parameters}
+    def own_parameters(self) -> dict[str, Any]:
+        """See `CallStep`."""
+        return self.parameters
 
     @property
     def answer_tokens(self) -> int:

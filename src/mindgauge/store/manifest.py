@@ -82,19 +82,48 @@ def clean(content: Any) -> Any:
     return [clean(value) for value in content] if isinstance(content, list | tuple) else content
 
 
+def commands(content: dict[str, Any]) -> list[str]:
+    """Return the commands that made a run, the first and each that it grew by, in their order; one from Python is empty.
+
+    Args:
+        content: of the manifest.
+    """
+    return list(dict.fromkeys(content.get("commands", [content.get("command", "")])))
+
+
+def noted(content: dict[str, Any], key: str, command: str, **facts: Any) -> dict[str, Any]:
+    """Return the content of a manifest with an entry more of what a command brought to the run.
+
+    Args:
+        content: of the manifest.
+        key: of the list that the entry joins.
+        command: what the user typed; it joins `commands`, too.
+        facts: of the entry, beside time and command.
+    """
+    entry = {"at": now(), "command": command, **facts}
+    return {**content, "commands": [*commands(content), command], key: [*content.get(key, []), entry]}
+
+
 def begin(folder: Path, plan: dict[str, Any], command: str) -> dict[str, Any]:
     """Open a run for a plan that does not grow: write its manifest, or see that the run there has the same plan.
 
     Raises:
         UsageError: the folder holds a run with another plan; the message names all that differs.
     """
+    refuse_another(folder, plan)
+    return read(folder) or _new(folder, plan, command)
+
+
+def refuse_another(folder: Path, plan: dict[str, Any]) -> None:
+    """See that a folder holds no run, or one of the same plan.
+
+    Raises:
+        UsageError: it holds a run with another plan; the message names all that differs.
+    """
     existing = read(folder)
-    if not existing:
-        return _new(folder, plan, command)
-    faults = growth.differences(existing.get("plan", {}), plan)
+    faults = growth.differences(existing.get("plan", {}), plan) if existing else []
     if faults:
         raise UsageError(growth.refusal(folder, faults))
-    return existing
 
 
 def grow(folder: Path, plan: dict[str, Any], command: str, faults: Sequence[str] = ()) -> Growth:
@@ -110,17 +139,30 @@ def grow(folder: Path, plan: dict[str, Any], command: str, faults: Sequence[str]
         UsageError: what changes answers differs; the message names all that does.
     """
     existing = read(folder)
+    union = grown(folder, plan, faults)
     if not existing:
         _new(folder, plan, command)
+        return union
+    content = {**existing, "plan": union.plan}
+    if union.joined:
+        content = noted(content, "joined", command, **union.joined)
+    if content != existing:
+        write(folder, content)
+    return union
+
+
+def grown(folder: Path, plan: dict[str, Any], faults: Sequence[str] = ()) -> Growth:
+    """Return what a run's plan becomes with that of a command, without writing it; see `grow`.
+
+    Raises:
+        UsageError: what changes answers differs; the message names all that does.
+    """
+    existing = read(folder)
+    if not existing:
         return Growth(plan, [], {}, [])
     union = growth.union(existing.get("plan", {}), plan, judged="rated" in existing)
     if faults or union.differences:
         raise UsageError(growth.refusal(folder, [*union.differences, *faults]))
-    content = {**existing, "plan": union.plan}
-    if union.joined:
-        content["joined"] = [*existing.get("joined", []), {"at": now(), "command": command, **union.joined}]
-    if content != existing:
-        write(folder, content)
     return union
 
 

@@ -17,6 +17,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
 from mindgauge.store.opening import connect
+from mindgauge.store.reasons import grouped
 from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
+    from mindgauge.store.reasons import CallFailures
 
 _PAGE = 500
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
@@ -274,14 +277,10 @@ class Store:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""
         return float(self._db.execute("SELECT coalesce(sum(cost), 0) FROM calls").fetchone()[0])
 
-    def commonest_failure(self) -> tuple[str, str, int] | None:
-        """Return who failed most often in one way, why, and in how many calls; None where no call failed for a reason."""
-        query = (
-            "SELECT model, error, count(*) FROM calls WHERE status = 'failed' AND error != '' "
-            "GROUP BY model, error ORDER BY 3 DESC, 1, 2 LIMIT 1"
-        )
-        row = self._db.execute(query).fetchone()
-        return None if row is None else (str(row[0]), str(row[1]), int(row[2]))
+    def commonest_failure(self) -> CallFailures | None:
+        """Return who failed most often for one reason; None where no call failed for any."""
+        query = "SELECT model, error, count(*) FROM calls WHERE status = 'failed' AND error != '' GROUP BY model, error"
+        return next(iter(grouped(self._db.execute(query))), None)
 
     # -- additions --------------------------------------------------------------------------------------------------
 

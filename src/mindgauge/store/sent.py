@@ -7,25 +7,37 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.records.english import named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from mindgauge.store import Store
 
+_LIMIT = "max_tokens"
 _UNSUPPORTED = """
 SELECT model, unsupported, count(*) FROM calls WHERE status != 'failed' GROUP BY model, unsupported"""
 
 
-def sent(store: Store, raters: Mapping[str, tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
+def sent(
+    store: Store, asked: Iterable[tuple[str, str, Mapping[str, Any]]], before: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
     """Return what was sent to whom, for the manifest.
 
     Args:
         store: the run.
-        raters: model under test, or rater → the model behind it, and the parameters that it is asked with.
+        asked: model under test, or rater; the model behind it; the parameters that it is asked with. One that is asked in
+            several ways (anchors, several benchmarks) comes several times.
+        before: what the manifest says so far.
 
     Returns:
-        For each whose model answered: its `parameters`; of these, `without` counts the calls that were made without one
-        that the server does not take, of so many `calls`. A parameter that no call had is not among the parameters.
+        For each whose model answered: its `parameters`, of which `max_tokens` is a list where calls differ; of these,
+        `without` counts the calls that were made without one that the server does not take, of so many `calls`. A parameter
+        that no call had is not among the parameters.
     """
+    raters: dict[str, tuple[str, dict[str, Any]]] = {}
+    for rater, model, parameters in asked:
+        _, known = raters.get(rater, (model, before.get(rater, {}).get("parameters", {})))
+        limits = sorted({*_limits(known), *_limits(parameters)})
+        longest = {_LIMIT: limits[0] if len(limits) == 1 else limits} if limits else {}
+        raters[rater] = model, {**parameters, **longest}
     calls: dict[str, int] = {}
     without: dict[str, dict[str, int]] = {}
     for model, unsupported, count in store.select(_UNSUPPORTED):
@@ -44,13 +56,22 @@ def sent(store: Store, raters: Mapping[str, tuple[str, Mapping[str, Any]]]) -> d
     }
 
 
+def _limits(parameters: Mapping[str, Any]) -> list[int]:
+    """Return the longest answers that a model was asked for, in tokens."""
+    limits = parameters.get(_LIMIT, [])
+    return limits if isinstance(limits, list) else [limits]
+
+
 def words(noted: Mapping[str, Any]) -> str:
     """Say what was sent: `temperature 0; without seed, which the server does not take`."""
-    parameters = ", ".join(f"{name} {value}" for name, value in noted["parameters"].items()) or "the model's defaults"
+    parameters = noted["parameters"]
+    parts = [f"{name} {value}" for name, value in parameters.items() if name != _LIMIT]
+    limits = [f"{limit:,}" for limit in _limits(parameters)]
+    parts += [f"at most {named(limits, 'or', len(limits))} tokens"] if limits else []
     refused = [
         name if calls == noted["calls"] else f"{name} (in {calls:,} of {noted['calls']:,} calls)"
         for name, calls in sorted(noted["without"].items())
     ]
-    return parameters + (
+    return (", ".join(parts) or "the model's defaults") + (
         f"; without {named(refused, limit=len(refused))}, which the server does not take" if refused else ""
     )

@@ -12,7 +12,7 @@ import pytest
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, NOT_ESTIMABLE
 from tests.analysis.reliability.conftest import made
 from tests.analysis.reliability.harmful import DESIGNS, JUDGES, Design, characteristics, study
-from tests.thinned import sampled
+from tests.thinned import later, sampled
 
 if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import ReliabilityCard
@@ -43,9 +43,11 @@ def test_operating_characteristics(design: Design) -> None:
         assert counts["sound"][GOOD] >= 0.9 * studies
 
 
-def test_where_nothing_unsafe_was_ever_rated_nobody_is_good() -> None:
-    counts = characteristics(Design("none", unsafe=0), 1)
-    assert counts["sound"] == Counter({BLIND_END: 1})
+@pytest.mark.parametrize("studies", [1, later(20)])
+def test_where_nothing_unsafe_was_ever_rated_nobody_is_good(studies: int) -> None:
+    counts = characteristics(Design("none", unsafe=0), studies)
+    assert counts["sound"] == Counter({BLIND_END: studies})
+    assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
 
 
 def card_of(people: list[float], judge: list[float | None], **columns: list[str]) -> ReliabilityCard:

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 import mindgauge
-from mindgauge.models import config
+from mindgauge.models import config_file
 from mindgauge.models.bots.bot import last_of, opened
 from mindgauge.models.bots.template import Filling, at, place
 from mindgauge.models.settings import Settings
@@ -113,9 +113,9 @@ FAULTS: dict[str, tuple[Callable[..., Any], str]] = {
     "HTML": (answered("<html><h1>Welcome</h1></html>", content_type="text/html"), r"HTML instead of JSON: <html>"),
     "half JSON": (answered('{"data": {"ses'), r"half or unexpected JSON instead of JSON: \{"),
     "nothing": (answered(""), r"an empty body instead of JSON"),
-    "elsewhere": (lambda a, session, t: web.json_response({"data": {"session": session, "text": "Hi"}}), r"nothing at the place 'reply': \{.*Hi"),
-    "no text": (lambda a, session, t: web.json_response({"data": {"session": session, "reply": {"text": ["Hi"]}}}), "no text but a list"),
-    "null": (lambda a, session, t: web.json_response({"data": {"session": session, "reply": {"text": None}}}), "no text but null"),
+    "elsewhere": (lambda a, session, t: web.json_response({"data": {"session": session, "text": "Hi"}}), r"^the answer has nothing at data\.reply\.text, where `reply` in mindgauge\.toml says to look: \{.*Hi"),
+    "no text": (lambda a, session, t: web.json_response({"data": {"session": session, "reply": {"text": ["Hi"]}}}), r"^at data\.reply\.text, where `reply` .* the answer has a list rather than a text"),
+    "null": (lambda a, session, t: web.json_response({"data": {"session": session, "reply": {"text": None}}}), "the answer has null rather than a text"),
     "code": (answered({"error": {"message": "boom"}}, status=500), "500: boom"),
     "redirect": (lambda *_: web.Response(status=302, headers={"Location": "http://127.0.0.1:9/"}), "302: it sends us elsewhere"),
 }  # fmt: skip
@@ -339,7 +339,7 @@ def test_what_cannot_be_so_is_named_at_once(folder: Path, write: Any, text: str)
     result = in_process.mindgauge("run", CLOSED, "--model", "a", "--limit", "1")
     assert (result.returncode, "Traceback" in result.stderr) == (2, False)
     with pytest.raises(UsageError) as error:
-        config.find("a")
+        config_file.find("a")
     for sentence in CONFIGURED[text]:
         assert sentence in str(error.value)
 

@@ -262,13 +262,12 @@ def _texts(view: View, pattern: str) -> pl.DataFrame:
     return texts.unique(["kind", "plain"], keep="first", maintain_order=True)
 
 
-def _told(rows: pl.DataFrame, fault: str) -> CheckResult:
-    row_count = rows.select("file", "row").n_unique()
-    return CheckResult(
-        rows.height,
-        f"{many(rows.height, 'text')} in {many(row_count, 'row')} with {fault} ({counted(rows, 'kind')})",
-        places(rows),
-    )
+def _told(rows: pl.DataFrame, fault: str) -> Iterator[CheckResult]:
+    """Say how many texts have a fault, and where; nothing where none has."""
+    if rows.height:
+        row_count = rows.select("file", "row").n_unique()
+        words = f"{many(rows.height, 'text')} in {many(row_count, 'row')} with {fault} ({counted(rows, 'kind')})"
+        yield CheckResult(rows.height, words, places(rows))
 
 
 @check(
@@ -278,9 +277,7 @@ def _told(rows: pl.DataFrame, fault: str) -> CheckResult:
 )
 def replacement_characters(view: View) -> Iterator[CheckResult]:
     """Texts with U+FFFD, which stands where a byte could not be read."""
-    rows = _texts(view, _REPLACED)
-    if rows.height:
-        yield _told(rows, "the replacement character U+FFFD")
+    yield from _told(_texts(view, _REPLACED), "the replacement character U+FFFD")
 
 
 @check(
@@ -292,8 +289,7 @@ def mojibake(view: View) -> Iterator[CheckResult]:
     """Texts of which a part, written in an older encoding and read as UTF-8, becomes plain punctuation or letters."""
     rows = _texts(view, _SUSPECT)
     hits = rows.filter(pl.Series([garbled(text) for text in rows["text"]], dtype=pl.Boolean))
-    if hits.height:
-        yield _told(hits, "characters of another encoding")
+    yield from _told(hits, "characters of another encoding")
 
 
 def garbled(text: str) -> bool:
@@ -327,8 +323,7 @@ def literal_escapes(view: View) -> Iterator[CheckResult]:
     r"""Texts with a written-out escape such as backslash-n, \u2019 or &amp;."""
     rows = _texts(view, _ESCAPES)
     rows = rows.filter(~pl.col("kind").is_in(["verdict"]))
-    if rows.height:
-        yield _told(rows, "escapes written out, such as backslash-n")
+    yield from _told(rows, "escapes written out, such as backslash-n")
 
 
 @check(
@@ -338,9 +333,7 @@ def literal_escapes(view: View) -> Iterator[CheckResult]:
 )
 def control_characters(view: View) -> Iterator[CheckResult]:
     """Texts with control characters (tab and line ends aside) or a byte order mark inside."""
-    rows = _texts(view, _CONTROLS)
-    if rows.height:
-        yield _told(rows, "control characters or a byte order mark")
+    yield from _told(_texts(view, _CONTROLS), "control characters or a byte order mark")
 
 
 @check(
@@ -351,8 +344,7 @@ def control_characters(view: View) -> Iterator[CheckResult]:
 def lost_characters(view: View) -> Iterator[CheckResult]:
     """Texts with a question mark where an apostrophe stood, as in `don?t`."""
     rows = _texts(view, _LOST).filter(~pl.col("text").str.contains(r"https?://\S*\?"))
-    if rows.height:
-        yield _told(rows, "a question mark in the place of another character")
+    yield from _told(rows, "a question mark in the place of another character")
 
 
 @check(

@@ -208,6 +208,8 @@ def _guessed(measured: MeasuredPart) -> float | None:
     if measured.part.chance is not None:
         return measured.part.chance
     metric, table = measured.metric, measured.table
+    if not len(table):  # texts without targets
+        return None
     own = next((m for m in measured.question.metrics if m.name == CHANCE), None)
     if metric.name == accuracy.name and own is not None:
         value = float(own.compute(table, np.ones((1, len(table))))[0])

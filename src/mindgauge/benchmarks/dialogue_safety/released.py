@@ -97,8 +97,7 @@ def find(data: Path) -> DialogueSafetyRelease:
     Raises:
         DataError: there is no such folder, or no test.json in it.
     """
-    if not data.is_dir():
-        raise DataError(f"{data}: no such folder; {EXPECTED}")
+    files.need(data, EXPECTED)
     sets: dict[str, ReleaseMember] = {}
     by_run: dict[tuple[RaterKind, str, str], dict[int, ReleaseMember]] = {}
     notes: list[str] = []

@@ -122,8 +122,7 @@ def find(data: Path) -> HelpOrHarmRelease:
     Raises:
         DataError: there is no such folder, or nothing of theirs in it.
     """
-    if not data.is_dir():
-        raise DataError(f"{data}: no such folder; {EXPECTED}")
+    folder.need(data, EXPECTED)
     by_name: dict[str, ReleasedFile] = {}
     lying = folder.below(data)
     notes = [f"{line}; not read" for line in lying.broken]

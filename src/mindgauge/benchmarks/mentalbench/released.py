@@ -110,8 +110,7 @@ def find(data: Path) -> MentalBenchRelease:
     Raises:
         DataError: there is no such folder, nothing of theirs is in it, or a file of theirs is broken.
     """
-    if not data.is_dir():
-        raise DataError(f"{data}: no such folder; {EXPECTED}")
+    folder.need(data, EXPECTED)
     by_name: dict[str, RaterSheet | Texts] = {}
     notes: list[str] = []
     others: list[str] = []

@@ -145,7 +145,7 @@ def annotate_new(
         DatabaseError: the database cannot be written.
     """
     path = Path(folder)
-    refuse_unknown(options, LabellingOptions)
+    refuse_unknown(options, LabellingOptions, annotate_new)
     names, language = [annotators] if isinstance(annotators, str) else annotators, options.get("language") or ""
     people = people_of(names, adjudicator, owner, language)
     labelling = Labelling(**options)

@@ -88,7 +88,7 @@ def compare(
         EndpointError: a judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, JudgeOptions, judging=COMPARED, dry_run=dry_run)
+    config = RunConfig.of(options, JudgeOptions, compare, judging=COMPARED, dry_run=dry_run)
     benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
     if benchmark.closed:
         raise UsageError(
@@ -122,10 +122,11 @@ def compare(
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
     samples, rated = {benchmark.name: labelled_replies.samples}, {benchmark.name: labelled_replies.replies}
-    with run_folder.open_run(folder, record, config, samples=samples, replies=rated) as store:
+    looked_at = chain(steps, *(test.steps(folder, config) for test in tests))
+    with run_folder.open_run(folder, record, config, samples=samples, replies=rated, steps=looked_at) as store:
         kinship.keep(folder, kin)
-        run_folder.keep_samples(store, benchmark, labelled_replies.samples)
-        run_folder.keep_replies(store, benchmark, labelled_replies.replies, existing_ratings)
+        run_folder.keep_samples(store, benchmark, labelled_replies.samples, config.command)
+        run_folder.keep_replies(store, benchmark, labelled_replies.replies, config.command, existing_ratings)
         take(store, tests, config)
         plan.perform(store, steps, config)
         compared = judging.compare(store, benchmark, folder, named, IntervalOptions(resamples, seed))

@@ -100,7 +100,7 @@ def stress(
         EndpointError: the judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, StressOptions, judging=STRESSED, dry_run=dry_run)
+    config = RunConfig.of(options, StressOptions, stress, judging=STRESSED, dry_run=dry_run)
     if len(config.judging.method) > 1:
         raise UsageError("--method is one of general, rule, chain: a judge is put under stress with one at a time")
     task = standalone_rubric.asked(benchmark, rubric, *manifest.of_source(replies))
@@ -127,6 +127,8 @@ def stress(
     if dry_run:
         return foresee(path, [task], steps, config)
     with Store(path, write=True) as store:
+        _refuse(path, record)
+        plan.admit(store, steps, config)
         _begin(path, record, models[0].name, config.command)
         if task.standalone:
             run_folder.keep_rubric(path, task)
@@ -142,16 +144,27 @@ def stress(
     return result
 
 
+def _refuse(path: Path, record: dict[str, Any]) -> None:
+    """See that the test may begin in a run that is there, or go on.
+
+    Raises:
+        UsageError: the run there is another.
+    """
+    content = manifest.read(path)
+    standing = content.get("plan", {})
+    if "stress" in standing:
+        manifest.refuse_another(path, record)
+    elif content and record["benchmarks"] != [b for b in standing.get("benchmarks", []) if b in record["benchmarks"]]:
+        raise UsageError(f"{path} holds a run of another benchmark; choose another --out")
+
+
 def _begin(path: Path, record: dict[str, Any], judge: str, command: str) -> None:
     """Open a run for the test, or note it in a run of replies that is there."""
     content = manifest.read(path)
     if not content or "stress" in content.get("plan", {}):
         manifest.begin(path, record, command)
         return
-    if record["benchmarks"] != [b for b in content.get("plan", {}).get("benchmarks", []) if b in record["benchmarks"]]:
-        raise UsageError(f"{path} holds a run of another benchmark; choose another --out")
-    noted = {"judge": judge, "at": manifest.now(), "command": command, "plan": record["stress"]}
-    manifest.write(path, {**content, "stressed": [*content.get("stressed", []), noted]})
+    manifest.write(path, manifest.noted(content, "stressed", command, judge=judge, plan=record["stress"]))
 
 
 def _items(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -63,8 +63,7 @@ class HttpBot(Bot):
         self.host = ", ".join(dict.fromkeys(urlsplit(call.url).hostname or "" for call in config.calls))
         self._call, self._start = config.call, config.start
         self._headers, self._start_headers = dict(headers), dict(start_headers)
-        self._reply = template.place(config.reply)
-        self._echo = template.place(config.echo) if config.echo else ()
+        self._reply, self._echo = _Place("reply", config.reply), _Place("echo", config.echo)
         self._concurrency = concurrency
         self._live: set[str] = set()
         """The ids of conversations that are being held."""
@@ -102,29 +101,31 @@ class HttpBot(Bot):
             return secrets.token_hex(16), ""
         filling = template.Filling("", [], "")
         answer, content = await self._sent(self._start, self._start_headers, filling)
-        ident = _found(answer, template.place(self._start.conversation), self._start.conversation, content, "start")
+        place = _Place("start.conversation", self._start.conversation)
+        ident = place.found(answer, content)
         if isinstance(ident, bool) or not isinstance(ident, str | int) or ident == "":
-            raise BotError(f"start: at {self._start.conversation} stands no id but {_kind(ident)}: {excerpt(content)}")
+            raise place.error("an id", ident, content)
         if not self._start.reply:
             return str(ident), ""
-        opening = _found(answer, template.place(self._start.reply), self._start.reply, content, "start")
+        place = _Place("start.reply", self._start.reply)
+        opening = place.found(answer, content)
         if not isinstance(opening, str | None):
-            raise BotError(f"start: at {self._start.reply} stands no text but {_kind(opening)}: {excerpt(content)}")
+            raise place.error("a text", opening, content)
         return str(ident), completion.words(opening or "")
 
     async def said(self, messages: tuple[Message, ...], ident: str) -> str:
         """Let the bot answer the last message of a conversation."""
         filling = template.Filling(last_of(messages), template.listed(messages), ident)
         answer, content = await self._sent(self._call, self._headers, filling)
-        if self._echo:
-            echoed = _found(answer, self._echo, "echo", content)
+        if self._echo.text:
+            echoed = self._echo.found(answer, content)
             if str(echoed) != ident:
                 raise BotError(
                     f"the bot mixes conversations up: it answers for {excerpt(str(echoed))!r}, and was asked in another one"
                 )
-        text = _found(answer, self._reply, "reply", content)
+        text = self._reply.found(answer, content)
         if not isinstance(text, str):
-            raise BotError(f"at the reply's place stands no text but {_kind(text)}: {excerpt(content)}")
+            raise self._reply.error("a text", text, content)
         return text
 
     async def _sent(self, call: HttpCall, headers: Mapping[str, str], filling: template.Filling) -> tuple[Any, bytes]:
@@ -171,13 +172,27 @@ class _HttpConversation:
         return await self._bot.said(messages, self._ident)
 
 
-def _found(answer: Any, steps: template.Place, place: str, content: bytes, call: str = "") -> Any:
-    """Return what stands at a place of an answer."""
-    try:
-        return template.at(answer, steps)
-    except LookupError as error:
-        where = f"{call}: " if call else ""
-        raise BotError(f"{where}the answer has nothing at the place {place!r}: {excerpt(content)}") from error
+class _Place(NamedTuple):
+    """Where something stands in an answer: the setting that says so, and what it says."""
+
+    setting: str
+    text: str
+
+    def found(self, answer: Any, content: bytes) -> Any:
+        """Return what stands there in an answer, which came as `content`."""
+        try:
+            return template.at(answer, template.place(self.text))
+        except LookupError as error:
+            raise BotError(
+                f"the answer has nothing at {self.text}, where `{self.setting}` in mindgauge.toml says to look: {excerpt(content)}"
+            ) from error
+
+    def error(self, wanted: str, value: object, content: bytes) -> BotError:
+        """Say that something else stands there than is wanted."""
+        return BotError(
+            f"at {self.text}, where `{self.setting}` in mindgauge.toml says to look, the answer has {_kind(value)} rather than "
+            f"{wanted}: {excerpt(content)}"
+        )
 
 
 def _kind(value: object) -> str:

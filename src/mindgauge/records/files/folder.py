@@ -105,14 +105,29 @@ class Folder(NamedTuple):
         return (*self.files, *(file for file in self.packed if file.place not in plain))
 
 
+def need(folder: Path, expected: str = "") -> None:
+    """See that a folder is there.
+
+    Args:
+        folder: that is needed.
+        expected: what it should hold, in words.
+
+    Raises:
+        DataError: there is none, or a file of that name.
+    """
+    if folder.is_dir():
+        return
+    problem = "a file, and a folder is needed" if folder.exists() else "no such folder"
+    raise DataError(f"{folder}: {problem}{f'; {expected}' if expected else ''}")
+
+
 def below(folder: Path) -> Folder:
     """Look at everything below a folder.
 
     Raises:
         DataError: there is no such folder.
     """
-    if not folder.is_dir():
-        raise DataError(f"{folder}: no such folder")
+    need(folder)
     plain, broken = [], []
     packed: dict[PurePosixPath, File] = {}
     for path in walk(folder):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import mindgauge
-from mindgauge.models import config
+from mindgauge.models import config_file
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records.errors import UsageError
@@ -212,7 +212,7 @@ def test_what_cannot_be_so_is_named(folder: Path, text: str) -> None:
     assert "mindgauge.toml" in message
     assert "Traceback" not in message
     with pytest.raises(UsageError) as error:
-        config.find("a")
+        config_file.find("a")
     for words in FAULTS[text]:
         assert any(word in str(error.value) for word in words.split("|")), error.value
 
@@ -222,7 +222,7 @@ def test_all_faults_of_a_file_are_named_at_once(folder: Path) -> None:
     with pytest.raises(
         UsageError, match=r"4 faults: .*\[thing\].*\[models\.a\] give.*\[models\.b\].*`modell`.*lacks `model`"
     ):
-        config.find("a")
+        config_file.find("a")
 
 
 def test_an_empty_label_is_refused_lest_a_build_gets_the_answers_of_another(folder: Path, stub: Stub) -> None:
