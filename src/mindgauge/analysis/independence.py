@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.stats import dependence
@@ -80,6 +81,22 @@ class Independence(NamedTuple):
     dependent: list[Dependence]
     suspected: list[Suspicion]
 
+    def sentences(self, reference: Sequence[str]) -> list[str]:
+        """Say of each who is not independent why that is so, and what is done about it; `reference` is compared with judges."""
+        told = []
+        for entry in self.dependent:
+            if len(self.independent) < 2:
+                effect = "fewer than two people are independent, so people's agreement among themselves is not known"
+            elif entry.rater in reference:
+                effect = "left out of people's agreement among themselves, and compared with judges since --reference names them"
+            else:
+                effect = "left out of people's agreement and of what judges are compared with; both figures, with and without, are given"
+            told.append(f"{entry.evidence}: {effect}")
+        return told + [
+            f"{suspicion.evidence}: an adjudicator, or somebody more careful than the others; if the former, --adjudicator {suspicion.rater}"
+            for suspicion in self.suspected
+        ]
+
 
 def by_name(rater: str) -> bool:
     """Whether a rater's name says that they have seen what others said."""
@@ -108,11 +125,20 @@ def numbered(raters: Sequence[str]) -> dict[str, list[str]]:
     }
 
 
+def repeated(judges: Sequence[str]) -> list[str]:
+    """Say which judges are by their names repeats of one."""
+    return [
+        f"{named(names, limit=8)} are by their names repeats of one judge: agreement between them is the judge's with itself; give them one "
+        "name and number them in a column run"
+        for names in repeats_by_name(judges).values()
+    ]
+
+
 def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[str] = ()) -> Independence:
     """Say who of some people is independent: by hand, by name, and by what they say.
 
     Args:
-        rated: valued rows: subject, cluster (null where none), criterion, rater, run, number and value (text).
+        rated: rows: subject, cluster (null where none), criterion, rater, run, number and value (text, null where none).
         persons: the raters in question.
         adjudicators: raters who are not independent, whatever they are called.
 
@@ -134,7 +160,7 @@ def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[s
     ]
     known = {entry.rater for entry in dependent}
     own = [rater for rater in persons if rater not in known]
-    observed, suspected = detect(rated, own)
+    observed, suspected = detect(rated.filter(pl.col("value").is_not_null()), own)
     dependent += observed
     known |= {entry.rater for entry in observed}
     return Independence([rater for rater in own if rater not in known], dependent, suspected)

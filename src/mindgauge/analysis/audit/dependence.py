@@ -136,12 +136,10 @@ def copied_after(view: View) -> Iterator[CheckResult]:
     if not 2 <= len(people) <= independence.MOST_RATERS:
         return
     courses: dict[tuple[str, str], _Course] = {}
-    for first, second in permutations(people, 2):  # each in their own order, if these differ
-        course = _course(view, first, second, people)
-        if course is not None and not np.array_equal(
-            course.equal, getattr(courses.get((second, first)), "equal", None)
-        ):
-            courses[first, second] = course
+    for first, second in permutations(people, 2):
+        course, turned = _course(view, first, second, people), courses.get((second, first))
+        if course is not None and (turned is None or not np.array_equal(course.equal, turned.equal)):
+            courses[first, second] = course  # in the order of each, if these differ
     tested = {pair: order.statistic(course.residual[None, :]) for pair, course in courses.items()}
     if not tested or max(value[0] for value, _ in tested.values()) < order.BELOW_SIGNIFICANCE:
         return

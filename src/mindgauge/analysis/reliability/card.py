@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.analysis.independence import Dependence
 from mindgauge.records.english import named
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.tabular import Tabular, first_of, noted
@@ -201,6 +202,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     danger: Danger | None
     """None where the levels are classes of which none is known to be unsafe."""
     favour: SelfPreference | None = None
+    with_dependent: Bound | None = None
+    """The agreement that decides, beside everybody; None where all who rated are independent, or all are the reference."""
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     """Of models of its own family; None where it rated none."""
@@ -233,7 +236,8 @@ class PersonBesideOthers(msgspec.Struct, frozen=True):
 class People(msgspec.Struct, frozen=True):
     """How far people agree among themselves on one criterion.
 
-    `n` counts subjects with values from two people or more; `independent` the people whose values go in. `estimates`:
+    `n` counts subjects with values from two people or more; `independent` the people whose values go in. `dependent` are
+    left out, with the evidence; `with_dependent` has the same estimates with them, for comparison. `estimates`:
     `krippendorff_alpha` (ordinal or nominal; every value of a subject with two counts), `fleiss_kappa`, `gwet_ac` (AC2
     with quadratic weights, or AC1), `same_level`, `within_1`, `icc_a1` and `icc_c1` of single persons, and
     `unsafe_found`: how much of what one person calls unsafe another finds.
@@ -245,6 +249,8 @@ class People(msgspec.Struct, frozen=True):
     n: int
     estimates: dict[str, Bound]
     persons: list[PersonBesideOthers]
+    dependent: list[Dependence] = []
+    with_dependent: dict[str, Bound] = {}
 
 
 class NumberNeeded(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import independence
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
@@ -30,7 +31,8 @@ from mindgauge.analysis.reliability.pairs import RatingPairs, pair
 from mindgauge.analysis.reliability.people import CEILING, among, design, people
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.benchmarks.mentalbench import source_rule
-from mindgauge.records.rounding import decimal, plural
+from mindgauge.records import english
+from mindgauge.records.rounding import bounded, decimal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +51,8 @@ class CardOptions(NamedTuple):
     by_width: bool = False
     resamples: int = 2000
     seed: int = 0
+    adjudicators: tuple[str, ...] = ()
+    """Raters who are not independent, whatever they are called and whatever they say."""
 
 
 class RatedCriterion(NamedTuple):
@@ -80,27 +84,40 @@ class RatedCriterion(NamedTuple):
         return verdicts.drop("rater")
 
 
+class Compared(NamedTuple):
+    """With whom judges are compared: the `reference`, and `everybody` of whom that is a part."""
+
+    reference: Sequence[str]
+    everybody: Sequence[str]
+
+
 def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> Reliability:
     """Make a card for each judge and criterion, and say how far people agree among themselves.
 
     Args:
         ratings: checked ratings.
         options: the rule and the bootstrap.
-        named: the raters to compare with; people if not given.
+        named: the raters to compare with; independent people if not given. Who is named is compared with, independent
+            or not; people's agreement among themselves is always that of independent people.
 
     Raises:
         DataError: nobody is there to compare, or with.
-        UsageError: a named rater is not there.
+        UsageError: a named rater, or an adjudicator, is not there.
     """
     notes = list(ratings.notes)
-    persons, judges = reference.split(ratings.frame, named, notes)
+    everybody, judges = reference.split(ratings.frame, named, notes)
+    who = independence.settle(ratings.frame, everybody, options.adjudicators)
+    judges = [judge for judge in judges if judge not in options.adjudicators]
+    persons = everybody if named else who.independent or everybody
+    notes += who.sentences(persons) + independence.repeated(judges)
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
-        rated = _valued(criterion.by(*persons))
-        agreement = people(name, criterion.named(rated), criterion.scale)
+        agreement = people(name, criterion.named(_valued(criterion.by(*everybody))), criterion.scale, who.dependent)
+        rated = _valued(criterion.by(*who.independent))
+        notes += _no_joint_events(name, rated, criterion.scale)
         agreements += [agreement] if agreement else []
         if criterion.scale.ordered:
             study, uncovered = design(name, rated, options.resamples, options.seed)
@@ -109,7 +126,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         present = set(criterion.rows["rater"].unique())
         judge_cards += [
             msgspec.structs.replace(
-                _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options),
+                _card(criterion, Compared(persons, everybody), judge, _ceiling(agreement, criterion.scale), options),
                 asked=ratings.asked.get(judge, ""),
             )
             for judge in judges
@@ -149,8 +166,9 @@ def _valued(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _card(
-    criterion: RatedCriterion, people: Sequence[str], judge: str, ceiling: dict[str, Bound], options: CardOptions
+    criterion: RatedCriterion, compared: Compared, judge: str, ceiling: dict[str, Bound], options: CardOptions
 ) -> ReliabilityCard:
+    people = compared.reference
     judge_rows, people_rows = criterion.by(judge), criterion.by(*people)
     judged, rated = _valued(judge_rows), _valued(people_rows)
     subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
@@ -183,16 +201,52 @@ def _card(
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps,
     )  # fmt: skip
+    others = [rater for rater in compared.everybody if rater not in people]
+    together = _together(criterion, compared.everybody, judged) if others else None
+    warnings = card_warnings.warnings(evidence)
+    if together is not None:
+        warnings.append(
+            f"{english.named(others)} {'is' if len(others) == 1 else 'are'} not independent of the others and left out: beside everybody, agreement on single replies is "
+            f"{_bounded(together)}, beside independent people {_bounded(facts.agreement)}"
+        )
     return ReliabilityCard(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
-        warnings=card_warnings.warnings(evidence), rate_replies=rate, rank_systems=rank, rule=_rule(options),
+        warnings=warnings, with_dependent=together, rate_replies=rate, rank_systems=rank, rule=_rule(options),
         scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
     )  # fmt: skip
+
+
+def _bounded(bound: Bound) -> str:
+    return bounded(bound.value, bound.low, bound.high)
+
+
+def _together(criterion: RatedCriterion, everybody: Sequence[str], judged: pl.DataFrame) -> Bound | None:
+    """Return the agreement that decides as it would be beside everybody, dependent people included."""
+    pairs = pair(_valued(criterion.by(*everybody)), judged, criterion.scale)
+    main = within(criterion.scale)
+    return estimates.estimate(pairs, (main,))[main] if pairs.subjects else None
+
+
+def _no_joint_events(name: str, rated: pl.DataFrame, scale: ValueScale) -> list[str]:
+    """Say that no subject was called unsafe by two people, where two rated and none was."""
+    first = rated.unique(["subject", "rater"], keep="first", maintain_order=True)
+    shared = first.filter(pl.len().over("subject") > 1)
+    if scale.unsafe is None or shared.is_empty():
+        return []
+    unsafe = shared.filter(scale.unsafe.holds(pl.col("number")))
+    if unsafe["subject"].is_duplicated().any():
+        return []
+    calls = ", ".join(f"{rater} {n}" for rater, n in unsafe.group_by("rater").len().sort("rater").iter_rows())
+    n = plural(shared["subject"].n_unique(), "subject")
+    fact = f"{name}: of {n} that two people or more rated, not one was called unsafe by two of them ({calls or 'nobody called any so'})"
+    return [
+        f"{fact}: nothing can be said about agreement on what is unsafe, whatever AC or the share of equal values say"
+    ]
 
 
 def _facts(
