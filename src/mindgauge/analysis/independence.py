@@ -171,8 +171,9 @@ def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence]
 
     Each rater is put beside those who are not yet known to depend on others.
     """
-    remaining = list(raters)
-    dependent: list[Dependence] = []
+    dependent = _repeats(rated, raters)  # first: whoever has a double never stands alone
+    gone = {entry.rater for entry in dependent}
+    remaining = [rater for rater in raters if rater not in gone]
     suspected: list[Suspicion] = []
     while 3 <= len(remaining) <= MOST_RATERS:
         criteria = coded(rated, remaining)
@@ -186,9 +187,7 @@ def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence]
         surest = min(certain, key=lambda entry: (entry.how != "consensus", entry.p or 0.0, entry.rater))
         dependent.append(surest)
         remaining.remove(surest.rater)
-    repeats = _repeats(rated, remaining)
-    gone = {entry.rater for entry in repeats}
-    return [*dependent, *repeats], [entry for entry in suspected if entry.rater not in gone]
+    return dependent, suspected
 
 
 def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, CodedRatings]:

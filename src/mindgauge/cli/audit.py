@@ -26,6 +26,9 @@ def audit(
         typer.Option(help="1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    claims: Annotated[
+        Path | None, typer.Option(help="Hold the claims of a file (claims.toml) against the ratings; docs/audit.md.")
+    ] = None,
     fail_on: Annotated[str, typer.Option(help="error or warning: exit with 1 if there are such findings.")] = "",
     json: options.Json = False,
 ) -> int:
@@ -39,6 +42,7 @@ def audit(
         data=data,
         scale=options.scales(scale),
         columns=options.mapping(map_),
+        claims=claims,
     )
     code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))
     if json:
@@ -59,6 +63,16 @@ def audit(
             "what it does to results",
         ]
         render.table(result.source, columns, rows)
+    if result.claims:
+        columns = ["verdict", "claim", "what the ratings say"]
+        render.table(
+            "Claims",
+            columns,
+            [
+                [c.verdict, c.claim, "\n".join(sentence.removeprefix(f"{c.claim}: ") for sentence in c.sentences)]
+                for c in result.claims
+            ],
+        )
     summary = (
         ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in result.counts.items() if n)
         or "nothing found"

@@ -13,6 +13,7 @@ from mindgauge.analysis.audit import order
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited, many
 from mindgauge.analysis.audit.raters import ALIKE
 from mindgauge.analysis.audit.view import SHARED, VARIED
+from mindgauge.analysis.units import OWN_NOISE, only_repeats
 from mindgauge.records.english import named
 from mindgauge.records.rounding import percent
 from mindgauge.stats.proportion import clopper_pearson
@@ -241,4 +242,22 @@ def _uses(rows: pl.DataFrame, levels: list[str]) -> list[tuple[str, int]]:
     return list(used.group_by("rater").len().sort("rater").iter_rows())
 
 
-CHECKS = (adjudicator_among_raters, consensus_of_raters, repeats_as_raters, copied_after, no_joint_events)
+@check(
+    "repeats_as_units",
+    Severity.WARNING,
+    OWN_NOISE,
+)
+def repeats_as_units(view: View) -> Iterator[CheckResult]:
+    """Raters whose repeats are all that varies: they rated one conversation of each system, again and again."""
+    for rater, text in only_repeats(view.opinions):
+        yield CheckResult(view.opinions.filter(pl.col("rater") == rater).height, text, [])
+
+
+CHECKS = (
+    adjudicator_among_raters,
+    consensus_of_raters,
+    repeats_as_raters,
+    copied_after,
+    no_joint_events,
+    repeats_as_units,
+)

@@ -30,6 +30,7 @@ from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, w
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
 from mindgauge.analysis.reliability.people import CEILING, among, design, people
 from mindgauge.analysis.reliability.unsafe_levels import danger
+from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
 from mindgauge.records.rounding import bounded, decimal, plural
@@ -110,6 +111,8 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     judges = [judge for judge in judges if judge not in options.adjudicators]
     persons = everybody if named else who.independent or everybody
     notes += who.sentences(persons) + independence.repeated(judges)
+    valued = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
+    notes += [sentence for _, sentence in only_repeats(valued)]
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
