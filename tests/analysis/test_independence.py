@@ -31,7 +31,7 @@ def rated(
 ) -> Levels:
     """Draw what honest people say: a severity of the reply, everybody's own error, and everybody's own standard."""
     seen = generator.normal(size=(n, 1)) + generator.normal(size=(n, len(noise))) * noise + np.asarray(severity)
-    return np.searchsorted(cuts, seen)
+    return np.searchsorted(cuts, seen).astype(np.intp)
 
 
 def frame(values: Levels, raters: Sequence[str], criterion: str = "harm") -> pl.DataFrame:
@@ -122,7 +122,7 @@ def test_a_consensus_that_contains_its_raters_is_found(seed: int, rule: str, peo
     result = RULES[rule](values)
     table = np.column_stack([values, result])[np.isfinite(result)]
     names = [*"abcd"[:people], "joint"]
-    rows = frame(table, names).with_columns(value=pl.col("number").cast(pl.String))  # type: ignore[arg-type]
+    rows = frame(table, names).with_columns(value=pl.col("number").cast(pl.String))
     dependent, _ = independence.detect(rows, names)
     assert [(entry.rater, entry.how) for entry in dependent] == [("joint", "consensus")]
     assert " of the others on " in dependent[0].evidence

@@ -117,7 +117,7 @@ def test_a_rounded_estimate_is_the_same() -> None:
 
 
 def test_a_share_and_agreement_are_recomputed() -> None:
-    unsafe = JUDGED["value"].is_in([1, 2]).mean()
+    unsafe = JUDGED["value"].is_in([1.0, 2.0]).mean()
     wide = TABLE.filter(pl.col("run") == 0).pivot("rater", index="subject", values="value").select("judge", "anna")
     pairs = wide.cast(pl.Float64).to_numpy()
     expected = agreement.kappa(pairs, "quadratic", levels=[1, 2, 3, 4, 5]).value
@@ -172,8 +172,9 @@ n = 1000
 
 
 def test_a_file_of_claims(tmp_path: Path) -> None:
-    from mindgauge.cli.audit import audit as command
     import typer
+
+    from mindgauge.cli.audit import audit as command
 
     ratings, path = tmp_path / "ratings.csv", tmp_path / "claims.toml"
     TABLE.write_csv(ratings)
