@@ -118,10 +118,14 @@ def _alike(view: View, raters: list[str]) -> str:
 
 
 class _Course(NamedTuple):
-    """How often two raters agree along one's rows, beyond what the value given leads one to expect; `equal` as it is."""
+    """How often two raters agree along one's rows, beyond what the value given leads one to expect; `equal` as it is.
+
+    `others` is how often the others agree with the two, NaN where nobody else rated.
+    """
 
     residual: Floats
     equal: Floats
+    others: Floats
     row: NDArray[np.int64]
     varied: NDArray[np.bool_]
 
@@ -150,15 +154,25 @@ def copied_after(view: View) -> Iterator[CheckResult]:
         cut = int(largest[0]) + 1
         before, after = course.equal[:cut], course.equal[cut:]
         rise = float(after.mean() - before.mean())
+        alone = bool(np.isnan(course.others).all())
         if value[0] <= limit or rise < RISE or after.mean() < ALIKE or course.varied[cut:].sum() < VARIED:
             continue
+        if not alone and rise - _rise(course.others, cut) < RISE:
+            continue  # all agree more from there on: the rows are easier
         yield CheckResult(
             len(after),
             f"{first} and {second} agree on {percent(float(before.mean()))} up to row {course.row[cut - 1]} and on "
             f"{percent(float(after.mean()))} from row {course.row[cut]} on, {many(len(after), 'conversation')}"
-            + ("" if len(people) > 2 else "; with nobody beside them, easier rows may be the reason"),
+            + ("; with nobody beside them, easier rows may be the reason" if alone else ""),
             [],
+            Severity.NOTE if alone else None,
         )
+
+
+def _rise(values: Floats, cut: int) -> float:
+    """Return by how much values are higher from a point on, those that are there; 0 where one side has none."""
+    before, after = (part[np.isfinite(part)] for part in (values[:cut], values[cut:]))
+    return float(after.mean() - before.mean()) if len(before) and len(after) else 0.0
 
 
 def _course(view: View, first: str, second: str, people: list[str]) -> _Course | None:
@@ -185,12 +199,13 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
     # What the value leads one to expect, and what others' agreement with the two does: easy rows are no copies.
     both = both.with_columns(
         beyond=pl.col("equal") - pl.col("equal").mean().over("criterion", "word"),
+        others=pl.col("rest"),
         rest=(pl.col("rest") - pl.col("rest").mean().over("criterion", "word")).fill_null(0.0),
     )
     units = (
         both.group_by("unit")
         .agg(
-            pl.col("beyond", "rest", "equal").mean(),
+            pl.col("beyond", "rest", "equal", "others").mean(),
             pl.col("row").min(),
             varied=(pl.col("word") != pl.col("common")).any(),
         )
@@ -198,7 +213,8 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
     )
     beyond, rest = units["beyond"].to_numpy(), units["rest"].to_numpy()
     slope = float(beyond @ rest / (rest @ rest)) if rest.any() else 0.0
-    return _Course(beyond - max(slope, 0.0) * rest, units["equal"].to_numpy(), units["row"].to_numpy(), units["varied"].to_numpy())  # fmt: skip
+    equal, others, row, varied = (units[name].to_numpy() for name in ("equal", "others", "row", "varied"))
+    return _Course(beyond - max(slope, 0.0) * rest, equal, np.asarray(others, dtype=float), row, varied)
 
 
 @check(
