@@ -31,7 +31,7 @@ def rated(
 ) -> Levels:
     """Draw what honest people say: a severity of the reply, everybody's own error, and everybody's own standard."""
     seen = generator.normal(size=(n, 1)) + generator.normal(size=(n, len(noise))) * noise + np.asarray(severity)
-    return np.searchsorted(cuts, seen).astype(np.intp)
+    return np.asarray(np.searchsorted(cuts, seen), dtype=np.intp)
 
 
 def frame(values: Levels, raters: Sequence[str], criterion: str = "harm") -> pl.DataFrame:

@@ -213,8 +213,8 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
     )
     beyond, rest = units["beyond"].to_numpy(), units["rest"].to_numpy()
     slope = float(beyond @ rest / (rest @ rest)) if rest.any() else 0.0
-    equal, others, row, varied = (units[name].to_numpy() for name in ("equal", "others", "row", "varied"))
-    return _Course(beyond - max(slope, 0.0) * rest, equal, np.asarray(others, dtype=float), row, varied)
+    equal, beside_two, row, varied = (units[name].to_numpy() for name in ("equal", "others", "row", "varied"))
+    return _Course(beyond - max(slope, 0.0) * rest, equal, np.asarray(beside_two, dtype=float), row, varied)
 
 
 @check(
