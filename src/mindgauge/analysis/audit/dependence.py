@@ -223,7 +223,10 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
     "nothing can be said about agreement on it: percent agreement and AC are carried by the other levels, however high they are",
 )
 def no_joint_events(view: View) -> Iterator[CheckResult]:
-    """Levels that people use on subjects of two raters or more, and never two of them on one; a warning if it is unsafe."""
+    """Classes that people use on subjects of two raters or more, and never two of them on one; a warning if unsafe.
+
+    Of ordered levels only unsafe ones are looked at, where a rubric says which these are; `reliability` takes others' word.
+    """
     value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
     people = view.opinions.filter(pl.col("rater").is_in(view.people)).with_columns(word=value)
     people = people.unique(["criterion", "subject", "rater"], keep="first", maintain_order=True)
@@ -231,11 +234,16 @@ def no_joint_events(view: View) -> Iterator[CheckResult]:
     for criterion in shared["criterion"].unique().sort():
         rows = shared.filter(pl.col("criterion") == criterion)
         n = rows["subject"].n_unique()
-        if n < SHARED or rows["word"].n_unique() > MOST_LEVELS:
-            continue
         unsafe = [str(level) for level in view.material.unsafe.get(criterion, ())]
+        levels = rows["word"].n_unique()
+        ordered = (
+            rows["number"].null_count() < rows.height and levels > 2
+        )  # beside 1 there is 2, which is as good as that
+        if n < SHARED or levels > MOST_LEVELS or (ordered and not unsafe):
+            continue
         groups = [("unsafe", unsafe)] if unsafe else [(level, [level]) for level in rows["word"].unique().sort()]
         events = [(name, calls) for name, levels in groups if (calls := _uses(rows, levels))]
+        events = [(name, calls) for name, calls in events if unsafe or len(calls) > 1]  # one person's slip is no event
         facts = [f"{name}: {', '.join(f'{rater} {times}' for rater, times in calls)}" for name, calls in events]
         if facts:
             total = sum(times for _, calls in events for _, times in calls)
