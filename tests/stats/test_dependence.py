@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.stats import dependence
-from mindgauge.stats.dependence import MISSING, CodedRatings
+from mindgauge.stats.dependence import MISSING, RaterCodes
 from tests.thinned import examples
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def coded(codes: Codes, cluster: Codes | None = None) -> CodedRatings:
-    return CodedRatings(codes, codes.astype(float), np.arange(len(codes)) if cluster is None else cluster)
+def coded(codes: Codes, cluster: Codes | None = None) -> RaterCodes:
+    return RaterCodes(codes, codes.astype(float), np.arange(len(codes)) if cluster is None else cluster)
 
 
 def test_only_subjects_on_which_somebody_stands_alone_are_evidence() -> None:
@@ -83,7 +83,7 @@ def test_a_rule_equals_itself(seed: int, name: str, raters: int) -> None:
     said = np.isfinite(result)
     table = np.column_stack([values, result])[said]
     codes = np.unique(table, return_inverse=True)[1].reshape(table.shape)
-    followed = {rule.rule: rule for rule in dependence.rules(CodedRatings(codes, table, np.arange(len(table))), raters)}
+    followed = {rule.rule: rule for rule in dependence.rules(RaterCodes(codes, table, np.arange(len(table))), raters)}
     assert followed[name].equal == followed[name].n == said.sum()
     assert followed[name].split == (np.ptp(values[said], axis=1) > 0).sum()
 

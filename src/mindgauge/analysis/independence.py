@@ -20,7 +20,7 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.stats import dependence
-from mindgauge.stats.dependence import CodedRatings
+from mindgauge.stats.dependence import RaterCodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -190,13 +190,13 @@ def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence]
     return dependent, suspected
 
 
-def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, CodedRatings]:
+def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, RaterCodes]:
     """Return each criterion's values by subject and rater, of the first run; criteria in which nobody rates are left out."""
     value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
     rows = rated.filter(pl.col("rater").is_in(list(raters))).with_columns(
         unit=pl.coalesce("cluster", "subject"), word=value
     )
-    coded_by_criterion: dict[str, CodedRatings] = {}
+    coded_by_criterion: dict[str, RaterCodes] = {}
     for criterion in rows["criterion"].unique().sort():
         own = rows.filter(pl.col("criterion") == criterion).sort("run", nulls_last=False, maintain_order=True)
         own = own.unique(["subject", "rater"], keep="first", maintain_order=True)
@@ -214,12 +214,12 @@ def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, CodedRatings]
             numbers[index] = own["number"].to_numpy()
         units = own.unique("subject", keep="first", maintain_order=True)["unit"]
         cluster = units.rank("dense").to_numpy().astype(np.intp) - 1
-        coded_by_criterion[criterion] = CodedRatings(codes, numbers, cluster)
+        coded_by_criterion[criterion] = RaterCodes(codes, numbers, cluster)
     return coded_by_criterion
 
 
 def _seen(
-    criteria: Mapping[str, CodedRatings],
+    criteria: Mapping[str, RaterCodes],
     cases: Mapping[str, Departures],
     raters: Sequence[str],
     place: int,
@@ -269,7 +269,7 @@ class Followed(NamedTuple):
     n: int
 
 
-def followed(ratings: Sequence[CodedRatings], place: int, limit: float, *, equal: bool = False) -> Followed | None:
+def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: bool = False) -> Followed | None:
     """Name the rule of the others' values that a rater follows on each of some criteria; None where there is none.
 
     Args:

@@ -41,7 +41,7 @@ MISSING = -1
 """The code of no value."""
 
 
-class CodedRatings(NamedTuple):
+class RaterCodes(NamedTuple):
     """Ratings on one criterion: `codes` of values, shape (subjects, raters), `MISSING` where there is none.
 
     `numbers` has the values themselves, NaN where there is none; None where they are words. `cluster`, shape (subjects,),
@@ -114,9 +114,7 @@ def _mode(codes: Codes) -> Codes:
     return np.where(counts.max(axis=1) > 0, counts.argmax(axis=1), MISSING)
 
 
-def adjudication(
-    criteria: Sequence[CodedRatings], rater: int, cases: Sequence[Departures] | None = None
-) -> Adjudication:
+def adjudication(criteria: Sequence[RaterCodes], rater: int, cases: Sequence[Departures] | None = None) -> Adjudication:
     """Put one rater beside the others, over one criterion or several with the same raters in the same columns.
 
     Over several, a conversation counts once, however many criteria of it there are, and `only_split` is not known.
@@ -178,7 +176,7 @@ def _only_split(codes: Codes, rater: int) -> Drawn:
     return Drawn(rated, disputed, float(stats.hypergeom.sf(disputed - 1, same.sum(), (same & split).sum(), rated)))
 
 
-def _two_sided(ratings: CodedRatings, cases: Departures, rater: int) -> float:
+def _two_sided(ratings: RaterCodes, cases: Departures, rater: int) -> float:
     """Count the differences between each two others that occur in both directions, a conversation once for each."""
     _, first = np.unique(
         np.stack([ratings.cluster[cases.subject], cases.rater, cases.value, cases.others]), axis=1, return_index=True
@@ -241,7 +239,7 @@ ROUGH = 0.005
 """A mean that was written with two decimals equals itself."""
 
 
-def rules(ratings: CodedRatings, rater: int) -> list[FollowedRule]:
+def rules(ratings: RaterCodes, rater: int) -> list[FollowedRule]:
     """Compare a rater with every rule, on subjects that at least two others rated and on which the rule says something."""
     values = ratings.codes.astype(float) if ratings.numbers is None else ratings.numbers
     values = np.where(ratings.codes == MISSING, np.nan, values)
@@ -277,7 +275,7 @@ class Together(NamedTuple):
     p: float
 
 
-def together(criteria: Sequence[CodedRatings], first: int, second: int) -> Together:
+def together(criteria: Sequence[RaterCodes], first: int, second: int) -> Together:
     """Count the conversations in which two raters depart from all others, together (with one value) or apart.
 
     A conversation in which they do both counts as apart.
