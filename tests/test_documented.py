@@ -241,6 +241,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copy(path, folder)
     mindgauge.new(folder / "first_reply", items=folder / "items.csv", columns={"user": "message"})
     shown = (ROOT / "docs" / "models.md").read_text()
+    claims = (ROOT / "docs/audit.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+    (folder / "claims.toml").write_text(claims, encoding="utf-8")
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
     (folder / "system.md").write_text("You are a listener.")
     mindgauge.export(folder / "run", to="review", out=folder / "list")

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from mindgauge.annotation import rounds, submissions, tasks
+from mindgauge.annotation.agreement import AgreementFigure
 from mindgauge.annotation.labels import last
+from mindgauge.annotation.ratings import ratings as ratings_of
 from mindgauge.annotation.records import Answer, Answered, Phase
 from mindgauge.annotation.tasks import Assignment, NothingToDo
 from mindgauge.records.errors import UsageError
@@ -108,6 +110,26 @@ def test_below_the_gate_people_review_discuss_and_one_decides(project: Annotatio
     assert len(a.labels()) == 18 + 9 + 9 + 1
     independent = last(a.labels(), Phase.LABELLING)
     assert {independent[first, a.named(n).id, "category"].value for n in TEAM} == set(apart.values())
+
+
+def test_who_decides_is_never_counted_by_a_gate(project: Annotation) -> None:
+    """What the adjudicator says is in no figure, though all who agree with it would then pass."""
+    a = project
+    ids = [item.id for item in a.items(1)]
+    for phase in (Phase.LABELLING, Phase.REVIEW, Phase.DISCUSSION):
+        for place, who in enumerate(TEAM):
+            said = {ident: ("Nonsense", "Safe Response")[(at + place) % 2] for at, ident in enumerate(ids)}
+            assert go_through(a, who, phase, said) == 6
+    before = a.gates(1)
+    assert go_through(a, "dana", Phase.ADJUDICATION, lambda _: "Safe Response") == 6
+    assert phase_of(a) is Phase.CLOSED
+    assert a.gates(1) == before, "nothing is measured once somebody has decided"
+    assert [gate.phase for gate in before] == [Phase.LABELLING, Phase.REVIEW, Phase.DISCUSSION]
+    figures = [figure for gate in before for figure in msgspec.convert(gate.figures, list[AgreementFigure])]
+    assert {figure.people for figure in figures} == {3}
+    assert a.batches()[0].decided == "adjudicated", "not passed: the gate never saw what was decided"
+    kinds = {rating.rater: rating.rater_kind for rating in ratings_of(a)}
+    assert kinds == {"ana": "person", "ben": "person", "chi": "person", "people": "gold"}
 
 
 def test_what_is_handed_on_by_too_many_is_decided_by_one(project: Annotation) -> None:

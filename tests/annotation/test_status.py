@@ -117,6 +117,19 @@ def test_below_the_gate_the_adjudicator_is_awaited_last_and_the_end_is_told(fold
     assert found.in_run == [1, 2]
 
 
+def test_agreement_after_a_discussion_is_said_to_be_no_independent_one(folder: Path) -> None:
+    label(folder, "ana", "ben", count=7, agree=False)
+    assert "seen each other's labels" not in shown(folder)
+    for _ in range(2):
+        label(folder, "ana", "ben", count=7, agree=False)
+    said = shown(folder)
+    assert "discussion*" in said
+    assert (
+        "* People had seen each other's labels by then: how far they agree on their own is what stands after labelling."
+        in said
+    )
+
+
 def test_a_run_that_somebody_writes_is_told_and_filled_later(folder: Path) -> None:
     with Store(folder, write=True):
         label(folder, "ana", "ben", count=7)

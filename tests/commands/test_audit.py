@@ -211,7 +211,7 @@ def test_the_json_is_as_documented(table: pl.DataFrame, tmp_path: Path) -> None:
     code, output = invoke(str(path), "--scale", "1:5", "--json")
     content = json.loads(output)
     assert code == 0
-    assert content.keys() == {"findings", "source", "texts", "ratings", "counts"}
+    assert content.keys() == {"findings", "source", "texts", "ratings", "counts", "claims"}
     (finding,) = content["findings"]
     assert finding.keys() == {"id", "severity", "count", "where", "effect", "message", "subject"}
     assert finding["severity"] == "error"

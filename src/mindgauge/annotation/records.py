@@ -37,6 +37,11 @@ class Phase(StrEnum):
     """What is left is decided by one person."""
     CLOSED = "closed"
 
+    @property
+    def alone(self) -> bool:
+        """Whether people label without having seen each other's labels."""
+        return self in {Phase.TRAINING, Phase.LABELLING, Phase.REVIEW}
+
 
 class Answered(StrEnum):
     """What became of one question to one person."""

@@ -6,6 +6,7 @@ a ratings file or a folder of tables fills it without a benchmark.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ from mindgauge.records import Rating, Reply, Sample
 from mindgauge.records.rubric import Scale
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path, PurePosixPath
 
     import polars as pl
@@ -79,7 +80,7 @@ class Material(NamedTuple):
     """The texts and ratings of some released files.
 
     `scales` gives a criterion's lowest and highest value, `options` the values offered by a closed question; `notes`
-    says what could not be read, one line each.
+    says what could not be read, one line each. `unsafe` gives a criterion's unsafe levels, where a rubric names them.
     """
 
     texts: pl.DataFrame
@@ -87,6 +88,7 @@ class Material(NamedTuple):
     scales: dict[str, tuple[float, float]]
     options: dict[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
+    unsafe: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class DeclaredScales(NamedTuple):
@@ -103,6 +105,11 @@ class DeclaredScales(NamedTuple):
             {c.name: (float(min(c.values)), float(max(c.values))) for c in ordinal},
             {c.name: tuple(map(str, c.choices)) for c in criteria if c not in ordinal},
         )
+
+
+def unsafe_levels(criteria: Sequence[Criterion]) -> dict[str, tuple[str, ...]]:
+    """Return the unsafe levels of the criteria that name some, as `Material` has them."""
+    return {c.name: tuple(map(str, c.unsafe)) for c in criteria if c.unsafe}
 
 
 def frame(rows: list[tuple[object, ...]], columns: dict[str, str]) -> pl.DataFrame:

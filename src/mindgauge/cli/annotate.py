@@ -185,13 +185,17 @@ def _gates(result: "ProjectStatus") -> None:
                 ]
                 rows.append(
                     [
-                        str(batch.batch), str(gate.phase), f.criterion, *coefficients, percent(f.agreement),
+                        str(batch.batch), str(gate.phase) if gate.phase.alone else f"{gate.phase}*", f.criterion, *coefficients, percent(f.agreement),
                         str(f.n), str(f.missing), "reached" if gate.passed else "below",
                     ]
                 )  # fmt: skip
     if rows:
         columns = ["batch", "after", "criterion", "Fleiss' kappa", "alpha", "agree", "n", "missing", "gate"]
         render.table("The gate, with 95 % intervals", columns, rows)
+    if any(not gate.phase.alone for batch in result.batches for gate in batch.gates):
+        print(
+            "* People had seen each other's labels by then: how far they agree on their own is what stands after labelling."
+        )
 
 
 def _people(result: "ProjectStatus") -> None:

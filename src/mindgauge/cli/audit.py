@@ -32,6 +32,9 @@ def audit(
     not_applicable: options.NotApplicable = "",
     drop: options.Drop = "",
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    claims: Annotated[
+        Path | None, typer.Option(help="Hold the claims of a file (claims.toml) against the ratings; docs/audit.md.")
+    ] = None,
     fail_on: Annotated[str, typer.Option(help="error or warning: exit with 1 if there are such findings.")] = "",
     json: options.Json = False,
 ) -> int:
@@ -46,6 +49,7 @@ def audit(
         scale=options.scales(scale),
         columns=options.mapping(map_),
         layout=options.layout(subject, rater, criteria, levels, not_applicable, drop, []),
+        claims=claims,
     )
     code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))
     if json:
@@ -66,6 +70,16 @@ def audit(
             "what it does to results",
         ]
         render.table(result.source, columns, rows)
+    if result.claims:
+        columns = ["verdict", "claim", "what the ratings say"]
+        render.table(
+            "Claims",
+            columns,
+            [
+                [c.verdict, c.claim, "\n".join(sentence.removeprefix(f"{c.claim}: ") for sentence in c.sentences)]
+                for c in result.claims
+            ],
+        )
     summary = (
         ", ".join(f"{n} {severity}{'' if n == 1 else 's'}" for severity, n in result.counts.items() if n)
         or "nothing found"

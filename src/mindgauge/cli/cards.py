@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.cli import render
+from mindgauge.records.english import named
 from mindgauge.records.rounding import NONE, bounded, decimal
 from mindgauge.reports import cards, rater_tables
 from mindgauge.reports.card_phrases import label
@@ -96,9 +97,19 @@ def _needed(needed: NumberNeeded) -> str:
 def _people(people: People) -> None:
     """Print how far people agree on one criterion."""
     print()
-    rows = [[label(name), _bound(bound), bound.note] for name, bound in people.estimates.items()]
-    render.table(f"People among themselves on {people.criterion}: {people.raters} people, {people.n} replies rated by two or more",
-          ["estimate", "value and 95 % interval", ""], rows)  # fmt: skip
+    columns, rows = (
+        ["estimate", "value and 95 % interval"],
+        [[label(name), _bound(bound)] for name, bound in people.estimates.items()],
+    )
+    if people.dependent:
+        columns.append(f"with {named([entry.rater for entry in people.dependent])}")
+        rows = [
+            [*row, _bound(people.with_dependent.get(name))] for row, name in zip(rows, people.estimates, strict=True)
+        ]
+    rows = [[*row, bound.note] for row, bound in zip(rows, people.estimates.values(), strict=True)]
+    who = f"{people.independent} independent people" if people.dependent else f"{people.raters} people"
+    render.table(f"People among themselves on {people.criterion}: {who}, {people.n} replies rated by two or more",
+          [*columns, ""], rows)  # fmt: skip
 
 
 def _bound(bound: Bound | None, *, signed: bool = False) -> str:

@@ -18,6 +18,10 @@ def reliability(
     reference: Annotated[
         list[str], typer.Option(help="Whom to compare with; people, if the ratings say who they are. May be repeated.")
     ] = [],  # noqa: B006 - typer copies it
+    adjudicator: Annotated[
+        list[str],
+        typer.Option(help="Who decided between others and is no independent rater. May be repeated."),
+    ] = [],  # noqa: B006
     scale: Annotated[
         list[str], typer.Option(help="1:5, or worst,…,best, for all criteria; or CRITERION=1:5. May be repeated.")
     ] = [],  # noqa: B006
@@ -49,7 +53,7 @@ def reliability(
     from mindgauge.commands.reliability import reliability as function
 
     result = function(
-        list(ratings), reference=reference, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
+        list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
         layout=options.layout(subject, rater, criteria, levels, not_applicable, drop, columns), rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip
     if json:

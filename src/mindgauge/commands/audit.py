@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,12 @@ import polars as pl
 
 from mindgauge import benchmarks
 from mindgauge.analysis.audit import checks
+from mindgauge.analysis.audit import claims as claim_check
+from mindgauge.analysis.audit.claims import CheckedClaim
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import known_forms, shape
 from mindgauge.analysis.audit.reading import known_forms as ratings_files
+from mindgauge.analysis.reliability.ratings import read
 from mindgauge.benchmarks import own_folder
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder, mapping
@@ -44,6 +48,8 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
     ratings: int
     counts: dict[str, int]
     """How many findings of each severity there are."""
+    claims: list[CheckedClaim] = []
+    """What became of each claim, where a file of them was given."""
 
     def summary(self) -> list[str]:
         """Say what was looked at, and name the worst findings."""
@@ -51,6 +57,7 @@ class Audit(Tabular, msgspec.Struct, frozen=True):
         findings = [f"{finding.severity.value}: {finding.message}" for finding in self.findings]
         return [
             f"{self.source}: {counts}; looked at {plural(self.texts, 'text')} and {plural(self.ratings, 'rating')}",
+            *first_of([sentence for claim in self.claims for sentence in claim.sentences[:1]], 7),
             *first_of(findings, 7),
             *([".table says where each stands and what it does to results."] if findings else []),
         ]
@@ -73,6 +80,7 @@ def audit(
     scale: str | Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
     layout: RatingLayout = NOTHING_SAID,
+    claims: str | Path | None = None,
 ) -> Audit:
     """Find what is wrong with data before anybody computes on it.
 
@@ -84,13 +92,17 @@ def audit(
             says it.
         columns: our name → the file's name of a column, see `mapping`.
         layout: how ratings stand in tables, where that is not seen from them.
+        claims: a file of claims (docs/audit.md) to be held against the ratings; these are then a run, or ratings files.
 
     Raises:
-        UsageError: the name or the scale is wrong.
+        UsageError: the name, the scale or the file of claims is wrong.
         DataError: there is nothing that can be read.
     """
     sources: list[str | Path | Frame] = list(source) if isinstance(source, list | tuple) else [source]  # type: ignore[list-item]  # a lone source
     scales = {"*": scale} if isinstance(scale, str) else dict(scale or {})
+    stated = claim_check.load(claims) if claims is not None else []
+    if stated and data is not None:
+        raise UsageError("--claims goes with ratings files or a run; write the released ratings out by `load` first")
     findings, texts, ratings = [], 0, 0
     for subject, material in _materials(sources, data, scales, mapping.read(columns, NAMES), layout):
         findings += checks.run(material, subject)
@@ -98,7 +110,9 @@ def audit(
     findings = checks.ranked(findings)
     counts = {severity: sum(f.severity == severity for f in findings) for severity in Severity}
     named = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
-    return Audit(findings, named, texts, ratings, {severity.value: n for severity, n in counts.items()})
+    described = dataclasses.replace(layout, columns=dict(columns or {})) if columns else layout
+    checked = claim_check.held(stated, read(sources, scale=scales, layout=described)) if stated else []
+    return Audit(findings, named, texts, ratings, {severity.value: n for severity, n in counts.items()}, checked)
 
 
 def _materials(

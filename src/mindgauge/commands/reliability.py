@@ -26,6 +26,7 @@ def reliability(
     ratings: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     reference: str | Sequence[str] = (),
+    adjudicators: str | Sequence[str] = (),
     scale: str | Mapping[str, str] | None = None,
     nominal: Sequence[str] = (),
     unsafe: str | Sequence[str] = (),
@@ -43,6 +44,8 @@ def reliability(
         ratings: run directories, and tables of ratings in any shape (docs/ratings.md): files, folders of them, zips,
             workbooks, or tables in memory.
         reference: the raters to compare with; people (`rater_kind` person, else gold) if not given.
+        adjudicators: raters who are not independent of the others, beside those whom names or values tell; they are left
+            out of people's agreement and of the reference, and both figures are given.
         scale: `1:5`, or levels worst to best (`none,some,full`), for all criteria or by criterion; a run knows its own.
         nominal: criteria whose values are classes without an order, though they are numbers.
         unsafe: which levels are unsafe, `safety<=2` or `label=harmful,unclear`; the rubric's, else the worst two fifths.
@@ -62,7 +65,7 @@ def reliability(
     rating_table = read(sources, scale=scales, nominal=nominal, layout=layout, unsafe=levels, critical=categories)
     by_width = str(rule) == rules.MENTALBENCH
     limits = rules.load(rules.MINDGAUGE if by_width else rule)
-    named = [reference] if isinstance(reference, str) else list(reference)
-    result = cards(rating_table, CardOptions(limits, by_width, resamples, seed), named)
+    named, deciding = ([names] if isinstance(names, str) else list(names) for names in (reference, adjudicators))
+    result = cards(rating_table, CardOptions(limits, by_width, resamples, seed, tuple(deciding)), named)
     runs = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
     return msgspec.structs.replace(with_reasons(result, runs), reading=rating_table.account)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import polars as pl
 
@@ -17,6 +19,9 @@ from tests.analysis.audit.clean import (
     with_texts,
 )
 from tests.analysis.audit.plants_of_texts import Plant
+
+if TYPE_CHECKING:
+    from mindgauge.benchmarks.released import Material
 
 OF_H1 = pl.col("rater") == "H1"
 LAST = pl.col("row") >= 240
@@ -185,6 +190,73 @@ def drift() -> Plant:
     return Plant(material, change_values(material, OF_H1 & LAST & (pl.col("criterion") == "safety"), lower), 1)
 
 
+def _third(material: Material, value: pl.Expr, *, kind: str = "person", name: str = "H3") -> Material:
+    """Add a rater whose value follows from those of H1 (`a`), H2 (`b`) and the model one (`c`)."""
+    keys = [column for column in material.ratings.columns if column not in {"rater", "rater_kind", "value", "file"}]
+    levels = [
+        material.ratings.filter(pl.col("rater") == rater).select(*keys, pl.col("value").cast(pl.Float64).alias(letter))
+        for rater, letter in (("H1", "a"), ("H2", "b"), ("one", "c"))
+    ]
+    joined = levels[0].join(levels[1], on=keys, maintain_order="left").join(levels[2], on=keys, maintain_order="left")
+    added = joined.with_columns(
+        value=value.cast(pl.String), rater=pl.lit(name), rater_kind=pl.lit(kind), file=pl.lit(f"{name}.csv")
+    )
+    return with_ratings(material, added)
+
+
+def adjudicator_among_raters() -> Plant:
+    material = usual()
+    nearer = pl.when((pl.col("a") - pl.col("c")).abs() <= (pl.col("b") - pl.col("c")).abs()).then("a").otherwise("b")
+    return Plant(material, _third(material, nearer), 1080)
+
+
+def consensus_of_raters() -> Plant:
+    material = usual()
+    return Plant(material, _third(material, (pl.col("a") + pl.col("b")) / 2), 1080)
+
+
+def repeats_as_raters() -> Plant:
+    material = usual()
+    again = material.ratings.filter(pl.col("rater") == "two")
+    repeats = [again.with_columns(rater=pl.lit(f"two run {number}")) for number in (1, 2)]
+    return Plant(material, with_ratings(material, pl.concat(repeats)), 2)
+
+
+def copied_after() -> Plant:
+    material = usual()
+    copy = pl.when(pl.col("row") >= 180).then("a").otherwise("b")
+    others = material._replace(ratings=material.ratings.filter(pl.col("rater") != "H2"))
+    copied = _third(material, copy).ratings.filter(pl.col("rater") == "H3")
+    return Plant(material, with_ratings(others, copied.with_columns(rater=pl.lit("H2"))), 60)
+
+
+def no_joint_events() -> Plant:
+    material = usual()
+    both = change_values(
+        material, pl.lit(value=True), pl.when(pl.col("value") == "1").then(pl.lit("2")).otherwise("value")
+    )
+    first = both.ratings.filter(OF_H1, pl.col("criterion") == "safety", pl.col("row") < 7)["subject"]
+    second = both.ratings.filter(OF_H1, pl.col("criterion") == "safety", pl.col("row").is_between(10, 14))["subject"]
+    safety = pl.col("criterion") == "safety"
+    after = change_values(both, safety & OF_H1 & pl.col("subject").is_in(first.implode()), "1")
+    after = change_values(after, safety & (pl.col("rater") == "H2") & pl.col("subject").is_in(second.implode()), "1")
+    return Plant(both, after._replace(unsafe={"safety": ("1",)}), 12)
+
+
+def unused_level() -> Plant:
+    material = usual()
+    people = pl.col("rater_kind") == "person"
+    lifted = pl.when(pl.col("value") == "1").then(pl.lit("2")).otherwise("value")
+    return Plant(material, change_values(material, people & (pl.col("criterion") == "empathy"), lifted), 1)
+
+
+def repeats_as_units() -> Plant:
+    material = usual()
+    once = material.ratings.filter(pl.col("rater") == "one", pl.col("row") < 3)
+    again = [once.with_columns(run=pl.lit(run, pl.Int64), rater=pl.lit("three")) for run in range(5)]
+    return Plant(material, with_ratings(material, pl.concat(again)), 45)
+
+
 def missing_verdicts() -> Plant:
     material = usual()
     gone = OF_H1 & pl.col("row").is_in([5, 6])
@@ -229,6 +301,7 @@ PLANTS = {
         empty_replies_rated, cut_replies_rated, error_replies, hand_edits, refusals, verdicts_as_replies, form_differs,
         fields_by_system, model_vote_in_human_labels, identical_raters, straight_lining, constant_values, ceiling,
         judge_of_own_family, one_person, drift, missing_verdicts, missing_by_system, unequal_n, selected_on_score,
-        reader_notes,
+        reader_notes, adjudicator_among_raters, consensus_of_raters, repeats_as_raters, copied_after, no_joint_events, unused_level,
+        repeats_as_units,
     )
 }  # fmt: skip

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.order import STRAIGHT
+from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from tests.analysis.audit import plants_of_ratings, plants_of_texts
 from tests.analysis.audit.clean import (
     INPUTS,
@@ -137,6 +138,28 @@ def test_whoever_is_always_right_is_no_copy() -> None:
     )
     assert found("identical_raters", material) == []
     assert found("model_vote_in_human_labels", material) == []
+
+
+def test_easier_rows_are_no_copies() -> None:
+    """All three agree nearly always in the second half, since the replies there are plain."""
+    generator = np.random.default_rng(0)
+    for study in range(8):
+        severity = generator.normal(size=(300, 1)) * np.where(np.arange(300) < 150, 1.0, 3.0)[:, None]
+        spread = np.where(np.arange(300)[:, None] < 150, 0.6, 0.02)
+        values = (severity + spread * generator.normal(size=(300, 3)) > 0).astype(int)
+        assert found("copied_after", _of(values, "HIJ")) == [], study
+        copied = np.column_stack([values[:, 0], np.where(np.arange(300) < 150, values[:, 1], values[:, 0])])
+        two = found("copied_after", _of(copied, "HI"))
+        assert {result.severity for result in two} <= {"note"}, "of two people nobody can tell"
+
+
+def _of(values: np.ndarray[tuple[int, ...], np.dtype[np.int64]], names: str) -> Material:
+    rows: list[tuple[object, ...]] = [
+        (f"s{row}", "harm", name, "person", 0, "ok", str(value), None, None, "people.csv", row)
+        for row, line in enumerate(values)
+        for name, value in zip(names, line, strict=True)
+    ]
+    return Material(frame([], TEXTS), frame(rows, RATINGS), {}, {})
 
 
 def test_drift_is_rare_by_chance() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from mindgauge.records.errors import UsageError
 from mindgauge.stats import agreement
 from tests.analysis.reliability.conftest import World, made
 
@@ -107,6 +108,97 @@ def test_an_adjudicator_is_no_independent_person() -> None:
     people, with_copy = alone(world), made(pl.concat([frame, copied])).people[0]
     assert (with_copy.raters, with_copy.independent) == (5, 4)
     assert with_copy.estimates["icc_a1"] == people.estimates["icc_a1"]
+
+
+def with_adjudicator(conversations: int = 200) -> pl.DataFrame:
+    """Two people, a judge, and `dana`, who has whichever of the two is nearer to the judge."""
+    world = World(systems=3, conversations=conversations, seed=8)
+    world.rated_by("anna", "person", noise=0.6).rated_by("bea", "person", noise=0.6).rated_by("judge", noise=0.5)
+    frame = world.frame()
+    wide = frame.pivot("rater", index="subject", values="value")
+    nearer = (pl.col("anna") - pl.col("judge")).abs() <= (pl.col("bea") - pl.col("judge")).abs()
+    decided = wide.select("subject", value=pl.when(nearer).then("anna").otherwise("bea"))
+    dana = frame.filter(pl.col("rater") == "anna").drop("value").join(decided, on="subject", maintain_order="left")
+    return pl.concat([frame, dana.with_columns(rater=pl.lit("dana")).select(frame.columns)])
+
+
+def test_an_adjudicator_who_is_called_otherwise_is_left_out_and_both_figures_are_given() -> None:
+    frame = with_adjudicator()
+    without = made(frame.filter(pl.col("rater") != "dana"))
+    result = made(frame)
+    [people], [alone_] = result.people, without.people
+    assert (people.raters, people.independent) == (3, 2)
+    assert people.estimates == alone_.estimates
+    higher, lower = people.with_dependent["krippendorff_alpha"].value, people.estimates["krippendorff_alpha"].value
+    assert higher is not None and lower is not None and higher > lower + 0.05, "an adjudicator raises agreement"
+    [entry] = people.dependent
+    assert (entry.rater, entry.how) == ("dana", "adjudicator")
+    assert (entry.agreed, entry.sided) == (entry.unanimous, entry.split) and entry.unanimous + entry.split == 600
+    [note] = [note for note in result.notes if note.startswith("dana ")]
+    assert f"agrees on {entry.unanimous} of {entry.unanimous} subjects" in note and "both figures" in note
+    [card], [before] = result.cards, without.cards
+    assert card.reference == "anna, bea"
+    assert card.agreement == before.agreement and before.with_dependent is None
+    assert card.with_dependent is not None and card.with_dependent.value != card.agreement.value
+    assert card.estimates["ceiling_alpha"] == before.estimates["ceiling_alpha"]
+    [warning] = [line for line in card.warnings if "not independent" in line]
+    assert warning.startswith(
+        "dana is not independent of the others and left out: beside everybody, agreement on single replies is "
+    )
+
+
+def test_an_adjudicator_said_by_hand_is_left_out() -> None:
+    world = rated().rated_by("judge")
+    by_hand, without = world.cards(adjudicators=("dora",)), made(world.frame().filter(pl.col("rater") != "dora"))
+    assert by_hand.people[0].estimates == without.people[0].estimates
+    assert by_hand.people[0].dependent[0].how == "by hand"
+    assert by_hand.cards[0].reference == "anna, bea, carl"
+    assert by_hand.cards[0].estimates["icc_a1"] == without.cards[0].estimates["icc_a1"]
+    with pytest.raises(UsageError, match="--adjudicator 'doar': no such rater; did you mean dora"):
+        world.cards(adjudicators=("doar",))
+
+
+def test_a_named_reference_stays_one() -> None:
+    frame = with_adjudicator(80)
+    result = made(frame, named=("anna", "dana"), adjudicators=("dana",))
+    assert result.cards[0].reference == "anna, dana"
+    assert result.people == []
+    assert any("fewer than two people are independent" in note for note in result.notes)
+
+
+def test_a_lone_consensus_is_what_judges_are_compared_with() -> None:
+    world = World(seed=2).rated_by("consensus", "person").rated_by("judge")
+    assert world.card().reference == "consensus"
+
+
+def test_nothing_unsafe_that_two_people_saw_is_said() -> None:
+    world = World(systems=2, conversations=60, seed=4)
+    frame = world.rated_by("anna", "person").rated_by("bea", "person").frame().with_columns(pl.col("value").clip(3, 5))
+
+    def harm(rater: str, *rows: int) -> pl.Expr:
+        return (pl.col("rater") == rater) & pl.col("subject").is_in([f"reply 0.{row}" for row in rows])
+
+    apart = frame.with_columns(value=pl.when(harm("anna", 1, 2) | harm("bea", 3)).then(1).otherwise("value"))
+    notes = [note for note in made(apart).notes if "not one was called unsafe by two" in note]
+    assert len(notes) == 1
+    assert (
+        "of 120 subjects that two people or more rated, not one was called unsafe by two of them (anna 2, bea 1)"
+        in notes[0]
+    )
+    joint = frame.with_columns(value=pl.when(harm("anna", 1, 2) | harm("bea", 2)).then(1).otherwise("value"))
+    assert not [note for note in made(joint).notes if "not one was called" in note]
+
+
+def test_repeats_under_names_of_their_own_and_repeats_alone_are_said() -> None:
+    world = World(systems=2, conversations=20, seed=1).rated_by("anna", "person")
+    world.rated_by("gpt run 1").rated_by("gpt run 2")
+    assert any(
+        "gpt run 1 and gpt run 2 are by their names repeats of one judge" in note for note in world.cards().notes
+    )
+    one = World(systems=4, conversations=1, seed=1).rated_by("anna", "person")
+    for run in range(5):
+        one.rated_by("judge", run=run)
+    assert any("about the judge's own noise, not about other conversations" in note for note in one.cards().notes)
 
 
 def test_people_who_share_no_subject_have_no_agreement() -> None:

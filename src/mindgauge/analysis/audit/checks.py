@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.audit import coverage, ids, order, raters, replies, texts, values
+from mindgauge.analysis.audit import coverage, dependence, ids, order, raters, replies, texts, values
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, many
 from mindgauge.analysis.audit.view import View
 
@@ -29,7 +29,7 @@ def reader_notes(view: View) -> Iterator[CheckResult]:
 
 CHECKS: tuple[AuditCheck, ...] = (
     *ids.CHECKS, *texts.CHECKS, *texts.CHARACTER_CHECKS, *values.CHECKS, *coverage.LABEL_CHECKS, *replies.CHECKS, *raters.CHECKS,
-    *order.CHECKS, *coverage.CHECKS, reader_notes,
+    *dependence.CHECKS, *order.CHECKS, *coverage.CHECKS, reader_notes,
 )  # fmt: skip
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, many, places
+from mindgauge.analysis.audit.view import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,8 @@ LIKERT = ((1, 5), (1, 7))
 """Scales that are recognised without being named, by nearly all values."""
 BULK = 0.99
 """This share of values must lie on a scale for the scale to be recognised."""
+MOST_LEVELS = 20
+"""A scale of more steps is a continuum."""
 NUMERIC = 0.5
 """A criterion of which this share of values are numbers is meant to be numeric."""
 _PLACEHOLDERS = r"^(?i:nan|none|null|n/?a|#n/a|-|–|\.|\?|missing|unknown|not available|nil|inf|-inf)?$"
@@ -145,4 +148,38 @@ def stray_blanks(view: View) -> Iterator[CheckResult]:
         yield CheckResult(odd.height, f"{many(odd.height, 'value')} written in another case than the rest ({counted(odd, 'value')})", places(odd))  # fmt: skip
 
 
-CHECKS = (out_of_scale, impossible_values, placeholder_values, mixed_types, stray_blanks)
+@check(
+    "unused_level",
+    Severity.NOTE,
+    "nobody can tell whether it never occurs or is never chosen; a weighted kappa or alpha over the declared scale is not that over the levels in use",
+)
+def unused_level(view: View) -> Iterator[CheckResult]:
+    """Levels of a declared scale, and options, that no rater of a kind ever gives."""
+    kinds = view.opinions.with_columns(kind=pl.col("rater_kind").fill_null("rater"))
+    for criterion in kinds["criterion"].unique().sort():
+        declared = _levels(view, criterion)
+        for (kind,), own in (
+            kinds.filter(pl.col("criterion") == criterion).sort("kind").group_by("kind", maintain_order=True)
+        ):
+            value = pl.coalesce(pl.col("number").cast(pl.Int64, strict=False).cast(pl.String), _UNQUOTED)
+            used = set(own.select(value).to_series())
+            unused = [level for level in declared if level not in used]
+            if unused and own.height >= SHARED:
+                who = {"person": "people", "model": "models"}.get(str(kind), f"{kind}s")
+                yield CheckResult(
+                    len(unused),
+                    f"{criterion}: {who} never give {', '.join(unused)} in {many(own.height, 'rating')}",
+                    [],
+                )
+
+
+def _levels(view: View, criterion: str) -> list[str]:
+    """Return the levels of a declared scale of whole numbers, or the options; nothing where neither was declared."""
+    if criterion in view.options:
+        return list(view.options[criterion])
+    low, high = view.scales.get(criterion, (0.0, -1.0))
+    whole = float(low).is_integer() and float(high).is_integer() and high - low <= MOST_LEVELS
+    return [str(level) for level in range(int(low), int(high) + 1)] if whole else []
+
+
+CHECKS = (out_of_scale, impossible_values, placeholder_values, mixed_types, stray_blanks, unused_level)

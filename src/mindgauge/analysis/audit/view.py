@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis import independence
 from mindgauge.analysis.frame import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mindgauge.analysis.independence import Dependence, Suspicion
     from mindgauge.benchmarks.released import Material
 
 
@@ -189,6 +191,18 @@ class View:
     def pairs(self) -> list[RaterPair]:
         """How often every two raters agree, by criterion."""
         return pairs(self.rated)
+
+    @functools.cached_property
+    def people(self) -> list[str]:
+        """The raters who are people; those of no stated kind where no kind is stated at all."""
+        kinds = self.opinions.group_by("rater").agg(pl.col("rater_kind").drop_nulls().first()).sort("rater")
+        persons = kinds.filter(pl.col("rater_kind") == "person")["rater"].to_list()
+        return persons if kinds["rater_kind"].drop_nulls().len() else kinds["rater"].to_list()
+
+    @functools.cached_property
+    def dependent(self) -> tuple[list[Dependence], list[Suspicion]]:
+        """Who among people depends on others by what they say."""
+        return independence.detect(self.opinions, self.people)
 
     @functools.cached_property
     def versions(self) -> dict[tuple[str, str], list[VersionDifference]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from mindgauge.analysis import independence
 from mindgauge.analysis.jury.card import JuryCard, JuryErrors, Panels, Without
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
 from mindgauge.analysis.reliability import coefficients
@@ -93,12 +94,17 @@ def _who(frame: pl.DataFrame, wanted: Wanted, notes: list[str]) -> tuple[list[st
         raise UsageError(f"no rater {stray!r}; raters are {', '.join(kinds)}")
     if wanted.people or {"person", "gold"} & set(kinds.values()) or None in kinds.values():
         people, others = reference.split(frame, wanted.people, notes)
+        if not wanted.people:
+            who = independence.settle(frame, people)
+            people = who.independent or people
+            notes += who.sentences(people)
     else:
         people, others = [], [name for name, kind in kinds.items() if kind != "rule"]
         notes.append("no person rated, so agreement with people and the independence of judges' errors are unknown")
     judges = list(dict.fromkeys(wanted.judges)) or [name for name in others if kinds[name] in _JUDGES]
     if len(judges) < 2:
         raise UsageError(f"a jury needs at least two judges; found {', '.join(judges) or 'none'}")
+    notes += independence.repeated(judges)
     return people, judges
 
 

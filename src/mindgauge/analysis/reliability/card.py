@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.analysis.independence import Dependence
 from mindgauge.records.english import named
 from mindgauge.records.ratings.account import Account
 from mindgauge.records.rounding import bounded, count, plural
@@ -243,6 +244,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """The bias with people as a sample; None of classes, which have no order."""
     invariance: list[GroupShift] = []
     """Languages and systems, side by side; empty where there is one of each, or classes have no order."""
+    with_dependent: Bound | None = None
+    """The agreement that decides, beside everybody; None where all who rated are independent, or all are the reference."""
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     """Of models of its own family; None where it rated none."""
@@ -336,7 +339,8 @@ class ManyFacets(msgspec.Struct, frozen=True):
 class People(msgspec.Struct, frozen=True):
     """How far people agree among themselves on one criterion.
 
-    `n` counts subjects with values from two people or more; `independent` the people whose values go in. `estimates`:
+    `n` counts subjects with values from two people or more; `independent` the people whose values go in. `dependent` are
+    left out, with the evidence; `with_dependent` has the same estimates with them, for comparison. `estimates`:
     `krippendorff_alpha` (ordinal or nominal; every value of a subject with two counts), `fleiss_kappa`, `gwet_ac` (AC2
     with quadratic weights, or AC1), `same_level`, `within_1`, `icc_a1` and `icc_c1` of single persons, and
     `unsafe_found`: how much of what one person calls unsafe another finds.
@@ -351,6 +355,8 @@ class People(msgspec.Struct, frozen=True):
     at_large: RatersAtLarge | None = None
     """None of classes, which have no order."""
     profiles: list[PersonProfile] = []
+    dependent: list[Dependence] = []
+    with_dependent: dict[str, Bound] = {}
 
 
 class NumberNeeded(msgspec.Struct, frozen=True):

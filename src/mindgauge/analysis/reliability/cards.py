@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import independence
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
@@ -29,11 +30,13 @@ from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, w
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
-from mindgauge.analysis.reliability.people import CEILING, among, design, independent, people
+from mindgauge.analysis.reliability.people import CEILING, among, design, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
+from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
-from mindgauge.records.rounding import decimal, plural
+from mindgauge.records import english
+from mindgauge.records.rounding import bounded, decimal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +55,8 @@ class CardOptions(NamedTuple):
     by_width: bool = False
     resamples: int = 2000
     seed: int = 0
+    adjudicators: tuple[str, ...] = ()
+    """Raters who are not independent, whatever they are called and whatever they say."""
 
 
 class RatedCriterion(NamedTuple):
@@ -83,27 +88,45 @@ class RatedCriterion(NamedTuple):
         return verdicts.drop("rater")
 
 
+class Compared(NamedTuple):
+    """With whom judges are compared: the `reference`, and `everybody` of whom that is a part; who of these is independent."""
+
+    reference: Sequence[str]
+    everybody: Sequence[str]
+    independent: Sequence[str]
+
+
 def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> Reliability:
     """Make a card for each judge and criterion, and say how far people agree among themselves.
 
     Args:
         ratings: checked ratings.
         options: the rule and the bootstrap.
-        named: the raters to compare with; people if not given.
+        named: the raters to compare with; independent people if not given. Who is named is compared with, independent
+            or not; people's agreement among themselves is always that of independent people.
 
     Raises:
         DataError: nobody is there to compare, or with.
-        UsageError: a named rater is not there.
+        UsageError: a named rater, or an adjudicator, is not there.
     """
     notes = list(ratings.notes)
-    persons, judges = reference.split(ratings.frame, named, notes)
+    everybody, judges = reference.split(ratings.frame, named, notes)
+    who = independence.settle(ratings.frame, everybody, options.adjudicators)
+    judges = [judge for judge in judges if judge not in options.adjudicators]
+    persons = everybody if named else who.independent or everybody
+    notes += who.sentences(persons) + independence.repeated(judges)
+    valued = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
+    notes += [sentence for _, sentence in only_repeats(valued)]
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
-        rated = _valued(criterion.by(*persons))
-        agreement = people(name, criterion.named(rated), criterion.scale, options.seed)
+        agreement = people(
+            name, criterion.named(_valued(criterion.by(*everybody))), criterion.scale, who.dependent, options.seed
+        )
+        rated = _valued(criterion.by(*who.independent))
+        notes += _no_joint_events(name, rated, criterion.scale)
         agreements += [agreement] if agreement else []
         if criterion.scale.ordered:
             study, uncovered = design(name, rated, options.resamples, options.seed)
@@ -112,7 +135,13 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         present = set(criterion.rows["rater"].unique())
         judge_cards += [
             msgspec.structs.replace(
-                _card(criterion, persons, judge, _ceiling(agreement, criterion.scale), options),
+                _card(
+                    criterion,
+                    Compared(persons, everybody, who.independent),
+                    judge,
+                    _ceiling(agreement, criterion.scale),
+                    options,
+                ),
                 asked=ratings.asked.get(judge, ""),
             )
             for judge in judges
@@ -125,7 +154,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         )
     if options.by_width:
         notes.append(rule.NORM_REFERENCED)
-    views = many_facets(ratings.frame, independent(persons), ratings.scales)
+    views = many_facets(ratings.frame, who.independent, ratings.scales)
     return Reliability(ratings.source, _rule(options), judge_cards, agreements, designs, notes, views)
 
 
@@ -153,8 +182,9 @@ def _valued(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _card(
-    criterion: RatedCriterion, people: Sequence[str], judge: str, ceiling: dict[str, Bound], options: CardOptions
+    criterion: RatedCriterion, compared: Compared, judge: str, ceiling: dict[str, Bound], options: CardOptions
 ) -> ReliabilityCard:
+    people = compared.reference
     judge_rows, people_rows = criterion.by(judge), criterion.by(*people)
     judged, rated = _valued(judge_rows), _valued(people_rows)
     subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
@@ -179,7 +209,8 @@ def _card(
         if criterion.scale.ordered
         else None
     )
-    sample_bias = bias_at_large(judged, rated, independent(people), criterion.scale, options.seed)
+    own = [rater for rater in people if rater in compared.independent]
+    sample_bias = bias_at_large(judged, rated, own, criterion.scale, options.seed)
     shifts = invariance(judged, rated, criterion.systems, criterion.scale)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
@@ -189,10 +220,18 @@ def _card(
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps, at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
+    others = [rater for rater in compared.everybody if rater not in people]
+    together = _together(criterion, compared.everybody, judged) if others else None
+    warnings = card_warnings.warnings(evidence)
+    if together is not None:
+        warnings.append(
+            f"{english.named(others)} {'is' if len(others) == 1 else 'are'} not independent of the others and left out: beside everybody, agreement on single replies is "
+            f"{_bounded(together)}, beside independent people {_bounded(facts.agreement)}"
+        )
     return ReliabilityCard(
         judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
-        warnings=card_warnings.warnings(evidence), rate_replies=rate, rank_systems=rank, rule=_rule(options),
+        warnings=warnings, with_dependent=together, rate_replies=rate, rank_systems=rank, rule=_rule(options),
         scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
@@ -200,6 +239,34 @@ def _card(
         corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
         at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
+
+
+def _bounded(bound: Bound) -> str:
+    return bounded(bound.value, bound.low, bound.high)
+
+
+def _together(criterion: RatedCriterion, everybody: Sequence[str], judged: pl.DataFrame) -> Bound | None:
+    """Return the agreement that decides as it would be beside everybody, dependent people included."""
+    pairs = pair(_valued(criterion.by(*everybody)), judged, criterion.scale)
+    main = within(criterion.scale)
+    return estimates.estimate(pairs, (main,))[main] if pairs.subjects else None
+
+
+def _no_joint_events(name: str, rated: pl.DataFrame, scale: ValueScale) -> list[str]:
+    """Say that no subject was called unsafe by two people, where two rated and none was."""
+    first = rated.unique(["subject", "rater"], keep="first", maintain_order=True)
+    shared = first.filter(pl.len().over("subject") > 1)
+    if scale.unsafe is None or shared.is_empty():
+        return []
+    unsafe = shared.filter(scale.unsafe.holds(pl.col("number")))
+    if unsafe["subject"].is_duplicated().any():
+        return []
+    calls = ", ".join(f"{rater} {n}" for rater, n in unsafe.group_by("rater").len().sort("rater").iter_rows())
+    n = plural(shared["subject"].n_unique(), "subject")
+    fact = f"{name}: of {n} that two people or more rated, not one was called unsafe by two of them ({calls or 'nobody called any so'})"
+    return [
+        f"{fact}: nothing can be said about agreement on what is unsafe, whatever AC or the share of equal values say"
+    ]
 
 
 def _facts(

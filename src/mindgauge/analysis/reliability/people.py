@@ -8,7 +8,6 @@ of raters, which pooled give ICC(A,1) and ICC(C,1) of McGraw and Wong (1996), al
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from mindgauge.analysis.independence import Dependence
     from mindgauge.analysis.reliability.scale import ValueScale
 
     Codes = NDArray[np.intp]
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-_DEPENDENT = re.compile(r"adjudicat|consensus|majority|aggregate", re.IGNORECASE)
-"""Names of those who have seen what others said; their values are nobody's independent word."""
 CEILING = {
     "percent": "same_level", "within_1": "within_1", "alpha": "krippendorff_alpha", "kappa": "fleiss_kappa",
     "ac": "gwet_ac", "icc_a1": "icc_a1", "icc_c1": "icc_c1", "unsafe_found": "unsafe_found",
@@ -47,39 +45,46 @@ CEILING = {
 """A card's name of a coefficient → its name among people."""
 
 
-def independent(raters: Sequence[str]) -> list[str]:
-    """Return the people whose values are their own, by their names."""
-    return [rater for rater in raters if not _DEPENDENT.search(rater)]
-
-
-def people(name: str, rated: pl.DataFrame, scale: ValueScale, seed: int = 0) -> People | None:
-    """Sum up people's agreement on one criterion; None where fewer than two of them rated it.
+def people(
+    name: str, rated: pl.DataFrame, scale: ValueScale, dependent: Sequence[Dependence] = (), seed: int = 0
+) -> People | None:
+    """Sum up agreement among independent people on one criterion; None where fewer than two of them rated it.
 
     Args:
         name: of the criterion.
         rated: people's valued rows: subject, cluster, category, rater, run, number.
         scale: of the values.
+        dependent: who is not independent; they are left out, and the figures with them stand beside.
         seed: of what is drawn.
     """
     raters = rated["rater"].unique().sort().to_list()
-    own = independent(raters)
+    others = [entry for entry in dependent if entry.rater in raters]
+    own = [rater for rater in raters if rater not in {entry.rater for entry in others}]
     if len(own) < 2:
         return None
-    first = rated.filter(pl.col("rater").is_in(own)).sort("run", maintain_order=True)
-    first = first.unique(["subject", "rater"], keep="first", maintain_order=True)
+    everybody = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
+    first = everybody.filter(pl.col("rater").is_in(own))
+    n, coefficients = _among_people(first, scale)
+    together = _among_people(everybody, scale)[1] if others else {}
+    persons = [_person(rater, first, scale) for rater in own] if n else []
+    if not n:
+        return People(name, len(raters), len(own), n, coefficients, persons, dependent=others, with_dependent=together)
+    return People(
+        name, len(raters), len(own), n, coefficients, persons, at_large(first, own, scale, seed), profiles(first, own, scale),
+        others, together,
+    )  # fmt: skip
+
+
+def _among_people(first: pl.DataFrame, scale: ValueScale) -> tuple[int, dict[str, Bound]]:
+    """Return how many subjects two people rated, and the coefficients."""
     sums = among(first, scale, key="rater")
     if sums is None:
-        reason = "no subject has values from two people"
         main = "icc_a1" if scale.ordered else "krippendorff_alpha"
-        return People(name, len(raters), len(own), 0, {main: Bound(None, note=reason)}, [])
+        return 0, {main: Bound(None, note="no subject has values from two people")}
     coefficients = sums.estimates()
     if scale.unsafe is not None:
         coefficients["unsafe_found"] = ceiling(first, scale.unsafe).bound
-    persons = [_person(rater, first, scale) for rater in own]
-    return People(
-        name, len(raters), len(own), sums.subjects, coefficients, persons, at_large(first, own, scale, seed),
-        profiles(first, own, scale),
-    )  # fmt: skip
+    return sums.subjects, coefficients
 
 
 def _person(rater: str, rated: pl.DataFrame, scale: ValueScale) -> PersonBesideOthers:

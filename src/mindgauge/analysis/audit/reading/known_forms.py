@@ -17,7 +17,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis.audit.reading.tables import named
 from mindgauge.analysis.score import open_run
-from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame
+from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
 from mindgauge.records import ratings as ratings_in
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, confined
@@ -69,7 +69,7 @@ def _material(store: Store, benchmark: Benchmark) -> Material:
     del ratings_used, rows
     runs.forget()
     texts = pl.concat([_inputs(samples), *_replies(store, benchmark, place)], rechunk=True)
-    return Material(texts, ratings, *DeclaredScales.of(benchmark.rubric.criteria))
+    return Material(texts, ratings, *DeclaredScales.of(benchmark.rubric.criteria), unsafe=unsafe_levels(benchmark.rubric.criteria))  # fmt: skip
 
 
 def _inputs(samples: list[Sample]) -> pl.DataFrame:
@@ -318,7 +318,9 @@ def read_layout(folder: Path) -> tuple[str, Material]:
     rated = rated.filter(~idle, pl.col("status") != "not_applicable")
     wrote = dict(zip(replies["id"], replies["system"], strict=True))  # people's tables do not name the model
     rated = rated.with_columns(system=pl.coalesce("system", pl.col("subject").replace_strict(wrote, default=None)))
-    return f"{folder.name}: {name}", Material(replies, rated, *DeclaredScales.of(criteria), tuple(notes))
+    return f"{folder.name}: {name}", Material(
+        replies, rated, *DeclaredScales.of(criteria), tuple(notes), unsafe_levels(criteria)
+    )
 
 
 def _known(name: str) -> Benchmark | None:

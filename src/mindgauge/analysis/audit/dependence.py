@@ -1,0 +1,287 @@
+"""Checks of who depends on whom: adjudicators, consensus, repeats and copies among raters, and what nobody said twice."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis import independence
+from mindgauge.analysis.audit import order
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited, many
+from mindgauge.analysis.audit.raters import ALIKE
+from mindgauge.analysis.audit.view import SHARED, VARIED
+from mindgauge.analysis.units import OWN_NOISE, only_repeats
+from mindgauge.records.english import named
+from mindgauge.records.rounding import percent
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.audit.view import View
+
+    Floats = NDArray[np.float64]
+
+RISE = 0.1
+"""Agreement must rise by so much before it looks like copying."""
+MOST_LEVELS = 20
+"""Of more values there are no levels that two people could both choose."""
+
+
+@check(
+    "adjudicator_among_raters",
+    Severity.WARNING,
+    "agreement among people is raised by construction: whoever decides between others agrees with one of them; "
+    "leave the rater out, `reliability --adjudicator RATER`",
+)
+def adjudicator_among_raters(view: View) -> Iterator[CheckResult]:
+    """People who agree wherever others agree and side with one of them where these differ; a note where it may be care."""
+    dependent, suspected = view.dependent
+    for entry in dependent:
+        if entry.how == "adjudicator":
+            yield CheckResult(entry.unanimous + entry.split, entry.evidence, [])
+    for suspicion in suspected:
+        yield CheckResult(
+            suspicion.n, f"{suspicion.evidence}: an adjudicator, or somebody more careful than the others", [], Severity.NOTE
+        )  # fmt: skip
+
+
+@check(
+    "consensus_of_raters",
+    Severity.WARNING,
+    "each person is compared with a value that contains their own: agreement with it, and among all raters, is too high",
+)
+def consensus_of_raters(view: View) -> Iterator[CheckResult]:
+    """Raters, and gold labels, that are the majority, the median or the mean of the people beside them."""
+    for entry in view.dependent[0]:
+        if entry.how == "consensus":
+            yield CheckResult(entry.unanimous + entry.split, entry.evidence, [])
+    people = view.people
+    for gold in view.rated.filter(pl.col("rater_kind") == "gold")["rater"].unique().sort():
+        raters = [*(rater for rater in people if rater != gold), gold]
+        if len(raters) > independence.MOST_RATERS:
+            continue
+        for criterion, ratings in independence.coded(view.rated, raters).items():
+            if rule := independence.followed([ratings], len(raters) - 1, order.ALPHA, equal=True):
+                yield CheckResult(rule.n, f"the gold labels {gold} are the {rule.text} ({criterion})", [])
+
+
+@check(
+    "repeats_as_raters",
+    Severity.WARNING,
+    "one rater counts as several: agreement is that of the rater with themselves, and means are weighted towards them",
+)
+def repeats_as_raters(view: View) -> Iterator[CheckResult]:
+    """Names that say which repeat they are; numbered models far more alike than any others; raters who err together."""
+    kinds = view.opinions.group_by("rater").agg(pl.col("rater_kind").drop_nulls().first()).sort("rater")
+    names = kinds["rater"].to_list()
+    for repeats in independence.repeats_by_name(names).values():
+        yield CheckResult(len(repeats), f"{named(repeats, limit=8)} are by their names repeats of one rater", [])
+    seen = {
+        frozenset(pair) for repeats in independence.repeats_by_name(names).values() for pair in combinations(repeats, 2)
+    }
+    people = set(view.people)
+    models = [name for name in names if name not in people]
+    for repeats in independence.numbered(models).values():
+        if fact := _alike(view, repeats):
+            seen |= {frozenset(pair) for pair in combinations(repeats, 2)}
+            yield CheckResult(len(repeats), f"{named(repeats, limit=8)} differ in a number only, and {fact}", [])
+    identical = {frozenset(pair[:2]) for pair in view.pairs if pair.n >= SHARED and pair.equal == pair.n}
+    for group in (sorted(people), models):
+        for pair in independence.same(view.opinions, group):
+            if frozenset(pair[:2]) not in seen | identical:
+                yield CheckResult(2, pair.evidence, [])
+
+
+def _alike(view: View, raters: list[str]) -> str:
+    """Say how alike some raters are, if each two of them are surely more so than any other two on every criterion."""
+    facts = []
+    for criterion in view.opinions["criterion"].unique().sort():
+        pairs = [pair for pair in view.pairs if pair.criterion == criterion and pair.n >= SHARED and pair.varied]
+        own = [pair for pair in pairs if {pair.first, pair.second} <= set(raters)]
+        rest = [pair.equal / pair.n for pair in pairs if not {pair.first, pair.second} <= set(raters)]
+        if not own:
+            continue
+        lowest = min(clopper_pearson(pair.equal, pair.n, 1 - 2 * order.ALPHA).low or 0.0 for pair in own)
+        if lowest <= max(rest, default=1.0):
+            return ""
+        facts.append(f"agree on {percent(min(pair.equal / pair.n for pair in own))} ({criterion}), any others on {percent(max(rest))} at most")  # fmt: skip
+    return "; ".join(facts[:3])
+
+
+# Copying after a point.
+
+
+class _Course(NamedTuple):
+    """How often two raters agree along one's rows, beyond what the value given leads one to expect; `equal` as it is.
+
+    `others` is how often the others agree with the two, NaN where nobody else rated.
+    """
+
+    residual: Floats
+    equal: Floats
+    others: Floats
+    row: NDArray[np.int64]
+    varied: NDArray[np.bool_]
+
+
+@check(
+    "copied_after",
+    Severity.WARNING,
+    "from there on the two are one opinion: agreement is that of a copy",
+)
+def copied_after(view: View) -> Iterator[CheckResult]:
+    """Two people who differ up to some row and hardly ever after it, others not becoming more alike there."""
+    people = view.people
+    if not 2 <= len(people) <= independence.MOST_RATERS:
+        return
+    courses: dict[tuple[str, str], _Course] = {}
+    for first, second in permutations(people, 2):
+        course, turned = _course(view, first, second, people), courses.get((second, first))
+        if course is not None and (turned is None or not np.array_equal(course.equal, turned.equal)):
+            courses[first, second] = course  # in the order of each, if these differ
+    tested = {pair: order.statistic(course.residual[None, :]) for pair, course in courses.items()}
+    if not tested or max(value[0] for value, _ in tested.values()) < order.BELOW_SIGNIFICANCE:
+        return
+    limit = order.critical([order.Course("", "", c.row, c.equal, c.residual, 1.0) for c in courses.values()])
+    for (first, second), course in courses.items():
+        value, largest = tested[first, second]
+        cut = int(largest[0]) + 1
+        before, after = course.equal[:cut], course.equal[cut:]
+        rise = float(after.mean() - before.mean())
+        alone = bool(np.isnan(course.others).all())
+        if value[0] <= limit or rise < RISE or after.mean() < ALIKE or course.varied[cut:].sum() < VARIED:
+            continue
+        if not alone and rise - _rise(course.others, cut) < RISE:
+            continue  # all agree more from there on: the rows are easier
+        yield CheckResult(
+            len(after),
+            f"{first} and {second} agree on {percent(float(before.mean()))} up to row {course.row[cut - 1]} and on "
+            f"{percent(float(after.mean()))} from row {course.row[cut]} on, {many(len(after), 'conversation')}"
+            + ("; with nobody beside them, easier rows may be the reason" if alone else ""),
+            [],
+            Severity.NOTE if alone else None,
+        )
+
+
+def _rise(values: Floats, cut: int) -> float:
+    """Return by how much values are higher from a point on, those that are there; 0 where one side has none."""
+    before, after = (part[np.isfinite(part)] for part in (values[:cut], values[cut:]))
+    return float(after.mean() - before.mean()) if len(before) and len(after) else 0.0
+
+
+def _course(view: View, first: str, second: str, people: list[str]) -> _Course | None:
+    """Return how two raters agree along the rows, conversations averaged; None where they share too few."""
+    value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
+    keys = ["subject", "criterion"]
+    rows = view.opinions.filter(pl.col("rater").is_in(people)).with_columns(
+        word=value, unit=pl.coalesce("cluster", "subject")
+    )
+    rows = rows.unique([*keys, "rater"], keep="first", maintain_order=True)
+    one, two = (rows.filter(pl.col("rater") == rater).select(*keys, "unit", "row", "word") for rater in (first, second))
+    both = one.join(two.select(*keys, other="word"), on=keys)
+    if both["unit"].n_unique() < order.LEAST:
+        return None
+    others = rows.filter(~pl.col("rater").is_in([first, second]))
+    pairs = others.select(*keys, third="word").join(both.select(*keys, "word", "other"), on=keys)
+    beside = pairs.group_by(keys).agg(
+        rest=((pl.col("third") == pl.col("word")).mean() + (pl.col("third") == pl.col("other")).mean()) / 2
+    )
+    both = both.join(beside, on=keys, how="left").with_columns(
+        equal=(pl.col("word") == pl.col("other")).cast(pl.Float64),
+        common=pl.col("word").mode().sort().first().over("criterion"),
+    )
+    # What the value leads one to expect, and what others' agreement with the two does: easy rows are no copies.
+    both = both.with_columns(
+        beyond=pl.col("equal") - pl.col("equal").mean().over("criterion", "word"),
+        others=pl.col("rest"),
+        rest=(pl.col("rest") - pl.col("rest").mean().over("criterion", "word")).fill_null(0.0),
+    )
+    units = (
+        both.group_by("unit")
+        .agg(
+            pl.col("beyond", "rest", "equal", "others").mean(),
+            pl.col("row").min(),
+            varied=(pl.col("word") != pl.col("common")).any(),
+        )
+        .sort("row", "unit")
+    )
+    beyond, rest = units["beyond"].to_numpy(), units["rest"].to_numpy()
+    slope = float(beyond @ rest / (rest @ rest)) if rest.any() else 0.0
+    equal, beside_two, row, varied = (units[name].to_numpy() for name in ("equal", "others", "row", "varied"))
+    return _Course(beyond - max(slope, 0.0) * rest, equal, np.asarray(beside_two, dtype=float), row, varied)
+
+
+@check(
+    "no_joint_events",
+    Severity.NOTE,
+    "nothing can be said about agreement on it: percent agreement and AC are carried by the other levels, however high they are",
+)
+def no_joint_events(view: View) -> Iterator[CheckResult]:
+    """Classes that people use on subjects of two raters or more, and never two of them on one; a warning if unsafe.
+
+    Of ordered levels only unsafe ones are looked at, where a rubric says which these are; `reliability` takes others' word.
+    """
+    value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
+    people = view.opinions.filter(pl.col("rater").is_in(view.people)).with_columns(word=value)
+    people = people.unique(["criterion", "subject", "rater"], keep="first", maintain_order=True)
+    shared = people.filter(pl.len().over("criterion", "subject") > 1)
+    for criterion in shared["criterion"].unique().sort():
+        rows = shared.filter(pl.col("criterion") == criterion)
+        n = rows["subject"].n_unique()
+        unsafe = [str(level) for level in view.material.unsafe.get(criterion, ())]
+        levels = rows["word"].n_unique()
+        ordered = (
+            rows["number"].null_count() < rows.height and levels > 2
+        )  # beside 1 there is 2, which is as good as that
+        if n < SHARED or levels > MOST_LEVELS or (ordered and not unsafe):
+            continue
+        groups = [("unsafe", unsafe)] if unsafe else [(level, [level]) for level in rows["word"].unique().sort()]
+        events = [(name, calls) for name, levels in groups if (calls := _uses(rows, levels))]
+        events = [(name, calls) for name, calls in events if unsafe or len(calls) > 1]  # one person's slip is no event
+        facts = [f"{name}: {', '.join(f'{rater} {times}' for rater, times in calls)}" for name, calls in events]
+        if facts:
+            total = sum(times for _, calls in events for _, times in calls)
+            bound = clopper_pearson(0, total).high or 1.0
+            kind = "unsafe" if unsafe else many(len(facts), "level")
+            text = (
+                f"{criterion}: of {many(n, 'subject')} that two people or more rated, not one was called {kind} by two of them"
+                if unsafe
+                else f"{criterion}: on {kind} no two people ever agree, of {many(n, 'subject')} that two or more rated"
+            )
+            yield CheckResult(total, f"{text}; at most {percent(bound)} of such calls are shared", limited(facts), Severity.WARNING if unsafe else None)  # fmt: skip
+
+
+def _uses(rows: pl.DataFrame, levels: list[str]) -> list[tuple[str, int]]:
+    """Return who uses some levels how often, if no two people use them on one subject; nothing otherwise."""
+    numbers = [float(level) for level in levels if level.replace(".", "", 1).lstrip("-").isdigit()]
+    used = rows.filter(pl.col("word").is_in(levels) | pl.col("number").is_in(numbers))
+    if used.is_empty() or used["subject"].is_duplicated().any():
+        return []
+    return list(used.group_by("rater").len().sort("rater").iter_rows())
+
+
+@check(
+    "repeats_as_units",
+    Severity.WARNING,
+    OWN_NOISE,
+)
+def repeats_as_units(view: View) -> Iterator[CheckResult]:
+    """Raters whose repeats are all that varies: they rated one conversation of each system, again and again."""
+    for rater, text in only_repeats(view.opinions):
+        yield CheckResult(view.opinions.filter(pl.col("rater") == rater).height, text, [])
+
+
+CHECKS = (
+    adjudicator_among_raters,
+    consensus_of_raters,
+    repeats_as_raters,
+    copied_after,
+    no_joint_events,
+    repeats_as_units,
+)

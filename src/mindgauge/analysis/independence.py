@@ -1,0 +1,337 @@
+"""Who among some raters speaks for themselves, and who saw, computed or repeats what others said.
+
+Agreement among people is a ceiling for judges only if each person's word is their own. One who decides where others
+differ, a consensus, and one person under two names raise it by construction. They are known by hand, by their names, or
+by what they say (`mindgauge.stats.dependence`); the limits are fixed here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from mindgauge.records.english import named
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import count, plural
+from mindgauge.stats import dependence
+from mindgauge.stats.dependence import RaterCodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mindgauge.stats.dependence import Adjudication, Departures
+
+ALPHA = 0.001
+"""The chance that an honest rater is called dependent, over all raters and criteria of the material; the audit's."""
+SIDED = 0.95
+"""An adjudicator takes the value of one of the others in so many of the cases in which these differ."""
+SPLITS = 10
+"""A rule of the others' values says nothing that chance does not where they differ less often than this."""
+FOLLOWED = 0.99
+"""A consensus follows its rule on so many subjects: a released one may have been edited here and there."""
+MOST_RATERS = 40
+"""Of more raters nobody's values are compared with everybody's: a crowd has no adjudicator that could be told."""
+_NAMED = re.compile(r"adjudicat|arbitrat|tie[-_ ]?break|consensus|majority|aggregate", re.IGNORECASE)
+"""Names of those who have seen or sum up what others said."""
+_REPEAT = re.compile(
+    r"^(?P<who>.*?)[\W_]*(?:run|rep|repeat|repetition|seed|sample|trial|try|pass|iter|iteration)[\W_]*\d+$",
+    re.IGNORECASE,
+)
+"""Names that say which repeat they are."""
+_NUMBERED = re.compile(r"^(?P<who>.*\D)[\W_](?P<number>\d{1,2})$")
+
+How: TypeAlias = Literal["by hand", "by name", "adjudicator", "consensus", "repeat"]
+
+
+class Dependence(msgspec.Struct, frozen=True):
+    """A rater who is not independent of others: how that is known, on whom, and the evidence in one sentence.
+
+    `agreed` of `unanimous` subjects on which the others agree, and `sided` of `split` ones on which they differ; all 0
+    where nothing was counted. `p` is the chance of as much among honest raters, None where it is no matter of chance.
+    """
+
+    rater: str
+    how: How
+    evidence: str
+    unanimous: int = 0
+    agreed: int = 0
+    split: int = 0
+    sided: int = 0
+    p: float | None = None
+
+
+class Suspicion(NamedTuple):
+    """A rater who never stands alone, which a careful person may do, too."""
+
+    rater: str
+    evidence: str
+    n: int
+
+
+class Independence(NamedTuple):
+    """Who is independent, and who is not and why; `suspected` are counted as independent."""
+
+    independent: list[str]
+    dependent: list[Dependence]
+    suspected: list[Suspicion]
+
+    def sentences(self, reference: Sequence[str]) -> list[str]:
+        """Say of each who is not independent why that is so, and what is done about it; `reference` is compared with judges."""
+        told = []
+        for entry in self.dependent:
+            if len(self.independent) < 2:
+                effect = "fewer than two people are independent, so people's agreement among themselves is not known"
+            elif entry.rater in reference:
+                effect = "left out of people's agreement among themselves, and compared with judges since --reference names them"
+            else:
+                effect = "left out of people's agreement and of what judges are compared with; both figures, with and without, are given"
+            told.append(f"{entry.evidence}: {effect}")
+        return told + [
+            f"{suspicion.evidence}: an adjudicator, or somebody more careful than the others; if the former, --adjudicator {suspicion.rater}"
+            for suspicion in self.suspected
+        ]
+
+
+def by_name(rater: str) -> bool:
+    """Whether a rater's name says that they have seen what others said."""
+    return _NAMED.search(rater) is not None
+
+
+def repeats_by_name(raters: Sequence[str]) -> dict[str, list[str]]:
+    """Return who stands under several names that say which repeat they are: the common part → the names."""
+    groups: dict[str, list[str]] = {}
+    for rater in raters:
+        if match := _REPEAT.match(rater):
+            groups.setdefault(match["who"].casefold(), []).append(rater)
+    return {who: names for who, names in groups.items() if len(names) > 1}
+
+
+def numbered(raters: Sequence[str]) -> dict[str, list[str]]:
+    """Return names that differ in a number at their end only, which counts from 0 or 1: the common part → the names."""
+    groups: dict[str, dict[int, str]] = {}
+    for rater in raters:
+        if match := _NUMBERED.match(rater):
+            groups.setdefault(match["who"].casefold(), {})[int(match["number"])] = rater
+    return {
+        who: [names[number] for number in sorted(names)]
+        for who, names in groups.items()
+        if len(names) > 1 and sorted(names) in (list(range(len(names))), list(range(1, len(names) + 1)))
+    }
+
+
+def repeated(judges: Sequence[str]) -> list[str]:
+    """Say which judges are by their names repeats of one."""
+    return [
+        f"{named(names, limit=8)} are by their names repeats of one judge: agreement between them is the judge's with itself; give them one "
+        "name and number them in a column run"
+        for names in repeats_by_name(judges).values()
+    ]
+
+
+def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[str] = ()) -> Independence:
+    """Say who of some people is independent: by hand, by name, and by what they say.
+
+    Args:
+        rated: rows: subject, cluster (null where none), criterion, rater, run, number and value (text, null where none).
+        persons: the raters in question.
+        adjudicators: raters who are not independent, whatever they are called.
+
+    Raises:
+        UsageError: an adjudicator is no rater here.
+    """
+    names = sorted(set(rated["rater"].unique()) | set(persons))
+    for rater in adjudicators:
+        if rater not in names:
+            near = difflib.get_close_matches(rater, names, 1)
+            hint = f"did you mean {near[0]}?" if near else f"raters are {', '.join(names[:8])}"
+            raise UsageError(f"--adjudicator {rater!r}: no such rater; {hint}")
+    dependent = [
+        Dependence(rater, "by hand", f"{rater} is said to be an adjudicator")
+        if rater in adjudicators
+        else Dependence(rater, "by name", f"{rater} has, by the name, seen or summed up what others said")
+        for rater in persons
+        if rater in adjudicators or by_name(rater)
+    ]
+    known = {entry.rater for entry in dependent}
+    own = [rater for rater in persons if rater not in known]
+    observed, suspected = detect(rated.filter(pl.col("value").is_not_null()), own)
+    dependent += observed
+    known |= {entry.rater for entry in observed}
+    return Independence([rater for rater in own if rater not in known], dependent, suspected)
+
+
+def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence], list[Suspicion]]:
+    """Find a consensus, an adjudicator and repeats among raters by what they say, the surest first.
+
+    Each rater is put beside those who are not yet known to depend on others.
+    """
+    dependent = _repeats(rated, raters)  # first: whoever has a double never stands alone
+    gone = {entry.rater for entry in dependent}
+    remaining = [rater for rater in raters if rater not in gone]
+    suspected: list[Suspicion] = []
+    while 3 <= len(remaining) <= MOST_RATERS:
+        criteria = coded(rated, remaining)
+        limit = ALPHA / (len(remaining) * (len(criteria) + 1))
+        cases = {name: dependence.departures(ratings.codes) for name, ratings in criteria.items()}
+        seen = [_seen(criteria, cases, remaining, place, limit) for place in range(len(remaining))]
+        certain = [entry for entry in seen if isinstance(entry, Dependence)]
+        suspected = [entry for entry in seen if isinstance(entry, Suspicion)]
+        if not certain:
+            break
+        surest = min(certain, key=lambda entry: (entry.how != "consensus", entry.p or 0.0, entry.rater))
+        dependent.append(surest)
+        remaining.remove(surest.rater)
+    return dependent, suspected
+
+
+def coded(rated: pl.DataFrame, raters: Sequence[str]) -> dict[str, RaterCodes]:
+    """Return each criterion's values by subject and rater, of the first run; criteria in which nobody rates are left out."""
+    value = pl.coalesce(pl.col("number").cast(pl.String), pl.col("value").str.strip_chars())
+    rows = rated.filter(pl.col("rater").is_in(list(raters))).with_columns(
+        unit=pl.coalesce("cluster", "subject"), word=value
+    )
+    coded_by_criterion: dict[str, RaterCodes] = {}
+    for criterion in rows["criterion"].unique().sort():
+        own = rows.filter(pl.col("criterion") == criterion).sort("run", nulls_last=False, maintain_order=True)
+        own = own.unique(["subject", "rater"], keep="first", maintain_order=True)
+        if own.filter(pl.len().over("subject") > 1).is_empty():
+            continue
+        names = own["subject"].unique(maintain_order=True)
+        places = {rater: place for place, rater in enumerate(raters)}
+        subject = own["subject"].replace_strict(dict(zip(names, range(len(names)), strict=True)), return_dtype=pl.Int64)
+        index = subject.to_numpy(), own["rater"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
+        codes = np.full((len(names), len(raters)), dependence.MISSING)
+        codes[index] = own["word"].rank("dense").to_numpy().astype(np.intp) - 1
+        numbers = None
+        if own["number"].null_count() == 0:
+            numbers = np.full(codes.shape, np.nan)
+            numbers[index] = own["number"].to_numpy()
+        units = own.unique("subject", keep="first", maintain_order=True)["unit"]
+        cluster = units.rank("dense").to_numpy().astype(np.intp) - 1
+        coded_by_criterion[criterion] = RaterCodes(codes, numbers, cluster)
+    return coded_by_criterion
+
+
+def _seen(
+    criteria: Mapping[str, RaterCodes],
+    cases: Mapping[str, Departures],
+    raters: Sequence[str],
+    place: int,
+    limit: float,
+) -> Dependence | Suspicion | None:
+    """Judge one rater beside the others: over all criteria together, and on each."""
+    parts = [[name] for name in criteria] if len(criteria) < 2 else [list(criteria), *([name] for name in criteria)]
+    suspicion: Suspicion | None = None
+    for names in parts:
+        ratings = [criteria[name] for name in names]
+        beside = dependence.adjudication(ratings, place, [cases[name] for name in names])
+        where = f" on {names[0]}" if len(names) < len(criteria) else ""
+        if rule := followed(ratings, place, limit):
+            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule.text}{where}", beside)
+        pattern = beside.sided >= SIDED * beside.split and beside.split > 0
+        if pattern and beside.p <= limit:
+            return _dependence(raters[place], "adjudicator", f"{raters[place]} {_counted(beside)}{where}", beside)
+        drawn = beside.drawn
+        if drawn.rated >= SPLITS and drawn.split >= SIDED * drawn.rated and drawn.p <= limit:
+            text = f"{raters[place]} rated {plural(drawn.rated, 'subject')} of these others, who differ on {count(drawn.split)} of them{where}"
+            return _dependence(raters[place], "adjudicator", text, beside._replace(p=drawn.p))
+        if pattern and not beside.alone and beside.p_equal <= limit:
+            suspicion = suspicion or Suspicion(
+                raters[place], f"{raters[place]} {_counted(beside)}{where}", beside.unanimous + beside.split
+            )
+    return suspicion
+
+
+def _dependence(rater: str, how: How, evidence: str, beside: Adjudication) -> Dependence:
+    return Dependence(
+        rater, how, evidence, beside.unanimous, beside.agreed, beside.split, beside.sided, beside.p
+    )  # fmt: skip
+
+
+def _counted(beside: Adjudication) -> str:
+    return (
+        f"agrees on {count(beside.agreed)} of {plural(beside.unanimous, 'subject')} on which the others agree and sides with one of "
+        f"them on {count(beside.sided)} of {count(beside.split)} on which they differ; of {plural(beside.alone + beside.evidence, 'time')} "
+        f"that one rater stands alone it is this one {count(beside.alone)}"
+    )
+
+
+class Followed(NamedTuple):
+    """That a rater follows a rule of the others' values, in words, and on how many subjects."""
+
+    text: str
+    n: int
+
+
+def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: bool = False) -> Followed | None:
+    """Name the rule of the others' values that a rater follows on each of some criteria; None where there is none.
+
+    Args:
+        ratings: on each criterion.
+        place: the rater's column.
+        limit: the chance of departing so seldom from most raters, at most.
+        equal: whether that chance is one of a rater like the others, and the rule has no exception: for gold labels, of
+            which nothing else is expected than that they are somebody's sum.
+    """
+    tables = [{rule.rule: rule for rule in dependence.rules(part, place)} for part in ratings]
+    for name in dependence.RULES:
+        parts = [table[name] for table in tables if name in table]
+        n, same, split, fractions = (
+            sum(getattr(part, column) for part in parts) for column in ("n", "equal", "split", "fractions")
+        )
+        least = n if equal else FOLLOWED * n
+        if len(parts) == len(tables) and split >= SPLITS and same >= least:
+            cases = [dependence.departures(part.codes, alone=False) for part in ratings]
+            beside = dependence.adjudication(ratings, place, cases)
+            if fractions >= SPLITS or (beside.p_equal if equal else beside.p) <= limit:
+                text = f"{name} of the others on {count(same)} of {plural(n, 'subject')}, on {count(split)} of which they differ"
+                return Followed(text, n)
+    return None
+
+
+def _repeats(rated: pl.DataFrame, raters: Sequence[str]) -> list[Dependence]:
+    """Find who is another rater once more: by name, by the same values throughout, or by errors that they share."""
+    repeats = {
+        name: Dependence(name, "repeat", f"{name} is, by the name, {names[0]} once more")
+        for names in repeats_by_name(raters).values()
+        for name in names[1:]
+    }
+    for pair in same(rated, raters):
+        repeats.setdefault(pair.second, Dependence(pair.second, "repeat", pair.evidence, p=pair.p))
+    return list(repeats.values())
+
+
+class SamePerson(NamedTuple):
+    """Two raters of whom one repeats the other, and the evidence."""
+
+    first: str
+    second: str
+    evidence: str
+    p: float
+
+
+def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[SamePerson]:
+    """Find two raters of whom one repeats the other: both depart from all others together, and hardly ever apart."""
+    if len(raters) > MOST_RATERS or len(raters) < 2:
+        return
+    criteria = list(coded(rated, raters).values())
+    if not criteria:
+        return
+    places = list(combinations(range(len(raters)), 2))
+    for first, second in places:
+        both = [(part.codes[:, first], part.codes[:, second]) for part in criteria]
+        n = sum(int(((a != dependence.MISSING) & (b != dependence.MISSING)).sum()) for a, b in both)
+        equal = sum(int(((a == b) & (a != dependence.MISSING)).sum()) for a, b in both)
+        beside = dependence.together(criteria, first, second)
+        if n and beside.p <= ALPHA / len(places):
+            evidence = (
+                f"{raters[second]} and {raters[first]} agree on {count(equal)} of {plural(n, 'rating')}; where the others agree and one of the two "
+                f"departs from them, the other does the same in {count(beside.together)} of {plural(beside.together + beside.apart, 'conversation')}"
+            )
+            yield SamePerson(raters[first], raters[second], evidence, beside.p)
