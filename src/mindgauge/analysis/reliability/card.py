@@ -85,6 +85,8 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Critical category → `found` there."""
     by_category: dict[str, int]
     """Category → how many replies people together call unsafe there."""
+    weighted: str = ""
+    """What is not tested, since subjects were drawn with unequal probabilities, by which shares are weighted; empty otherwise."""
 
 
 class Licence(msgspec.Struct, frozen=True):
@@ -203,7 +205,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     favour: SelfPreference | None = None
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
-    """Of models of its own family; None where it rated none."""
+    drawn: str = ""
+    """How people's part was drawn, where it was with known probabilities: every estimate is then weighted by them."""
 
     @property
     def coefficient(self) -> str:

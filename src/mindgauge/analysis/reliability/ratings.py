@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis import unsafe_replies
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
+from mindgauge.records import drawn as records_drawn
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
 from mindgauge.records.text import visible
@@ -26,7 +27,17 @@ if TYPE_CHECKING:
 
 REQUIRED = ("subject", "criterion", "rater", "value")
 TEXT = ("subject", "criterion", "rater", "rater_kind", "value", "status", "system", "cluster", "category", "selection")
-OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "run")
+OPTIONAL = (
+    "rater_kind",
+    "status",
+    "system",
+    "cluster",
+    "category",
+    "selection",
+    "run",
+    *records_drawn.COLUMNS,
+    records_drawn.WEIGHT,
+)
 KINDS = ("gold", "person", "model", "classifier", "rule", "panel")
 _SYNONYMS = {
     "human": "person", "people": "person", "expert": "person", "clinician": "person", "annotator": "person",
@@ -43,7 +54,7 @@ NO_MEANS = pl.DataFrame(schema={"subject": pl.String, "criterion": pl.String, "r
 
 
 class Ratings(NamedTuple):
-    """Checked ratings. `frame` has the columns `TEXT`, `run`, and `number` (the value, null if it is a word or missing).
+    """Checked ratings. `frame` has the columns `TEXT`, `drawn.COLUMNS`, `run`, and `number` (the value, null if it is a word or missing).
 
     `scales` has one scale per criterion, with its unsafe values; `critical` names, for each, the categories in which
     nothing may be missed; `notes` says what was assumed or counted as missing, one line each. `stated` holds judges' means
@@ -201,9 +212,40 @@ def _typed(table: pl.DataFrame, name: str) -> pl.DataFrame:
     status = (
         pl.when(pl.col("value").is_not_null()).then(pl.lit("ok")).otherwise(pl.coalesce("status", pl.lit("unparsable")))
     )
+    frame = _drawn(frame, name)
     return frame.with_columns(run=_run_column(frame, name), number=number, status=status).with_columns(
         cluster=pl.coalesce("cluster", "subject")
     )
+
+
+def _drawn(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Read the probabilities with which subjects were drawn, or their weights, and what is known of the draw.
+
+    Raises:
+        DataError: a number is none, or a subject was drawn with two probabilities.
+    """
+    present = [column for column in (*drawn.COLUMNS, records_drawn.WEIGHT) if column in frame.columns]
+    if not {"probability", records_drawn.WEIGHT} & set(present):
+        return frame.with_columns(pl.lit(None, kind).alias(column) for column, kind in drawn.COLUMNS.items())
+    distinct = frame.group_by(present, maintain_order=True).agg(pl.col("row").first())
+    records = [records_drawn.of_row(row, f"{name}: row {row['row']}") for row in distinct.iter_rows(named=True)]
+    cells = [record.cells if record else (None,) * len(records_drawn.COLUMNS) for record in records]
+    keys = distinct.select(pl.col(present).name.prefix("given "))
+    known = pl.concat(
+        [keys, pl.DataFrame(cells, {column: drawn.COLUMNS[column] for column in records_drawn.COLUMNS}, orient="row")],
+        how="horizontal",
+    )
+    given = frame.rename({column: f"given {column}" for column in present})
+    frame = given.join(
+        known, on=[f"given {column}" for column in present], nulls_equal=True, maintain_order="left"
+    ).drop(f"given {column}" for column in present)
+    twice = frame.drop_nulls("probability").filter(pl.col("probability").n_unique().over("subject", "draw") > 1)
+    if len(twice):
+        raise DataError(
+            f"{name}: {twice['subject'][0]!r} was drawn with {twice.filter(pl.col('subject') == twice['subject'][0])['probability'].n_unique()} "
+            f"probabilities (first: {_rows(twice)}); a subject has one in a draw"
+        )
+    return frame
 
 
 def _one_spelling(name: str) -> str:
@@ -256,7 +298,7 @@ def _run(folder: Path) -> _Source:
                     criterion=pl.col("criterion").replace_strict(run_names, return_dtype=pl.String),
                     category=pl.col("tag.category"),
                     number=pl.col("value").cast(pl.Float64, strict=False),
-                ).select(*TEXT, "run", "number")
+                ).select(*TEXT, *drawn.COLUMNS, "run", "number")
             )
     frame = pl.concat(parts).with_row_index("row", offset=1)
     if frame.is_empty():

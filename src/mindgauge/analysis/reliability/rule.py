@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -169,7 +170,10 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     worst = danger.lowest_unsafe
     if worst is not None and worst.n:
         missed = worst.n - worst.events
-        p = float(special.bdtr(worst.events, worst.n, rule.danger.sound)) if missed else 1.0
+        events, n = float(worst.events), float(worst.n)
+        if danger.weighted:  # in effect, by Kish's number
+            events, n = math.floor((worst.value or 0.0) * worst.conversations), math.ceil(worst.conversations)
+        p = float(special.bdtr(events, n, rule.danger.sound)) if missed else 1.0
         if p < level:
             yield (
                 MODERATE,
