@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.reports.export.worklist import Lot
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
@@ -54,6 +55,9 @@ def export(
     out: str | Path | None = None,
     licence: str | None = None,
     unsafe: str | None = None,
+    draw: int | str | None = None,
+    random: int | None = None,
+    seed: int = 0,
     partition_by: Sequence[str] = (),
     rows_per_file: int | None = None,
     show_texts: bool = False,
@@ -74,6 +78,11 @@ def export(
         licence: what you publish under; `hub` needs one.
         unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
             the list is then ordered by what is learned from the replies that people rated.
+        draw: for `review`, so many replies are listed, drawn with known probabilities: those that need people most, and
+            `random` of the rest by lot, so that what people say of them can be weighted to speak for all; or how many of
+            which part of the list, `100=60,400=40,rest=50`. All are listed if not given.
+        random: how many of them are drawn from the rest; 50 if not given.
+        seed: of the lot.
         partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
         rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
         show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
@@ -93,6 +102,10 @@ def export(
     from mindgauge.benchmarks import restricted
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
+    if to != "review" and (draw is not None or random is not None):
+        raise UsageError(f"--draw and --random choose replies for people; they have no use with --to {to}")
+    if draw is None and random is not None:
+        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
     if to == QUESTIONS:
         return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
     for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
@@ -107,7 +120,7 @@ def export(
         if to == "hub":
             written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
         elif to == "review":
-            written_files, notes = _review(Path(path), store, benchmarks, unsafe)
+            written_files, notes = _review(Path(path), store, benchmarks, unsafe, _lot(draw, random, seed))
             notes += restricted.notes(store, benchmarks, manifest)
         else:
             with destination(path) as files:
@@ -190,8 +203,15 @@ def _sent(files: ExportFolder, *, text: bool) -> str:
     return f"{len(files.written)} files, {megabytes(size)}, {contents}, left this machine for {files.out}"
 
 
+def _lot(draw: int | str | None, random: int | None, seed: int) -> Lot | None:
+    from mindgauge.analysis.escalation.draw import DrawPlan
+    from mindgauge.reports.export.worklist import Lot
+
+    return None if draw is None else Lot(DrawPlan.read(str(draw), random), seed)
+
+
 def _review(
-    out: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None
+    out: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None, lot: Lot | None
 ) -> tuple[list[Written], list[str]]:
     """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
     from mindgauge.analysis.escalation import subjects
@@ -213,7 +233,8 @@ def _review(
             subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
         )
         with ExportFolder(out / name) as files:
-            notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, rated_subjects)]
+            told = worklist.write(files, store, benchmark, rated_subjects, lot)
+            notes += [f"{benchmark.name}: {note}" for note in told]
         written_files += [
             msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written
         ]

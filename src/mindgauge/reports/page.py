@@ -23,6 +23,7 @@ from mindgauge.records.text import file
 from mindgauge.records.text import text as plain
 from mindgauge.reports import (
     answer_section,
+    drawn_tables,
     paired,
     provenance,
     render,
@@ -370,6 +371,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
+            drawn=drawn_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
             withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
         )
         if suite is not None:
