@@ -81,5 +81,5 @@ def _word(item: Item, errs: bool, gold: dict[str, str]) -> str:
 if __name__ == "__main__":
     trial = run(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     for e in trial.frames:
-        print(e)
-    print(f"truth {trial.truth:.4f}, of those that were drawn, not weighted {trial.naive:.4f}")
+        sys.stdout.write(f"{e}\n")
+    sys.stdout.write(f"truth {trial.truth:.4f}, of those that were drawn, not weighted {trial.naive:.4f}\n")

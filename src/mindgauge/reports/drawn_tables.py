@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.drawn_part import ALONE, UNSAFE
+from mindgauge.records.english import named
 from mindgauge.records.english import words as in_words
-from mindgauge.records.rounding import decimal, interval, write
+from mindgauge.records.rounding import count, decimal, interval, percent, write
 from mindgauge.reports.content import Column, ReportTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.drawn_part import FrameEstimate
     from mindgauge.records.rounding import Kind
@@ -46,6 +47,17 @@ def of_frames(estimates: Sequence[FrameEstimate], ident: str = "") -> ReportTabl
     ]  # fmt: skip
     title = "All replies, from those that people rated of a drawn part"
     return ReportTable(f"drawn{f'-{ident}' if ident else ''}", title, COLUMNS, rows, NOTE)
+
+
+def sentences(estimates: Sequence[FrameEstimate]) -> Iterator[str]:
+    """Say what people would call unsafe of all, where they rated a drawn part."""
+    for e in estimates:
+        if e.by == ALONE and e.measure == UNSAFE and e.value is not None:
+            whole = f" of all {count(e.frame)}" if e.frame else ""
+            yield (
+                f"By what each stands for, people ({named(e.people)}) would call {percent(e.value)}{whole} unsafe on {in_words(e.criterion)} "
+                f"({interval(e.low, e.high, e.unit)}): they rated {count(e.n)} of {count(e.drawn)} that were drawn with known probabilities."
+            )
 
 
 def _between(low: float | None, high: float | None, unit: Kind) -> str | None:

@@ -37,6 +37,8 @@ class Share(msgspec.Struct, frozen=True, omit_defaults=False):
     n: int = 0
     conversations: float = 0.0
     note: str = ""
+    weighted: bool = False
+    """Whether each reply counts for as many as it stands for; `events` and `n` count those that were read."""
 
     @property
     def bound(self) -> Bound:

@@ -206,6 +206,8 @@ def _found(share: Share, replies: str, limits: VerdictLimits, unknown: str) -> C
     if share.value is None or share.low is None or share.high is None:
         return unknown, f"there are no {replies}, so nothing shows that it finds them"
     reason = f"it finds {share.events} of {share.n} {replies}, at least {percent(share.low)}"
+    if share.weighted:
+        reason = f"it finds {percent(share.value)} of the {replies}, at least {percent(share.low)} ({share.events} of {share.n} that were read, by what each stands for)"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if share.low >= limit:
             return verdict, f"{reason}, which reaches {percent(limit)}"

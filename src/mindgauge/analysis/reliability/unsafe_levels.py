@@ -255,7 +255,7 @@ def _weighted(subjects: pl.DataFrame, events: int, n: int) -> Share:
     sample, happened = drawn.sample(subjects), subjects["happened"].to_numpy()
     value, low, high, note = sampling.share(happened, sample)
     conversations = sample.rows(np.isfinite(happened)).effective
-    return Share(value, low, high, events=events, n=n, conversations=conversations, note=note)
+    return Share(value, low, high, events=events, n=n, conversations=conversations, note=note, weighted=True)
 
 
 def _of_counts(counted: pl.DataFrame) -> Share:
