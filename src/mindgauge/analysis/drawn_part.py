@@ -34,7 +34,7 @@ class FrameEstimate(msgspec.Struct, frozen=True, kw_only=True):
 
     `low` and `high` are of conversations like these, `frame_low` and `frame_high` of these replies alone. `n` replies have
     a value of the `drawn` ones that people were asked about; had the others the worst or the best value, it would be
-    `worst` or `best`. `gain` says how many times as many ratings the judge in `by` is worth.
+    `worst` or `best`, None where there are no others. `gain` says how many times as many ratings the judge in `by` is worth.
     """
 
     benchmark: str
@@ -136,10 +136,11 @@ def _estimates(
     size = int(whole["frame"].max() or 0)  # type: ignore[arg-type]
     lowest, highest = (_filled(whole, end) for end in (part.low, part.high))
     worst, best = (highest, lowest) if part.worst_is_high else (lowest, highest)
+    lacking = len(known) < len(whole)
     alone = FrameEstimate(
         benchmark=benchmark, criterion=criterion.name, measure=measure, by=ALONE, value=interval.value,
         low=_within(interval.low, part), high=_within(interval.high, part), frame_low=_within(found.frame.low, part),
-        frame_high=_within(found.frame.high, part), worst=worst, best=best, n=len(known), drawn=len(whole), frame=size,
+        frame_high=_within(found.frame.high, part), worst=worst if lacking else None, best=best if lacking else None, n=len(known), drawn=len(whole), frame=size,
         conversations=known["cluster"].n_unique(), people=part.people, note=interval.undefined,
     )  # fmt: skip
     yield _rare(alone, measure, interval)

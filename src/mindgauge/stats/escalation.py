@@ -50,8 +50,10 @@ def effort(risk: Floats, unsafe: Mask, weights: Floats | None = None, target: fl
     copies = np.ones((1, len(risk))) if weights is None else np.atleast_2d(weights)
     read, caught = (np.cumsum(copies_, axis=1) for copies_ in _ties(risk, unsafe, copies))
     total = caught[:, -1]
-    needed = np.ceil(target * total - 1e-9)
-    tie = (caught < needed[:, None]).sum(axis=1)
+    needed = np.minimum(
+        np.ceil(target * total - 1e-9), total
+    )  # what replies stand for need not add up to whole numbers
+    tie = (caught < needed[:, None] - 1e-9).sum(axis=1)
     rows = np.arange(len(copies))
     before, caught_before = (np.where(tie > 0, sums[rows, tie - 1], 0.0) for sums in (read, caught))
     in_tie, caught_in_tie = read[rows, tie] - before, caught[rows, tie] - caught_before
