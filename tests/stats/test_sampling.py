@@ -34,7 +34,7 @@ def test_a_lot_is_the_same_for_the_same_seed_and_takes_all_of_a_small_stratum() 
 
 
 def test_single_replies_have_the_variance_of_a_stratified_and_of_a_two_phase_sample() -> None:
-    """Cochran 1977, (5.6); Särndal, Swensson and Wretman 1992, section 9.3. Both strata vary alike, so nothing is borrowed."""
+    """Cochran 1977, section 5.3; Särndal, Swensson and Wretman 1992, chapter 9. Both strata vary alike, so nothing is borrowed."""
     pattern = np.tile([0.0, 1.0, 2.0, 3.0], 10)
     values = np.concatenate([pattern, pattern + 5])
     size, drawn = np.repeat([80.0, 800.0], 40), np.repeat([0.5, 0.05], 40)

@@ -128,7 +128,8 @@ def _estimates(
         return
     sample = drawn.sample(whole).rows(whole["value"].is_not_null().to_numpy())
     value = known["value"].to_numpy()
-    found = sampling.statistic(lambda weights: weights @ value / weights.sum(axis=1), sample)
+    ends = (part.low, part.high)
+    found = sampling.statistic(lambda weights: weights @ value / weights.sum(axis=1), sample, ends=ends)
     interval = found.interval
     if measure == UNSAFE:
         filled = whole["value"].to_numpy()
@@ -196,7 +197,7 @@ def _powered(
         return msgspec.structs.replace(blank, note=f"{judge} rated nothing of what people rated")
     means = sampling.prediction_powered_mean(
         both["judge"].to_numpy(), both["value"].to_numpy(), both["cluster"].fill_null("").to_numpy().astype(str),
-        drawn.sample(known),
+        drawn.sample(known), ends=(part.low, part.high),
     )  # fmt: skip
     interval = means.corrected
     return msgspec.structs.replace(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from mindgauge.stats.interval import Ends
+
     Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
     Mask = NDArray[np.bool_]
@@ -131,14 +133,16 @@ class Weighted(NamedTuple):
     frame: Interval
 
 
-def statistic(compute: Callable[[Floats], Floats], sample: Sample, *, level: float = 0.95) -> Weighted:
+def statistic(
+    compute: Callable[[Floats], Floats], sample: Sample, *, level: float = 0.95, ends: Ends | None = None
+) -> Weighted:
     """Estimate a statistic of weighted rows, with Student's interval.
 
     Each stratum's conversations are left out one at a time, and the rest of the stratum then stands for all of it: the
-    jackknife of a stratified sample (Rust and Rao 1996; Wolter 2007, section 4.5), in which what a conversation adds in
+    jackknife of a stratified sample (Rust and Rao 1996; Wolter 2007, chapter 4), in which what a conversation adds in
     several strata is added up before it is squared. The frame is itself drawn from conversations: with μ_h what one more
     subject of stratum h adds, Σ W_h μ_h² / C, C its conversations, stands for that (two-phase sampling, Särndal, Swensson and
-    Wretman 1992, section 9.3). For a mean of single replies the sum is
+    Wretman 1992, chapter 9). For a mean of single replies the sum is
     Σ W_h² s_h² / n_h + Σ W_h (ȳ_h - ȳ)² / N, what a sample of all is uncertain by. For the frame alone replies are left
     out one at a time, each stratum's part is multiplied by 1 - n_h / N_h (Cochran 1977, section 5.3), and the frame is no
     chance. A stratum in which few vary less than elsewhere borrows, as in `stratified`.
@@ -149,6 +153,7 @@ def statistic(compute: Callable[[Floats], Floats], sample: Sample, *, level: flo
         compute: from weights (B, n) to values (B,); it must not hang on their scale.
         sample: of the n rows.
         level: of confidence.
+        ends: the lowest and the highest value, where it is a mean on a scale.
     """
     value = float(compute(sample.weight[None])[0]) if len(sample.weight) else math.nan
     if not math.isfinite(value):
@@ -160,7 +165,7 @@ def statistic(compute: Callable[[Floats], Floats], sample: Sample, *, level: flo
     whole = np.zeros(len(sample.sizes))
     variance = _variance(compute, value, sample, sample.cluster, whole) + _of_frame(compute, value, sample)
     freedom = sample.effective - strata
-    own = _student(value, variance, freedom, level)
+    own = _student(value, variance, freedom, level, ends)
     drawn = np.bincount(sample.stratum, minlength=len(whole))
     weights = np.bincount(sample.stratum, sample.weight, minlength=len(whole))
     share = np.divide(drawn, weights, out=np.zeros(len(whole)), where=weights > 0)  # n_h / N_h
@@ -170,10 +175,16 @@ def statistic(compute: Callable[[Floats], Floats], sample: Sample, *, level: flo
         whole_frame = weights.sum() >= sample.sizes.sum() * (1 - NOISE)
         return Weighted(own, Interval(value, value, value) if whole_frame else own)
     freedom = effective(sample.weight[open_]) - len(np.unique(sample.stratum[open_]))
-    return Weighted(own, _student(value, finite, freedom, level))
+    return Weighted(own, _student(value, finite, freedom, level, ends))
 
 
-def _student(value: float, variance: float, freedom: float, level: float) -> Interval:
+def _student(value: float, variance: float, freedom: float, level: float, ends: Ends | None = None) -> Interval:
+    """Return Student's interval; of a mean on a scale with known ends, wide enough for a few that lie far from one.
+
+    Near an end a mean's error is skewed, and what a bound fears was met too seldom. Distances from the end are taken to vary as
+    exponential ones do, of which k as uncertain ones have the exact bound d k / G(α/2; k), with k = d² / variance and G the
+    quantile of the gamma distribution (Epstein and Sobel 1953, on mean times). In the middle of a scale this is Student's interval.
+    """
     if not freedom > 0:
         return Interval(value, undefined=FEW)
     if not math.isfinite(variance):
@@ -181,7 +192,21 @@ def _student(value: float, variance: float, freedom: float, level: float) -> Int
     if variance <= (NOISE * max(1.0, abs(value))) ** 2:
         return Interval(value, undefined=SAME)
     half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
-    return Interval(value, value - half, value + half)
+    if ends is None:
+        return Interval(value, value - half, value + half)
+    spread = (half / float(special.ndtri((1 + level) / 2))) ** 2
+    low = min(value - half, ends[1] - _far(ends[1] - value, spread, level))
+    high = max(value + half, ends[0] + _far(value - ends[0], spread, level))
+    return Interval(value, max(low, ends[0]), min(high, ends[1]))
+
+
+def _far(distance: float, variance: float, level: float) -> float:
+    """Return how far from an end a mean may lie whose distances from it vary as exponential ones do."""
+    if not distance > 0:
+        return 0.0
+    shape = distance**2 / variance
+    least = float(special.gammaincinv(shape, (1 - level) / 2))
+    return distance * shape / least if least > 0 else math.inf
 
 
 def _variance(compute: Callable[[Floats], Floats], value: float, sample: Sample, unit: Codes, share: Floats) -> float:
@@ -286,7 +311,13 @@ def _upper(feared: Floats, rest: Floats, largest: float, level: float) -> float:
 
 
 def prediction_powered_mean(
-    judge: ArrayLike, human: ArrayLike, cluster: ArrayLike, sample: Sample, *, level: float = 0.95
+    judge: ArrayLike,
+    human: ArrayLike,
+    cluster: ArrayLike,
+    sample: Sample,
+    *,
+    level: float = 0.95,
+    ends: Ends | None = None,
 ) -> CorrectedIntervals:
     """Estimate people's mean over a frame from a judge's scores of all of it and people's of a drawn part.
 
@@ -304,6 +335,7 @@ def prediction_powered_mean(
         cluster: shape (N,), labels.
         sample: of the n rows with people's scores, in their order.
         level: of confidence.
+        ends: of people's scale.
 
     Raises:
         ValueError: the lengths differ.
@@ -350,8 +382,8 @@ def prediction_powered_mean(
     human_value = float(weight @ y)
     value = human_value + tuning * float(scores.mean() - weight @ f)
     lost = 1.0 if tuning > 0 else 0.0
-    human_only = _student(human_value, variances[0], freedom, level)
-    corrected = _student(value, variances[1], freedom - lost, level)
+    human_only = _student(human_value, variances[0], freedom, level, ends)
+    corrected = _student(value, variances[1], freedom - lost, level, ends)
     gain = variances[0] * (freedom - lost) / freedom / variances[1] if variances[1] > 0 and freedom > lost else None
     return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 

@@ -17,6 +17,8 @@ from mindgauge.stats import correction, sampling, stratified
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.stats.interval import Ends
+
 
 SELECTED = 0.25
 """Standard deviations by which the judge's scores of both differ where these are no longer alike (Rubin 2001)."""
@@ -100,7 +102,13 @@ CHOSEN = "people rated what this judge scored {side} than the rest{where}, so th
 
 
 def corrected(
-    judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], gaps: Sequence[Chosen], *, selected: str
+    judge_rows: pl.DataFrame,
+    rated: pl.DataFrame,
+    systems: Sequence[str],
+    gaps: Sequence[Chosen],
+    *,
+    selected: str,
+    ends: Ends | None = None,
 ) -> list[CorrectedMean]:
     """Correct the judge's mean of each system, and of all where there are several.
 
@@ -114,11 +122,12 @@ def corrected(
         systems: names, by index.
         gaps: how what people rated differs from the rest, see `chosen`.
         selected: why people rated what they rated, if it depended on a judge.
+        ends: the lowest and the highest value of the scale.
     """
     if selected:
         return []
     if drawn.is_drawn(rated):
-        return _drawn(judge_rows, rated, systems)
+        return _drawn(judge_rows, rated, systems, ends)
     both = subjects(judge_rows, rated)
     faults = {gap.system: gap for gap in gaps if gap.within_systems}
     present = [
@@ -189,7 +198,9 @@ _OTHER = 0.05
 """By how much of the frame what a judge rated may differ from it before its mean is that of something else."""
 
 
-def _drawn(judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str]) -> list[CorrectedMean]:
+def _drawn(
+    judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], ends: Ends | None
+) -> list[CorrectedMean]:
     """Correct the judge by what people rated of a draw, each by what it stands for: of all systems, and of each."""
     both = subjects(judge_rows, rated)
     frame = float(rated["frame"].max() or 0.0)  # type: ignore[arg-type]
@@ -199,16 +210,18 @@ def _drawn(judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str]
     present = both.sort("system", maintain_order=True).partition_by("system", maintain_order=True)
     parts = [(systems[part["system"][0]], part) for part in present] if len(present) > 1 else []
     rows = [(systems[both["system"][0]] if len(present) == 1 else "", both)] if present else []
-    return [_weighted(name, part, reason) for name, part in (*parts, *rows) if part["judge"].null_count() < len(part)]
+    return [
+        _weighted(name, part, reason, ends) for name, part in (*parts, *rows) if part["judge"].null_count() < len(part)
+    ]
 
 
-def _weighted(name: str, rows: pl.DataFrame, reason: str) -> CorrectedMean:
+def _weighted(name: str, rows: pl.DataFrame, reason: str, ends: Ends | None) -> CorrectedMean:
     labelled = rows.filter(pl.col("people").is_not_null())
     if labelled.is_empty():
         means = correction.prediction_powered_mean(*(rows[column].to_numpy() for column in _COLUMNS))
         return _row(name, rows, means, "people rated nothing of it")
     judge, people, cluster = (rows[column].to_numpy() for column in _COLUMNS)
-    means = sampling.prediction_powered_mean(judge, people, cluster, drawn.sample(labelled))
+    means = sampling.prediction_powered_mean(judge, people, cluster, drawn.sample(labelled), ends=ends)
     if not reason and labelled["cluster"].n_unique() < FEWEST:
         reason = _System(name, rows).lacking
     return _row(name, rows, means, reason)

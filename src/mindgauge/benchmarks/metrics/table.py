@@ -314,8 +314,8 @@ def _weighted(metric: Metric, table: RatingTable, drawn: sampling.Sample) -> Int
     """Return the interval of what was drawn: of a share with bounds that know of rare events, else Student's."""
     if metric.exact and metric.item_score is not None:
         return sampling.share(metric.item_score(table), drawn)
-    found = sampling.statistic(partial(metric.compute, table), drawn).interval
     limits = ends(metric, table)
+    found = sampling.statistic(partial(metric.compute, table), drawn, ends=limits).interval
     if found.undefined == SAME and found.value is not None and limits is not None:
         n = drawn.effective
         return unanimous(min(max(found.value, limits[0]), limits[1]), n, limits)
