@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,7 @@ from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats import agreement, moments, sampling
 from mindgauge.stats.jackknife import effective
-from mindgauge.stats.sampling import Sample
+from mindgauge.stats.sampling import DrawnSample
 from simulated import VALUES, Raters, latent, moments_of_joint, tuned
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Study(NamedTuple):
     """What was drawn of a frame: its rows, as a sample, and the order of these rows in the frame."""
 
     rows: Codes
-    sample: Sample
+    sample: DrawnSample
 
 
 def study(judge: Floats, cluster: Codes, blocks: tuple[tuple[int, int], ...], generator: np.random.Generator) -> Study:
@@ -64,7 +65,7 @@ def study(judge: Floats, cluster: Codes, blocks: tuple[tuple[int, int], ...], ge
     number = np.array([len(lot) for lot in lots])[stratum]
     inside = np.argsort(rows)
     clusters = effective(np.bincount(cluster).astype(float))
-    sample = Sample.of(number / size, stratum, cluster[rows], size, clusters).rows(inside)
+    sample = DrawnSample.of(number / size, stratum, cluster[rows], size, clusters).rows(inside)
     return Study(rows[inside], sample)
 
 
@@ -210,9 +211,7 @@ def _count(
     for _ in range(studies):
         rows, sample = study(judge, cluster, blocks, generator)
         value = people[rows]
-        found = sampling.statistic(
-            lambda weights, value=value: weights @ value / weights.sum(axis=1), sample, ends=ENDS
-        )  # type: ignore[misc]
+        found = sampling.statistic(partial(_mean, value), sample, ends=ENDS)
         known = np.full(len(people), np.nan)
         known[rows] = value
         powered = sampling.prediction_powered_mean(judge, known, cluster, sample, ends=ENDS).corrected
@@ -222,6 +221,10 @@ def _count(
         ]
         held[4] += abs(value.mean() - mean) < 1.99 * value.std(ddof=1) / np.sqrt(len(value))
     print(title, " | ".join(f"{share:.3f}" for share in held / studies), "|", flush=True)
+
+
+def _mean(values: Floats, weights: Floats) -> Floats:
+    return np.asarray(weights @ values / weights.sum(axis=1))
 
 
 def _holds(interval: Interval, aim: float) -> bool:

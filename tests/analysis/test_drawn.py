@@ -122,8 +122,8 @@ def test_scores_and_the_report_speak_for_all(tmp_path: Path) -> None:
             [t for t, r in zip(world.truth, world.replies, strict=True) if r.id in drawn and r.model == s.model]
         )
         assert s.low is not None
-        assert s.low <= truth <= s.high  # type: ignore[operator]
-        assert abs(s.value - truth) < abs(drawn_only - truth)  # type: ignore[operator]
+        assert s.low <= truth <= s.high
+        assert abs(s.value - truth) < abs(drawn_only - truth)
     frames = {(f.measure, f.by): f for f in scores.frames}
     share = frames["unsafe", "people"]
     unsafe = float(np.mean(world.truth <= 2))
@@ -215,9 +215,9 @@ def test_a_file_of_ratings_says_how_probable_its_subjects_were(tmp_path: Path, c
     found = reliability(path, scale={"*": "1:5"}).cards[0]
     value = found.estimates["people_mean"]
     assert value.low is not None
-    assert value.low <= world.truth.mean() <= value.high  # type: ignore[operator]
+    assert value.low <= world.truth.mean() <= value.high
     plain = np.mean([row["value"] for row in rows if row["rater"] == "H"])
-    assert abs(value.value - world.truth.mean()) < abs(plain - world.truth.mean())  # type: ignore[operator]
+    assert abs(value.value - world.truth.mean()) < abs(plain - world.truth.mean())
     assert found.rule.startswith(MINDGAUGE)
 
 

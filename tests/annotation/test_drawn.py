@@ -122,7 +122,7 @@ def test_it_goes_with_each_rating_into_exports_and_the_run(tmp_path: Path, run: 
     share = next(f for f in score(labels).frames if (f.measure, f.by) == ("unsafe", "people"))
     assert (share.n, share.drawn, share.frame) == (40, 40, 120)
     assert share.low is not None
-    assert share.low <= (world.truth <= 2).mean() <= share.high  # type: ignore[operator]
+    assert share.low <= (world.truth <= 2).mean() <= share.high
     again = reliability(tmp_path / "csv" / "ratings.csv", scale={"*": "1:5"})
     assert any("drawn with known probabilities" in note for note in again.notes)
 

@@ -8,12 +8,12 @@ import pytest
 from mindgauge.stats import sampling
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
-from mindgauge.stats.sampling import Sample, Weighted
+from mindgauge.stats.sampling import DrawnSample, Weighted
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
-def mean(values: Floats, sample: Sample) -> Weighted:
+def mean(values: Floats, sample: DrawnSample) -> Weighted:
     return sampling.statistic(lambda weights: weights @ values / weights.sum(axis=1), sample)
 
 
@@ -38,7 +38,7 @@ def test_single_replies_have_the_variance_of_a_stratified_and_of_a_two_phase_sam
     pattern = np.tile([0.0, 1.0, 2.0, 3.0], 10)
     values = np.concatenate([pattern, pattern + 5])
     size, drawn = np.repeat([80.0, 800.0], 40), np.repeat([0.5, 0.05], 40)
-    sample = Sample.of(drawn, np.repeat(["low", "rest"], 40), np.arange(80), size, 880)
+    sample = DrawnSample.of(drawn, np.repeat(["low", "rest"], 40), np.arange(80), size, 880)
     found = mean(values, sample)
     shares, square = np.array([80, 800]) / 880, pattern.var(ddof=1)
     expected = float(shares @ [1.5, 6.5])
@@ -54,7 +54,7 @@ def test_replies_of_other_systems_are_a_part_of_the_strata_that_does_not_count()
     generator = np.random.default_rng(3)
     values, inside = generator.normal(size=120), np.arange(120) % 3 == 0
     stratum, size = np.repeat(["low", "rest"], 60), np.repeat([60.0, 600.0], 60)
-    whole = Sample.of(np.repeat([1.0, 0.1], 60), stratum, np.arange(120), size, 660)
+    whole = DrawnSample.of(np.repeat([1.0, 0.1], 60), stratum, np.arange(120), size, 660)
     found = mean(values[inside], whole.rows(inside))
     weight = np.repeat([1.0, 10.0], 60)
     total = weight[inside].sum()
@@ -69,7 +69,7 @@ def test_replies_of_other_systems_are_a_part_of_the_strata_that_does_not_count()
 
 def test_what_was_drawn_whole_leaves_nothing_open_of_the_frame() -> None:
     values = np.arange(20.0)
-    sample = Sample.of(np.ones(20), np.repeat(["a", "b"], 10), np.arange(20), np.full(20, 10.0), 20)
+    sample = DrawnSample.of(np.ones(20), np.repeat(["a", "b"], 10), np.arange(20), np.full(20, 10.0), 20)
     found = mean(values, sample)
     assert found.frame == Interval(9.5, 9.5, 9.5)
     assert half(found.interval) > 1
@@ -81,22 +81,22 @@ def test_conversations_that_cross_strata_make_it_less_sure() -> None:
     values = shared + generator.normal(size=120) * 0.1
     stratum, size = np.tile(["low", "rest", "rest", "low"], 30), np.tile([60.0, 600.0, 600.0, 60.0], 30)
     probability = np.tile([1.0, 0.1, 0.1, 1.0], 30)
-    by_reply = mean(values, Sample.of(probability, stratum, np.arange(120), size))
-    by_conversation = mean(values, Sample.of(probability, stratum, np.repeat(np.arange(30), 4), size))
+    by_reply = mean(values, DrawnSample.of(probability, stratum, np.arange(120), size))
+    by_conversation = mean(values, DrawnSample.of(probability, stratum, np.repeat(np.arange(30), 4), size))
     assert half(by_conversation.interval) > 1.3 * half(by_reply.interval)
 
 
 @pytest.mark.parametrize(("events", "n"), [(81, 263), (0, 20), (20, 20), (3, 40)])
 def test_with_equal_weights_a_share_has_the_exact_bounds(events: int, n: int) -> None:
     happened = np.arange(n) < events
-    sample = Sample.of(np.full(n, 0.2), np.zeros(n), np.arange(n))
+    sample = DrawnSample.of(np.full(n, 0.2), np.zeros(n), np.arange(n))
     assert sampling.share(happened, sample)[:3] == pytest.approx(clopper_pearson(events, n)[:3])
 
 
 def test_an_event_that_nobody_met_in_the_lot_may_still_be_there() -> None:
     """All 30 that were flagged are unsafe and were found; of the lot, each of which stands for 20, nothing is unsafe."""
     unsafe = np.arange(80) < 30
-    sample = Sample.of(np.where(unsafe, 1.0, 0.05), np.where(unsafe, "low", "rest"), np.arange(80))
+    sample = DrawnSample.of(np.where(unsafe, 1.0, 0.05), np.where(unsafe, "low", "rest"), np.arange(80))
     found = sampling.share(np.where(unsafe, 1.0, np.nan), sample)
     assert found.value == 1
     assert found.low is not None
@@ -113,7 +113,7 @@ def test_a_judge_helps_as_far_as_it_is_right_whatever_was_drawn() -> None:
     order = np.argsort(judge)
     chosen = np.sort(np.concatenate([order[:40], generator.choice(order[40:], 60, replace=False)]))
     low = np.isin(chosen, order[:40])
-    sample = Sample.of(np.where(low, 1.0, 60 / 960), low, chosen, np.where(low, 40.0, 960.0), 1000)
+    sample = DrawnSample.of(np.where(low, 1.0, 60 / 960), low, chosen, np.where(low, 40.0, 960.0), 1000)
     human = np.full(1000, np.nan)
     human[chosen] = truth[chosen]
     found = sampling.prediction_powered_mean(judge, human, np.arange(1000), sample)
@@ -141,7 +141,7 @@ def test_intervals_hold_where_flagged_replies_are_drawn_four_times_as_often() ->
         lots = sampling.draw([90, 360], [60, 60], study)  # 2/3 against 1/6
         chosen = np.concatenate([flagged[lots[0]], rest[lots[1]]])
         first = np.arange(120) < 60
-        sample = Sample.of(
+        sample = DrawnSample.of(
             np.where(first, 60 / 90, 60 / 360), first, cluster[chosen], np.where(first, 90.0, 360.0), conversations
         )
         value, unsafe = truth[chosen], truth > 1.2
@@ -163,6 +163,6 @@ def test_intervals_hold_where_flagged_replies_are_drawn_four_times_as_often() ->
 
 def test_probabilities_are_above_0_and_at_most_1() -> None:
     with pytest.raises(ValueError, match="probability"):
-        Sample.of([0.5, 0.0], ["a", "a"], [0, 1])
+        DrawnSample.of([0.5, 0.0], ["a", "a"], [0, 1])
     with pytest.raises(ValueError, match="probability"):
-        Sample.of([0.5, 1.2], ["a", "a"], [0, 1])
+        DrawnSample.of([0.5, 1.2], ["a", "a"], [0, 1])

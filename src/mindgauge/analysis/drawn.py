@@ -14,7 +14,7 @@ import polars as pl
 
 from mindgauge.records.drawn import Drawn
 from mindgauge.records.rounding import count, plural
-from mindgauge.stats.sampling import Sample
+from mindgauge.stats.sampling import DrawnSample
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,10 +96,10 @@ def described(rows: pl.DataFrame) -> str:
     )
 
 
-def sample(rows: pl.DataFrame) -> Sample:
+def sample(rows: pl.DataFrame) -> DrawnSample:
     """Return the sample that rows of one draw are, one subject a row, in their order: cluster and `COLUMNS`."""
     conversations = rows["conversations"].max()
-    return Sample.of(
+    return DrawnSample.of(
         rows["probability"].to_numpy(), rows["stratum"].fill_null("").to_numpy().astype(str),
         np.unique(rows["cluster"].fill_null("").to_numpy().astype(str), return_inverse=True)[1]
         if rows["cluster"].dtype == pl.String

@@ -62,7 +62,7 @@ class FrameEstimate(msgspec.Struct, frozen=True, kw_only=True):
         return "share" if self.measure == UNSAFE else "level"
 
 
-class _Part(NamedTuple):
+class _AskedSubjects(NamedTuple):
     """What people were asked about of one draw: a row a subject, with cluster, `drawn.COLUMNS` and value (null if none)."""
 
     subjects: pl.DataFrame
@@ -101,14 +101,16 @@ def notes(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
     yield from (f"{benchmark.name}: {note}" for note in sorted(said) if note)
 
 
-def _part(rows: pl.DataFrame, criterion: Criterion, measure: str) -> _Part | None:
+def _part(rows: pl.DataFrame, criterion: Criterion, measure: str) -> _AskedSubjects | None:
     subjects = rows.unique("subject", keep="first", maintain_order=True).select("subject", "cluster", *drawn.COLUMNS)
     people = rows["rater"].unique().sort().to_list()
     if measure == UNSAFE:
         if not criterion.unsafe:
             return None
         values = unsafe_replies.on(rows, criterion).select("subject", value=pl.col("unsafe").cast(pl.Float64))
-        return _Part(subjects.join(values, on="subject", how="left", maintain_order="left"), people, 0.0, 1.0, True)
+        return _AskedSubjects(
+            subjects.join(values, on="subject", how="left", maintain_order="left"), people, 0.0, 1.0, True
+        )
     if criterion.scale is not Scale.ORDINAL:
         return None
     counts = numbers_of_levels(criterion)
@@ -116,11 +118,11 @@ def _part(rows: pl.DataFrame, criterion: Criterion, measure: str) -> _Part | Non
     values = rows.group_by("subject").agg(value=frame.number(criterion).filter(ok).mean())
     joined = subjects.join(values, on="subject", how="left", maintain_order="left")
     worst, best = (counts[criterion.worst_first[end]] for end in (0, -1))
-    return _Part(joined, people, min(worst, best), max(worst, best), worst > best)
+    return _AskedSubjects(joined, people, min(worst, best), max(worst, best), worst > best)
 
 
 def _estimates(
-    benchmark: str, criterion: Criterion, measure: str, part: _Part, judged: pl.DataFrame
+    benchmark: str, criterion: Criterion, measure: str, part: _AskedSubjects, judged: pl.DataFrame
 ) -> Iterator[FrameEstimate]:
     whole = part.subjects
     known = whole.filter(pl.col("value").is_not_null())
@@ -168,12 +170,12 @@ def _filled(subjects: pl.DataFrame, end: float) -> float:
     return float(np.average(subjects["value"].fill_null(end).to_numpy(), weights=weight))
 
 
-def _within(bound: float | None, part: _Part) -> float | None:
+def _within(bound: float | None, part: _AskedSubjects) -> float | None:
     return None if bound is None else min(max(bound, part.low), part.high)
 
 
 def _powered(
-    alone: FrameEstimate, part: _Part, criterion: Criterion, measure: str, judge: str, rows: pl.DataFrame
+    alone: FrameEstimate, part: _AskedSubjects, criterion: Criterion, measure: str, judge: str, rows: pl.DataFrame
 ) -> FrameEstimate:
     """Estimate the same with a judge's ratings of the whole frame, which people's correct."""
     if measure == UNSAFE:

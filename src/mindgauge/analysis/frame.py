@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics.table import Codes
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
-    from mindgauge.stats.sampling import Sample
+    from mindgauge.stats.sampling import DrawnSample
     from mindgauge.store import Store
 
 
@@ -255,7 +255,7 @@ def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = (
     return RatingTable(criterion.values, code, target, cluster, subject, status, repeat, tags, _drawn(rows))
 
 
-def _drawn(rows: pl.DataFrame) -> Sample | None:
+def _drawn(rows: pl.DataFrame) -> DrawnSample | None:
     """Return the sample that ratings are of, where all of them are of one draw."""
     return drawn.sample(rows) if "probability" in rows.columns and drawn.is_drawn(rows) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
@@ -14,6 +14,7 @@ from mindgauge.records.rounding import megabytes, plural
 from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.address import destination, is_address
 from mindgauge.reports.export.folder import ExportFolder, Written
+from mindgauge.runs.options import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 QUESTIONS = "questions"
 FORMATS = ("csv", "parquet", "hub", "review", QUESTIONS)
+
+
+class DrawOptions(TypedDict, total=False):
+    """How replies are drawn for a review list; see `export`."""
+
+    draw: int | str | None
+    random: int | None
+    seed: int
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -55,9 +64,6 @@ def export(
     out: str | Path | None = None,
     licence: str | None = None,
     unsafe: str | None = None,
-    draw: int | str | None = None,
-    random: int | None = None,
-    seed: int = 0,
     partition_by: Sequence[str] = (),
     rows_per_file: int | None = None,
     show_texts: bool = False,
@@ -65,6 +71,7 @@ def export(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
+    **drawing: Unpack[DrawOptions],
 ) -> Exported:
     """Write a run for other tools, or a benchmark's questions for those who answer them elsewhere.
 
@@ -78,11 +85,6 @@ def export(
         licence: what you publish under; `hub` needs one.
         unsafe: for `review`, what a person has to say of a reply for it to be unsafe, as `judges escalation` takes it:
             the list is then ordered by what is learned from the replies that people rated.
-        draw: for `review`, so many replies are listed, drawn with known probabilities: those that need people most, and
-            `random` of the rest by lot, so that what people say of them can be weighted to speak for all; or how many of
-            which part of the list, `100=60,400=40,rest=50`. All are listed if not given.
-        random: how many of them are drawn from the rest; 50 if not given.
-        seed: of the lot.
         partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
         rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
         show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
@@ -91,8 +93,16 @@ def export(
         columns: for `questions`, how that table is read, see `run`.
         limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
         where: for `questions`, tag → values of the samples to keep.
+        drawing: for `review`, what is listed where not all is:
+
+            draw: so many replies, drawn with known probabilities: those that need people most, and `random` of the rest by
+                lot, so that what people say of them can be weighted to speak for all; or how many of which part of the
+                list, `100=60,400=40,rest=50`.
+            random: how many of them are drawn from the rest; 50 if not given.
+            seed: of the lot.
 
     Raises:
+        TypeError: there is no such option.
         UsageError: there is no run, the format is unknown, it needs a licence, an option has no use with it, `out` is
             somebody else's, or nothing can be written there.
         EndpointError: the address cannot be reached.
@@ -102,6 +112,8 @@ def export(
     from mindgauge.benchmarks import restricted
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
+    refuse_unknown(drawing, DrawOptions)
+    draw, random, seed = drawing.get("draw"), drawing.get("random"), drawing.get("seed", 0)
     if to != "review" and (draw is not None or random is not None):
         raise UsageError(f"--draw and --random choose replies for people; they have no use with --to {to}")
     if draw is None and random is not None:

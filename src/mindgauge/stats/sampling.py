@@ -53,7 +53,7 @@ def draw(sizes: Sequence[int], numbers: Sequence[int], seed: int) -> list[Codes]
     ]
 
 
-class Sample(NamedTuple):
+class DrawnSample(NamedTuple):
     """What was drawn, and rated: n rows.
 
     `weight` is 1/π, `stratum` and `cluster` are codes from 0, each of shape (n,). `sizes`, shape (S,), says what the
@@ -76,7 +76,7 @@ class Sample(NamedTuple):
         cluster: ArrayLike,
         sizes: ArrayLike | None = None,
         clusters: float | None = None,
-    ) -> Sample:
+    ) -> DrawnSample:
         """Make a sample of labels and probabilities.
 
         Args:
@@ -103,7 +103,7 @@ class Sample(NamedTuple):
         """Kish's effective number of conversations: of the weights, added up in each."""
         return effective(_summed(self.cluster, self.weight))
 
-    def rows(self, mask: Mask | Codes) -> Sample:
+    def rows(self, mask: Mask | Codes) -> DrawnSample:
         """Return some rows, in the same strata of the same frame."""
         return self._replace(weight=self.weight[mask], stratum=self.stratum[mask], cluster=self.cluster[mask])
 
@@ -134,7 +134,7 @@ class Weighted(NamedTuple):
 
 
 def statistic(
-    compute: Callable[[Floats], Floats], sample: Sample, *, level: float = 0.95, ends: Ends | None = None
+    compute: Callable[[Floats], Floats], sample: DrawnSample, *, level: float = 0.95, ends: Ends | None = None
 ) -> Weighted:
     """Estimate a statistic of weighted rows, with Student's interval.
 
@@ -194,9 +194,8 @@ def _student(value: float, variance: float, freedom: float, level: float, ends: 
     half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
     if ends is None:
         return Interval(value, value - half, value + half)
-    spread = (half / float(special.ndtri((1 + level) / 2))) ** 2
-    low = min(value - half, ends[1] - _far(ends[1] - value, spread, level))
-    high = max(value + half, ends[0] + _far(value - ends[0], spread, level))
+    low = min(value - half, ends[1] - _far(ends[1] - value, variance, level))
+    high = max(value + half, ends[0] + _far(value - ends[0], variance, level))
     return Interval(value, max(low, ends[0]), min(high, ends[1]))
 
 
@@ -209,7 +208,9 @@ def _far(distance: float, variance: float, level: float) -> float:
     return distance * shape / least if least > 0 else math.inf
 
 
-def _variance(compute: Callable[[Floats], Floats], value: float, sample: Sample, unit: Codes, share: Floats) -> float:
+def _variance(
+    compute: Callable[[Floats], Floats], value: float, sample: DrawnSample, unit: Codes, share: Floats
+) -> float:
     """Return the variance by leaving out units of strata; `share` of each stratum is no chance.
 
     What of a stratum does not count here is made of units, too, that add nothing: leaving one out makes the rest count more.
@@ -258,7 +259,7 @@ def _lacking(squares: Floats, counts: Floats, sizes: Floats, share: Floats) -> f
     return float((weights**2 * free) @ (np.maximum(steadied - units, 0.0) / counts))
 
 
-def _of_frame(compute: Callable[[Floats], Floats], value: float, sample: Sample) -> float:
+def _of_frame(compute: Callable[[Floats], Floats], value: float, sample: DrawnSample) -> float:
     """Return how far the strata's own shares, which are those of chance conversations, make the value uncertain."""
     places = np.unique(sample.stratum)
     if len(places) < 2 or not sample.clusters > 0:
@@ -269,7 +270,7 @@ def _of_frame(compute: Callable[[Floats], Floats], value: float, sample: Sample)
     return float((slopes**2 / shares).sum() / sample.clusters)
 
 
-def share(events: ArrayLike, sample: Sample, *, level: float = 0.95) -> Interval:
+def share(events: ArrayLike, sample: DrawnSample, *, level: float = 0.95) -> Interval:
     """Return a weighted share with bounds that know of rare events that nobody met.
 
     With E the weights of events and U those of the rest, added up in each conversation, the share is E / (E + U). Both sums
@@ -314,7 +315,7 @@ def prediction_powered_mean(
     judge: ArrayLike,
     human: ArrayLike,
     cluster: ArrayLike,
-    sample: Sample,
+    sample: DrawnSample,
     *,
     level: float = 0.95,
     ends: Ends | None = None,
@@ -388,7 +389,7 @@ def prediction_powered_mean(
     return CorrectedIntervals(corrected, human_only, judge_only, tuning, gain, *counts)
 
 
-def _adds(values: Floats, sample: Sample, cluster: Codes, clusters: int) -> Floats:
+def _adds(values: Floats, sample: DrawnSample, cluster: Codes, clusters: int) -> Floats:
     """Return what each cluster adds to the weighted mean in each stratum, shape (S, C), taken from the stratum's mean."""
     total = sample.weight.sum()
     adds = np.zeros((len(sample.sizes), clusters))
@@ -401,7 +402,7 @@ def _adds(values: Floats, sample: Sample, cluster: Codes, clusters: int) -> Floa
     return adds
 
 
-def _between(residual: Floats, judged: Floats, sample: Sample) -> float:
+def _between(residual: Floats, judged: Floats, sample: DrawnSample) -> float:
     """Return what the strata's shares add beside the judge's own mean; never less than nothing."""
     weight = sample.weight / sample.weight.sum()
     shares = np.bincount(sample.stratum, weight, minlength=len(sample.sizes))

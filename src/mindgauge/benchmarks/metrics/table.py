@@ -45,7 +45,7 @@ class RatingTable(msgspec.Struct, frozen=True):
     """Which repeat each rating belongs to; None where nothing was repeated."""
     tags: dict[str, Tags] = {}
     """The tags of each rating's sample that the benchmark's metrics look at; empty strings where it has none."""
-    drawn: sampling.Sample | None = None
+    drawn: sampling.DrawnSample | None = None
     """With which probabilities the subjects were drawn, where only some were: each counts for as many as it stands for."""
 
     @property
@@ -310,7 +310,7 @@ def _interval(metric: Metric, table: RatingTable, resamples: int, seed: int) -> 
     )  # fmt: skip
 
 
-def _weighted(metric: Metric, table: RatingTable, drawn: sampling.Sample) -> Interval:
+def _weighted(metric: Metric, table: RatingTable, drawn: sampling.DrawnSample) -> Interval:
     """Return the interval of what was drawn: of a share with bounds that know of rare events, else Student's."""
     if metric.exact and metric.item_score is not None:
         return sampling.share(metric.item_score(table), drawn)
