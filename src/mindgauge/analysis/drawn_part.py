@@ -26,6 +26,7 @@ MEAN, UNSAFE = "mean", "unsafe"
 ALONE = "people"
 _OTHER = 0.05
 """By how much of the frame what a judge rated may differ from it before it is something else."""
+TOO_FEW = "among those that were drawn too few are unsafe, or safe, for a judge to make the share surer"
 TOO_OTHER = "{judge} rated {judged} replies, and these were drawn from {frame}"
 
 
@@ -130,7 +131,7 @@ def _estimates(
         return
     sample = drawn.sample(whole).rows(whole["value"].is_not_null().to_numpy())
     value = known["value"].to_numpy()
-    ends = (part.low, part.high)
+    ends = None if measure == UNSAFE else (part.low, part.high)  # a share has bounds of its own
     found = sampling.statistic(lambda weights: weights @ value / weights.sum(axis=1), sample, ends=ends)
     interval = found.interval
     if measure == UNSAFE:
@@ -197,9 +198,12 @@ def _powered(
         return msgspec.structs.replace(blank, note=reason)
     if known.is_empty():
         return msgspec.structs.replace(blank, note=f"{judge} rated nothing of what people rated")
+    events = known["value"].sum()
+    if measure == UNSAFE and min(events, len(known) - events) < _FEW:
+        return msgspec.structs.replace(blank, note=TOO_FEW)
     means = sampling.prediction_powered_mean(
         both["judge"].to_numpy(), both["value"].to_numpy(), both["cluster"].fill_null("").to_numpy().astype(str),
-        drawn.sample(known), ends=(part.low, part.high),
+        drawn.sample(known), ends=None if measure == UNSAFE else (part.low, part.high),
     )  # fmt: skip
     interval = means.corrected
     return msgspec.structs.replace(
