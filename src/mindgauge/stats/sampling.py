@@ -194,8 +194,9 @@ def _student(value: float, variance: float, freedom: float, level: float, ends: 
     half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
     if ends is None:
         return Interval(value, value - half, value + half)
-    low = min(value - half, ends[1] - _far(ends[1] - value, variance, level))
-    high = max(value + half, ends[0] + _far(value - ends[0], variance, level))
+    spread = (half / float(special.ndtri((1 + level) / 2))) ** 2
+    low = min(value - half, ends[1] - _far(ends[1] - value, spread, level))
+    high = max(value + half, ends[0] + _far(value - ends[0], spread, level))
     return Interval(value, max(low, ends[0]), min(high, ends[1]))
 
 
