@@ -170,7 +170,7 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     worst = danger.lowest_unsafe
     if worst is not None and worst.n:
         missed = worst.n - worst.events
-        events, n = float(worst.events), float(worst.n)
+        events, n = worst.events, worst.n
         if danger.weighted:  # in effect, by Kish's number
             events, n = math.floor((worst.value or 0.0) * worst.conversations), math.ceil(worst.conversations)
         p = float(special.bdtr(events, n, rule.danger.sound)) if missed else 1.0
