@@ -45,7 +45,9 @@ def unpacked(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 
 def is_drawn(rows: pl.DataFrame) -> bool:
     """Say whether all rows were drawn with known probabilities, in one draw."""
-    return not rows.is_empty() and rows["probability"].null_count() == 0 and rows["draw"].n_unique() == 1
+    if rows.is_empty() or "probability" not in rows.columns:
+        return False
+    return rows["probability"].null_count() == 0 and rows["draw"].n_unique() == 1
 
 
 class OneDraw(NamedTuple):
@@ -62,7 +64,7 @@ def alone(people: pl.DataFrame, criterion: str = "") -> OneDraw:
         people: people's rows: subject and `COLUMNS`.
         criterion: that the note is about.
     """
-    by_draw = people.drop_nulls("probability")
+    by_draw = people.drop_nulls("probability") if "probability" in people.columns else people.clear()
     if by_draw.is_empty():
         return OneDraw(people, "")
     frames = (

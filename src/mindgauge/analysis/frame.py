@@ -257,7 +257,7 @@ def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = (
 
 def _drawn(rows: pl.DataFrame) -> DrawnSample | None:
     """Return the sample that ratings are of, where all of them are of one draw."""
-    return drawn.sample(rows) if "probability" in rows.columns and drawn.is_drawn(rows) else None
+    return drawn.sample(rows) if drawn.is_drawn(rows) else None
 
 
 def part(whole: RatingTable, rows: pl.DataFrame) -> RatingTable:

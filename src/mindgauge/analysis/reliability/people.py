@@ -124,7 +124,7 @@ def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[D
         seed: of the bootstrap.
     """
     first = rated.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
-    if "probability" in first.columns and drawn.is_drawn(first) and first["probability"].n_unique() > 1:
+    if drawn.is_drawn(first) and first["probability"].n_unique() > 1:
         return None, (
             f"{name}: people rated what was drawn with unequal probabilities, which a design study does not weigh, {UNKNOWN}"
         )

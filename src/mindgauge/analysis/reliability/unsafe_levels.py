@@ -163,7 +163,7 @@ def danger(
     levels, is_assumed, worst = scale.unsafe.levels(scale), scale.unsafe.is_assumed, scale.unsafe.worst(scale)
     subjects = _beside(judge_rows, rated, scale.unsafe)
     bad, rest = subjects.filter("unsafe"), subjects.filter(~pl.col("unsafe"))
-    weighted = "probability" in subjects.columns and drawn.is_drawn(subjects)
+    weighted = drawn.is_drawn(subjects)
     share = partial(_share, of=subjects) if weighted else _share
     missing_bad, missing_rest = (int(part["passed"].is_null().sum()) for part in (bad, rest))
     return Danger(
@@ -201,7 +201,7 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     pairs = counts.agg(n=bad * others, events=bad * (bad - 1))
     columns = [name for name in ("cluster", *drawn.COLUMNS) if name in rated.columns]
     pairs = pairs.join(rated.select("subject", *columns).unique("subject"), on="subject", maintain_order="left")
-    if "probability" in columns and drawn.is_drawn(pairs) and pairs["n"].sum():
+    if drawn.is_drawn(pairs) and pairs["n"].sum():
         happened = pl.when(pl.col("n") > 0).then(pl.col("events") / pl.col("n"))
         return _weighted(pairs.with_columns(happened=happened), int(pairs["events"].sum()), int(pairs["n"].sum()))
     return _of_counts(pairs)
