@@ -102,7 +102,7 @@ def test_what_was_not_estimable_is_with_weights_and_without_them_stays_what_it_i
     assert plain is not None
     assert not weighted.estimates["people_mean"].low <= plain  # type: ignore[operator]
     everything = next(row for row in weighted.corrected if not row.system)
-    truth = float(np.mean([r.value for r in world.ratings if r.rater.startswith("H")]))  # type: ignore[arg-type]
+    truth = float(np.mean([r.value for r in world.ratings if r.rater.startswith("H")]))
     assert everything.corrected.low is not None
     assert everything.corrected.low <= truth <= everything.corrected.high  # type: ignore[operator]
     assert everything.gain is not None
