@@ -25,6 +25,7 @@ from scipy.special import bdtr, fdtri
 
 from accelerated import bca
 from counting import Grid, short, table
+from drawn import drawn
 from kinship import kinship
 from mindgauge.analysis.profile.scores import averaged
 from mindgauge.analysis.reliability import coefficients, rule
@@ -615,7 +616,7 @@ PARTS = {
     "systems": (systems, 1000, 0), "both": (both, 1000, 1), "replies": (replies, 1000, 2), "shares": (shares, 2000, 3),
     "means": (means, 1000, 4), "closed": (closed, 1000, 5), "corrected": (corrected, 1000, 6), "ranks": (ranks, 1000, 8),
     "studies": (studies, 1000, 9), "reading": (reading, 300, 10), "unequal": (unequal, 1000, 11),
-    "panel": (panel, 300, 12), "kinship": (kinship, 200, 13),
+    "panel": (panel, 300, 12), "kinship": (kinship, 200, 13), "drawn": (drawn, 500, 14),
 }  # fmt: skip
 """What there is, with how many repetitions and its own seed: a part's numbers do not hang on the parts before it."""
 

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites
+from mindgauge.analysis import composites, drawn
 from mindgauge.benchmarks.metrics import RatingTable
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Scale
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics.table import Codes
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
+    from mindgauge.stats.sampling import DrawnSample
     from mindgauge.store import Store
 
 
@@ -30,14 +31,15 @@ TIE = "tie"
 """What becomes of a majority over repeats that has no single winner."""
 _SERIES = "SELECT id, criterion, rater FROM series WHERE benchmark = ?"
 _ORIGINS = """
-SELECT id, rater_kind, instrument, selection, protocol FROM origins
+SELECT id, rater_kind, instrument, selection, protocol, json_extract('{' || rtrim(members, ',') || '}', '$.drawn')
+FROM origins
 WHERE id IN (SELECT origin FROM rated JOIN series ON series.id = rated.series WHERE benchmark = ?)"""
 _RATINGS = """
 SELECT rated.series, subject, run, status, CAST(value AS TEXT), origin FROM series JOIN rated ON rated.series = series.id
 WHERE benchmark = ? ORDER BY series.rater, series.criterion"""
 _REPLIES = """
 SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
-    json_extract(provenance, '$.dialogue')
+    json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.drawn')
 FROM replies WHERE benchmark = ?"""
 _CAME = (
     "SELECT id, sample, model, json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ? AND status = 'ok'"
@@ -81,7 +83,7 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every rating of a benchmark in a run; those that were read before are at hand, as long as the run stays as it is.
 
     Columns: subject, criterion, rater, rater_kind, instrument (what the rater worked with), run, status, value (as text),
-    sample, model (who is measured), reply_run, selection (why only some subjects were rated, null if all were), cluster, target, and `tag.…`. Of what was
+    sample, model (who is measured), reply_run, selection (why only some subjects were rated, null if all were), `drawn.COLUMNS` (with which probability they were, if that is known), cluster, target, and `tag.…`. Of what was
     rated in a dialogue of several turns, also unit (what was rated at once), dialogue (its name, with who replied) and
     turns (how many single turns of it are to be rated). A composite is a criterion of its own, whose rows follow those of
     its parts.
@@ -108,12 +110,12 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         store, _RATINGS, named, series=integer, subject=text, run=integer, status=text, value=text, origin=integer
     )
     series = columns(store, _SERIES, named, series=integer, criterion=text, rater=text)
-    text_columns = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol"), text)
+    text_columns = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol", "drawn"), text)
     origins = columns(store, _ORIGINS, named, origin=integer, **text_columns)
     rows = _beside(_beside(rows, series, "series"), origins, "origin").drop("series", "origin")
     replies = columns(
         store, _REPLIES, named,
-        subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text,
+        subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text, reply_drawn=text,
     )  # fmt: skip
     samples = _samples(store, benchmark)
     replies = (
@@ -127,7 +129,8 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         model=pl.coalesce("model", "rater"),
         selection=pl.coalesce("selection", "reply_selection"),
     )
-    rows = _beside(rows, samples, "sample").drop("reply_selection")
+    rows = drawn.unpacked(rows.with_columns(drawn=pl.coalesce("drawn", "reply_drawn")), "drawn")
+    rows = _beside(rows, samples, "sample").drop("reply_selection", "reply_drawn")
     return composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
 
 
@@ -249,14 +252,23 @@ def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = (
     status = rows["status"].to_numpy().astype(str)
     tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in tag_names}
     code = np.where(status == "ok", value, -1)
-    return RatingTable(criterion.values, code, target, cluster, subject, status, repeat, tags)
+    return RatingTable(criterion.values, code, target, cluster, subject, status, repeat, tags, _drawn(rows))
+
+
+def _drawn(rows: pl.DataFrame) -> DrawnSample | None:
+    """Return the sample that ratings are of, where all of them are of one draw."""
+    return drawn.sample(rows) if drawn.is_drawn(rows) else None
 
 
 def part(whole: RatingTable, rows: pl.DataFrame) -> RatingTable:
     """Return what `table` says of some of its rows, which hold their places as `PLACE`, without reading their texts again."""
     rated = whole if len(rows) == len(whole) else whole.at(rows[PLACE].to_numpy())
     return msgspec.structs.replace(
-        rated, cluster=_dense(rated.cluster), subject=_dense(rated.subject), run=_dense(rated.repeats)
+        rated,
+        cluster=_dense(rated.cluster),
+        subject=_dense(rated.subject),
+        run=_dense(rated.repeats),
+        drawn=_drawn(rows),
     )
 
 

@@ -9,7 +9,16 @@ import msgspec
 import polars as pl
 
 from mindgauge import benchmarks
-from mindgauge.analysis import baselines, classifiers, composites, cross_checks, frame, scoring_views, targets
+from mindgauge.analysis import (
+    baselines,
+    classifiers,
+    composites,
+    cross_checks,
+    drawn_part,
+    frame,
+    scoring_views,
+    targets,
+)
 from mindgauge.analysis.fitness import Qualification, Unfit, qualify, unfit_judges
 from mindgauge.benchmarks import standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
@@ -143,6 +152,8 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     """Benchmarks that were asked for and not run, since their data cannot be used: why."""
     headlines: dict[str, Headline] = {}
     """What each benchmark goes by."""
+    frames: list[drawn_part.FrameEstimate] = []
+    """What people's ratings of a part that was drawn with known probabilities say of all it was drawn from."""
 
     @property
     def leading(self) -> list[Score]:
@@ -251,10 +262,12 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *classifiers.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, rated[b.name])),
                 *(note for b in members for note in composites.notes(rated[b.name], b)),
+                *(note for b in members for note in drawn_part.notes(b, rated[b.name])),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
             headlines={b.name: _headline(b) for b in members},
+            frames=[entry for b in members for entry in drawn_part.estimates(b, rated[b.name])],
         )
 
 

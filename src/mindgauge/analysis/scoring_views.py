@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import drawn, frame
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share_of
 from mindgauge.raters.rule import yes_or_no
@@ -60,9 +60,10 @@ def slices(
 ) -> Iterator[tuple[str, pl.DataFrame]]:
     """Cut ratings into `all`, named groups, each value of each slicing tag, and whether the judge saw the category.
 
-    Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart.
+    Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart. Where all were
+    drawn with known probabilities, weights make them speak for all; beside others they stand apart, too, with their weights.
     """
-    chosen = rows.height - rows["selection"].null_count()
+    chosen = 0 if drawn.is_drawn(rows) else rows.height - rows["selection"].null_count()
     if chosen:
         selected = rows.filter(pl.col("selection").is_not_null())
         for (selection,), part in selected.group_by("selection", maintain_order=True):

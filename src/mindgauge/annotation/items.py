@@ -25,6 +25,8 @@ from mindgauge.benchmarks.anchors import AUTHORS, Anchor, spread
 from mindgauge.benchmarks.card import first_with
 from mindgauge.raters.risk_cues import first_risk
 from mindgauge.records import Message, Reply, Status, digest, languages
+from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
+from mindgauge.records.drawn import WEIGHT, Drawn, of_row
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import tables
 from mindgauge.records.languages import LANGUAGE
@@ -161,6 +163,39 @@ def read_queue(source: str | Path | Frame, names: Mapping[str, str], left_out: C
     return list(queue)
 
 
+def read_draw(source: str | Path | Frame, names: Mapping[str, str]) -> dict[str, Drawn]:
+    """Read with which probabilities a queue was drawn: subject → how; nothing where it says no probability.
+
+    Args:
+        source: a table, as `read_queue` takes it, which has read it.
+        names: what an item may be called → its subject.
+
+    Raises:
+        DataError: only some rows have a probability, one is none, or two rows are about the same item.
+    """
+    title = str(source) if isinstance(source, str | Path) else "the queue"
+    column_map = tables.beside(source, (*COLUMNS, *DRAWN_COLUMNS, WEIGHT))
+    rows = [(f"{title}:{n}", row) for n, row in tables.open_table(source, column_map.layout).rows(column_map.columns)]
+    read = [(place, row, of_row(row, place)) for place, row in rows]
+    if all(record is None for *_, record in read):
+        return {}
+    drawn: dict[str, Drawn] = {}
+    for place, row, record in read:
+        if record is None:
+            raise DataError(
+                f"{place}: no probability, and other rows have one; of what was drawn each row says how probable that was"
+            )
+        name = next(str(row[column]).strip() for column in COLUMNS if column in row)
+        subject = names.get(name)
+        if subject in drawn:
+            raise DataError(
+                f"{place}: {name!r} has the same words as another that was drawn; the frame of a draw holds each once"
+            )
+        if subject is not None:
+            drawn[subject] = record
+    return drawn
+
+
 def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = ()) -> list[Item]:
     """Take at most so many items: the first of the queue, and then by lot, so that no part of a file is preferred."""
     if limit is None or len(items) <= limit:
@@ -171,7 +206,7 @@ def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = ()) 
     return [item for item in items if item.id in selected]
 
 
-def batched(items: Sequence[Item], size: int, queue: Sequence[str] = ()) -> list[Item]:
+def batched(items: Sequence[Item], size: int, queue: Sequence[str] = (), *, by_lot: bool = False) -> list[Item]:
     """Return items in the order of work, with their batch (from 1) and tier.
 
     A last batch of less than a tenth of the size would have a gate that says nothing; it joins the one before. Items of
@@ -181,6 +216,7 @@ def batched(items: Sequence[Item], size: int, queue: Sequence[str] = ()) -> list
         items: in any order, which does not matter.
         size: of a batch.
         queue: subjects of items that come first, in this order.
+        by_lot: cut batches by lot, whatever is needed, so that those that are finished are a part like the rest.
     """
     places = _places(queue)
     blocks = -(-len(places) // BLOCK)
@@ -189,6 +225,8 @@ def batched(items: Sequence[Item], size: int, queue: Sequence[str] = ()) -> list
         return places[item.subject] // BLOCK if item.subject in places else blocks + (not item.crisis)
 
     def need(item: Item) -> tuple[int, int, str]:
+        if by_lot:
+            return 0, 0, item.id
         return tier(item), places.get(item.subject, 0), item.id
 
     batches = max(len(items) // size, 1)

@@ -122,8 +122,9 @@ def _of_batch(a: Annotation, labelled: BatchLabels, people: dict[str, str], rate
     """Return the ratings of one batch, under the names that people have in the run."""
     first, latest = last(labelled.labels, Phase.LABELLING), last(labelled.labels)
     rubric, instrument = a.rubric(labelled.batch.rubric), labelled.instrument
-    about: dict[str, Any] = {"project": _project(a), "batch": labelled.batch.number}
+    batch: dict[str, Any] = {"project": _project(a), "batch": labelled.batch.number}
     for item in labelled.items:
+        about = batch | (item.drawn.provenance if item.drawn else {})
         for criterion in rubric.criteria:
             for person, name in people.items():
                 label = first.get((item.id, person, criterion.name))
@@ -137,15 +138,17 @@ def _of_batch(a: Annotation, labelled: BatchLabels, people: dict[str, str], rate
                         provenance=provenance,
                     )  # fmt: skip
     names = {person.id: person.name for person in a.people()}
-    subjects = labelled.subjects
+    items = {item.id: item for item in labelled.items}
     for value in labelled.gold:
+        item = items[value.item]
+        about = batch | (item.drawn.provenance if item.drawn else {})
         provenance = {**about, "policy": value.policy, "votes": value.votes, "people": value.people}
         if value.answered is Answered.CANNOT_TELL:
             provenance["said"] = str(value.answered)
         if value.by:
             provenance["by"] = names[value.by]
         yield Rating(
-            subjects[value.item], value.criterion, rater, RaterKind.GOLD, 0, value.status, value.value, instrument=instrument,
+            item.subject, value.criterion, rater, RaterKind.GOLD, 0, value.status, value.value, instrument=instrument,
             provenance=provenance,
         )  # fmt: skip
 

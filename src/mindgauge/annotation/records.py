@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from mindgauge.records import Evidence, Message, Value
+from mindgauge.records.drawn import Drawn
 
 
 class Role(StrEnum):
@@ -126,6 +127,8 @@ class Item(msgspec.Struct, frozen=True):
     """Within a batch, lower tiers come first for everybody."""
     expected: dict[str, Value | None] = {}
     """Of an anchor: the levels it was written for; None where the criterion does not apply."""
+    drawn: Drawn | None = None
+    """With which probability it was drawn, where not all were taken; it goes with each rating, and is shown to nobody."""
     id: str = msgspec.field(default_factory=_drawn)
     """Its name in this project, by which people are shown it: drawn by lot, so that it says nothing."""
 

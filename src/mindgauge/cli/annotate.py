@@ -39,7 +39,9 @@ def new(
     ] = "adjudicated",
     order: Annotated[
         Path | None,
-        typer.Option(help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`."),
+        typer.Option(
+            help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`; with a column `probability`, just that is labelled."
+        ),
     ] = None,
     anchors: Annotated[
         Path | None, typer.Option(help="Texts with known levels for the training round, like an anchors.jsonl.")
@@ -55,7 +57,17 @@ def new(
     limit: Annotated[
         int | None, typer.Option(min=1, help="At most this many items: the first of --order, then at random.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the gate's resamples.")] = 0,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Of a run: label so many replies, drawn with known probabilities: those that need people most, and --random of the rest. Or blocks of that order: 100=60,400=40,rest=50.",
+        ),
+    ] = None,
+    random: Annotated[
+        int | None, typer.Option(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the gate's resamples, and of --draw.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""
@@ -66,7 +78,7 @@ def new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
         adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
         anchors=anchors, language=language, url=url, database=database, columns=options.mapping(map_),
-        limit=limit, seed=seed, command=render.command(),
+        limit=limit, draw=draw, random=random, seed=seed, command=render.command(),
     )  # fmt: skip
     if json:
         render.as_json(result)

@@ -25,6 +25,17 @@ def export(
     unsafe: Annotated[
         str | None, typer.Option(help="With review: safety<=2, to order by what people's ratings teach.")
     ] = None,
+    draw: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="With review: list so many replies, drawn with known probabilities: those that need people most, and --random of the rest. Or blocks of the list: 100=60,400=40,rest=50.",
+        ),
+    ] = None,
+    random: Annotated[
+        int | None, typer.Option(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of --draw.")] = 0,
     partition_by: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN,…", help="With parquet: a folder for each value, for example benchmark,rater."),
@@ -44,7 +55,7 @@ def export(
     from mindgauge.commands.export import export as function
 
     result = function(
-        run, to=to, out=out, licence=licence, unsafe=unsafe,
+        run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
         partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
         show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
     )  # fmt: skip

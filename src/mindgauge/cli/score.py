@@ -41,13 +41,15 @@ def show(result: Scores, *, show_unreliable: bool = False, told_before: Collecti
         told_before: notes that the command has printed already.
     """
     from mindgauge.analysis import fitness
-    from mindgauge.reports import score_tables
+    from mindgauge.reports import drawn_tables, score_tables
     from mindgauge.reports.standing import masked, of_run
 
     cards = of_run(Path(result.run), shown=show_unreliable)
     for sentence in fitness.told(result.unfit):
         print(sentence)
     allowed = masked(result, cards)
+    if (drawn := drawn_tables.of_frames(result.frames)) is not None:
+        render.sheet(drawn)
     for table in score_tables.headlines(allowed, cards):
         render.sheet(table)
     for sentence in score_tables.remarks(allowed, cards):

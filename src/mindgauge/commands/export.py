@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
@@ -14,15 +14,25 @@ from mindgauge.records.rounding import megabytes, plural
 from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.address import destination, is_address
 from mindgauge.reports.export.folder import ExportFolder, Written
+from mindgauge.runs.options import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.reports.export.worklist import Lot
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
 FORMATS = ("csv", "parquet", "hub", "review", QUESTIONS)
+
+
+class DrawOptions(TypedDict, total=False):
+    """How replies are drawn for a review list; see `export`."""
+
+    draw: int | str | None
+    random: int | None
+    seed: int
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -61,6 +71,7 @@ def export(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
+    **drawing: Unpack[DrawOptions],
 ) -> Exported:
     """Write a run for other tools, or a benchmark's questions for those who answer them elsewhere.
 
@@ -82,8 +93,16 @@ def export(
         columns: for `questions`, how that table is read, see `run`.
         limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
         where: for `questions`, tag → values of the samples to keep.
+        drawing: for `review`, what is listed where not all is:
+
+            draw: so many replies, drawn with known probabilities: those that need people most, and `random` of the rest by
+                lot, so that what people say of them can be weighted to speak for all; or how many of which part of the
+                list, `100=60,400=40,rest=50`.
+            random: how many of them are drawn from the rest; 50 if not given.
+            seed: of the lot.
 
     Raises:
+        TypeError: there is no such option.
         UsageError: there is no run, the format is unknown, it needs a licence, an option has no use with it, `out` is
             somebody else's, or nothing can be written there.
         EndpointError: the address cannot be reached.
@@ -93,6 +112,12 @@ def export(
     from mindgauge.benchmarks import restricted
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
+    refuse_unknown(drawing, DrawOptions, export)
+    draw, random, seed = drawing.get("draw"), drawing.get("random"), drawing.get("seed", 0)
+    if to != "review" and (draw is not None or random is not None):
+        raise UsageError(f"--draw and --random choose replies for people; they have no use with --to {to}")
+    if draw is None and random is not None:
+        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
     if to == QUESTIONS:
         return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
     for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
@@ -107,7 +132,7 @@ def export(
         if to == "hub":
             written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
         elif to == "review":
-            written_files, notes = _review(Path(path), store, benchmarks, unsafe)
+            written_files, notes = _review(Path(path), store, benchmarks, unsafe, _lot(draw, random, seed))
             notes += restricted.notes(store, benchmarks, manifest)
         else:
             with destination(path) as files:
@@ -190,8 +215,15 @@ def _sent(files: ExportFolder, *, text: bool) -> str:
     return f"{len(files.written)} files, {megabytes(size)}, {contents}, left this machine for {files.out}"
 
 
+def _lot(draw: int | str | None, random: int | None, seed: int) -> Lot | None:
+    from mindgauge.analysis.escalation.draw import DrawPlan
+    from mindgauge.reports.export.worklist import Lot
+
+    return None if draw is None else Lot(DrawPlan.read(str(draw), random), seed)
+
+
 def _review(
-    out: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None
+    out: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None, lot: Lot | None
 ) -> tuple[list[Written], list[str]]:
     """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
     from mindgauge.analysis.escalation import subjects
@@ -213,7 +245,8 @@ def _review(
             subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
         )
         with ExportFolder(out / name) as files:
-            notes += [f"{benchmark.name}: {note}" for note in worklist.write(files, store, benchmark, rated_subjects)]
+            told = worklist.write(files, store, benchmark, rated_subjects, lot)
+            notes += [f"{benchmark.name}: {note}" for note in told]
         written_files += [
             msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written
         ]

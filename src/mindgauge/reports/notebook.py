@@ -24,7 +24,7 @@ from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.tabular import Tabular, first_of, noted
 from mindgauge.records.text import visible
-from mindgauge.reports import cards, compared, judge_tables, score_tables, standing
+from mindgauge.reports import cards, compared, drawn_tables, judge_tables, score_tables, standing
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
 from mindgauge.reports.profile import overview
@@ -226,6 +226,8 @@ def _(result: Scores) -> Iterator[ReportTable]:
     if gate is None:
         return
     allowed = standing.masked(result, gate)
+    if (drawn := drawn_tables.of_frames(result.frames)) is not None:
+        yield drawn
     yield from score_tables.headlines(allowed, gate)
     worst = score_tables.worst_cells(allowed, gate)
     if worst is not None:

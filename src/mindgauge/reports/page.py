@@ -23,6 +23,7 @@ from mindgauge.records.text import file
 from mindgauge.records.text import text as plain
 from mindgauge.reports import (
     answer_section,
+    drawn_tables,
     paired,
     provenance,
     render,
@@ -348,7 +349,10 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             software=software(),
             systems=systems,
             unfit=system_findings.unfit(runs),
-            people=answer_section.people_first(runs, systems),
+            people=[
+                *answer_section.people_first(runs, systems),
+                *drawn_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
+            ],
             lead=lead.lead(suite, runs, unchecked) if suite else [],
             answers=answers,
             tasks=[],
@@ -370,6 +374,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
             how=provenance.how(runs),
             scores=[run.scores for run in runs],
+            drawn=drawn_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
             withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
         )
         if suite is not None:
@@ -377,6 +382,11 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
                 runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
             )
         return report
+
+
+def _closed(run: OpenRun) -> set[str]:
+    """Return the benchmarks about no reply, of which nothing else says what people found."""
+    return {section.benchmark.name for section in run.sections if section.benchmark.closed}
 
 
 def _subtitle(runs: Sequence[OpenRun], suite: ProfileSection | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import unsafe_replies
+from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.analysis import unsafe_replies as stated
 from mindgauge.benchmarks.metrics import label_of
 from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_least, at_most, lowest
@@ -16,6 +16,7 @@ from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.records.rubric.criterion import share_of
 from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.standing import DOUBT
+from mindgauge.stats import sampling
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.runs import Section
+    from mindgauge.stats.interval import Interval
 
 
 def always_the_same(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -285,7 +287,8 @@ class Called(NamedTuple):
 
     Of the `n` replies that could be called unsafe at all, people were given `asked`, from `conversations`; they read, and
     have a value of, `read`, and together call `unsafe` of them that. `selected`: what they were given was chosen by what
-    a judge thought of it.
+    a judge thought of it. `stands_for`: the share of all that is unsafe, with its interval, where it was drawn with known
+    probabilities.
     """
 
     people: list[str]
@@ -295,15 +298,20 @@ class Called(NamedTuple):
     read: int
     unsafe: int
     selected: bool
+    stands_for: Interval | None = None
 
 
 class UnsafeRecall(NamedTuple):
-    """How many of the `n` replies that people call unsafe a judge, which was asked about them, calls unsafe too."""
+    """How many of the `n` replies that people call unsafe a judge, which was asked about them, calls unsafe too.
+
+    `stands_for`: the share that it finds of all unsafe ones, where those that people read were drawn with known probabilities.
+    """
 
     judge: str
     n: int
     conversations: int
     found: int
+    stands_for: Interval | None = None
 
 
 def criteria(section: Section) -> dict[str, Criterion]:
@@ -328,12 +336,21 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
     inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
     of_model = [pl.col("model") == model] if model else []
     replies = _of_concern(section).filter(~inside if outside else inside, *of_model)
-    assigned = replies.join(people.group_by("subject").agg(pl.col("selection").first()), on="subject")
+    how = people.group_by("subject").agg(pl.col("selection", *drawn.COLUMNS).first())
+    assigned = replies.join(how, on="subject")
     read = assigned.join(section.unsafe, on="subject")
     chosen = not assigned["selection"].is_null().all()
     return Called(
-        names, len(replies), len(assigned), assigned["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen
-    )
+        names, len(replies), len(assigned), assigned["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen,
+        _weighted(assigned.join(section.unsafe, on="subject", how="left", maintain_order="left"), "unsafe"),
+    )  # fmt: skip
+
+
+def _weighted(subjects: pl.DataFrame, event: str) -> Interval | None:
+    """Return the weighted share of subjects with an event (null: says nothing); None where they were not drawn."""
+    if not drawn.is_drawn(subjects):
+        return None
+    return sampling.share(subjects[event].cast(pl.Float64).fill_null(float("nan")).to_numpy(), drawn.sample(subjects))
 
 
 def _of_concern(section: Section) -> pl.DataFrame:
@@ -355,13 +372,24 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
     """
     called_unsafe = section.unsafe.filter("unsafe").join(section.replies, on="subject")
     definitions = criteria(section)
+    people = section.by_people.filter(pl.col("criterion").is_in(list(definitions)))
+    how = people.group_by("subject", maintain_order=True).agg(pl.col(*drawn.COLUMNS).first())
     rated = judged(section).filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))
     for judge in rated["rater"].unique().sort():
         judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
         assigned = called_unsafe.filter(pl.col("subject").is_in(judge_rows["subject"].implode()))
         if len(assigned):
-            detected = int(unsafe_replies.anywhere(judge_rows, definitions)["unsafe"].sum())
-            yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected)
+            verdicts = unsafe_replies.anywhere(judge_rows, definitions)
+            detected = int(verdicts["unsafe"].sum())
+            found = (
+                assigned.select("subject")
+                .join(verdicts, on="subject", how="left")
+                .select("subject", found=pl.col("unsafe").fill_null(value=False))
+            )
+            read = how.join(section.replies.select("subject", "cluster"), on="subject").join(
+                found, on="subject", how="left", maintain_order="left"
+            )
+            yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected, _weighted(read, "found"))
 
 
 def judged(section: Section) -> pl.DataFrame:
@@ -376,6 +404,19 @@ def judged(section: Section) -> pl.DataFrame:
 
 
 CHOSEN = "chosen for what a judge thought of them, "
+DRAWN = "drawn with known probabilities, "
+
+
+def _chosen(counts: Called) -> str:
+    return DRAWN if counts.stands_for is not None else CHOSEN
+
+
+def _others(counts: Called) -> str:
+    """Say what all are like, where what people read stands for them; otherwise that nobody knows."""
+    found = counts.stands_for
+    if found is None or found.value is None:
+        return "whether the others are unsafe is not known"
+    return f"by what each stands for, {percent(found.value)} of all are ({interval(found.low, found.high, 'share')})"
 
 
 def of_system(counts: Called, scope: str, owner: str = "its") -> str:
@@ -398,12 +439,12 @@ def of_system(counts: Called, scope: str, owner: str = "its") -> str:
             if c.n > 1
             else f"{owner} only reply".replace("other only", "only other")
         )
-        chosen = f", {CHOSEN.removesuffix(', ')}," if c.selected else ""
+        chosen = f", {_chosen(c).removesuffix(', ')}," if c.selected else ""
         return f"{people} read {extent}{scope}{chosen} and called {bad} unsafe ({_share(c)})."
     reading = f"{people} read {count(c.read)} of {owner} {plural(c.n, 'reply', 'replies')}{scope}"
-    chosen = f", {CHOSEN}" if c.selected else " "
+    chosen = f", {_chosen(c)}" if c.selected else " "
     share = "" if c.selected else f" ({_share(c)})"
-    return f"{reading}{chosen}and called {bad} unsafe{share}{_floor(c)}; whether the others are unsafe is not known."
+    return f"{reading}{chosen}and called {bad} unsafe{share}{_floor(c)}; {_others(c)}."
 
 
 def _share(counts: Called) -> str:
@@ -434,8 +475,8 @@ def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> st
         if total.read == total.n
         else f"{count(total.read)} of the {count(total.n)} replies here{scope}"
     )
-    chosen = f", {CHOSEN}" if total.selected else " "
-    rest = "" if total.read == total.n else f"{_floor(total)}; whether the others are unsafe is not known"
+    chosen = f", {_chosen(total)}" if total.selected else " "
+    rest = "" if total.read == total.n else f"{_floor(total)}; {_others(total)}"
     bad = count(total.unsafe) if total.unsafe else "none"
     return f"People ({named(total.people)}) read {extent}{chosen}and called {bad} of them unsafe{breakdown}{rest}."
 
@@ -457,4 +498,7 @@ def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
         detected = "none" if not f.found else "all" if f.found == f.n > 1 else count(f.found)
         assigned = "" if f.n == unsafe else f" was asked about {count(f.n)} and"
         bound = f"{percent(share)}{at_least(low) if f.found else ''}"
+        if f.stands_for is not None and f.stands_for.value is not None:
+            stands = f.stands_for
+            bound = f"by what each stands for, {percent(stands.value)}{at_least(stands.low) if f.found else ''}"
         yield f"Of the {replies} that people call unsafe, the judge {f.judge}{assigned} called {detected} unsafe ({bound})."

@@ -360,6 +360,8 @@ class Report(msgspec.Struct):
     compared: ReportTable | None
     how: MethodsSection
     scores: list[Scores]
+    drawn: ReportTable | None
+    """What people's ratings of a drawn part say of all replies; None where nothing was drawn with known probabilities."""
     withheld: list[SuppressedScore]
 
     @property

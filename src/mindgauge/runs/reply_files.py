@@ -11,6 +11,7 @@ from mindgauge.raters.classifiers import labelled
 from mindgauge.raters.classifiers.parts import groups
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import BASE, Message, Reply, Sample, Status, digest
+from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, mapping, tables, texts
 from mindgauge.runs import plan
@@ -237,6 +238,7 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
         "source_file": Path(path).name,
         "source_row": int(line),
         **({"source_id": named["id"]} if "id" in named else {}),
+        **(drawn.provenance if (drawn := of_row(row, place)) is not None else {}),
     }
     model = named.get("model", Path(path).stem)
     return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)

@@ -50,8 +50,10 @@ def effort(risk: Floats, unsafe: Mask, weights: Floats | None = None, target: fl
     copies = np.ones((1, len(risk))) if weights is None else np.atleast_2d(weights)
     read, caught = (np.cumsum(copies_, axis=1) for copies_ in _ties(risk, unsafe, copies))
     total = caught[:, -1]
-    needed = np.ceil(target * total - 1e-9)
-    tie = (caught < needed[:, None]).sum(axis=1)
+    needed = np.minimum(
+        np.ceil(target * total - 1e-9), total
+    )  # what replies stand for need not add up to whole numbers
+    tie = (caught < needed[:, None] - 1e-9).sum(axis=1)
     rows = np.arange(len(copies))
     before, caught_before = (np.where(tie > 0, sums[rows, tie - 1], 0.0) for sums in (read, caught))
     in_tie, caught_in_tie = read[rows, tie] - before, caught[rows, tie] - caught_before
@@ -59,15 +61,16 @@ def effort(risk: Floats, unsafe: Mask, weights: Floats | None = None, target: fl
     return np.where(total > 0, place / read[:, -1], np.nan)
 
 
-def curve(risk: Floats, unsafe: Mask, read: Floats) -> Floats:
+def curve(risk: Floats, unsafe: Mask, read: Floats, weights: Floats | None = None) -> Floats:
     """Return the expected share of the unsafe replies that is found once a share of all replies is read.
 
     Args:
         risk: shape (n,), as in `effort`.
         unsafe: shape (n,), at least one.
         read: shape (m,), shares of the replies between 0 and 1.
+        weights: shape (n,), how many each reply stands for; 1 if not given.
     """
-    sizes, hits = _ties(risk, unsafe, np.ones((1, len(risk))))
+    sizes, hits = _ties(risk, unsafe, np.ones((1, len(risk))) if weights is None else weights[None])
     x, y = (np.concatenate([[0.0], np.cumsum(column[0])]) for column in (sizes, hits))
     return np.asarray(np.interp(read, x / x[-1], y / y[-1]))
 
@@ -211,6 +214,7 @@ def at_threshold(
     folds: int = FOLDS,
     groupings: int = GROUPINGS,
     seed: int = 0,
+    weights: Floats | None = None,
 ) -> tuple[float, float]:
     """Return what a threshold set on other conversations makes people read, and what share of the unsafe they find.
 
@@ -226,14 +230,16 @@ def at_threshold(
         folds: how many.
         groupings: into folds.
         seed: of the groupings.
+        weights: shape (n,), how many each reply stands for; 1 if not given.
     """
     generator = np.random.default_rng(seed)
+    stands_for = np.ones(len(unsafe)) if weights is None else weights
     count = max(2, min(folds, len(np.unique(cluster))))
     present = np.ones(len(unsafe), dtype=bool)
     places = np.stack([fold_of(cluster, unsafe, present, count, generator) for _ in range(groupings)])
     training = np.concatenate([places != fold for fold in range(count)]).reshape(count, groupings, -1)
     if isinstance(risk, Features):
-        copies = training.reshape(-1, len(unsafe)).astype(float)
+        copies = training.reshape(-1, len(unsafe)) * (stands_for / stands_for.mean())
         seeds = [seed + 1 + grouping for _ in range(count) for grouping in range(groupings)]
         inner = crossfits(risk, unsafe, cluster, copies, folds=folds, seed=seeds).reshape(training.shape)
         outer = learn(risk, unsafe, copies).reshape(training.shape)
@@ -242,17 +248,23 @@ def at_threshold(
     flagged = np.zeros((groupings, len(unsafe)), dtype=bool)
     for fold, grouping in np.ndindex(count, groupings):
         held_out = ~training[fold, grouping]
-        threshold = _threshold(inner[fold, grouping, ~held_out & unsafe], target)
+        threshold = _threshold(inner[fold, grouping, ~held_out & unsafe], stands_for[~held_out & unsafe], target)
         flagged[grouping, held_out] = outer[fold, grouping, held_out] >= threshold
-    read, caught = flagged.mean(axis=1), flagged[:, unsafe].mean(axis=1)
+    read, caught = (
+        np.average(part, axis=1, weights=stands_for[rows])
+        for rows in (np.ones(len(unsafe), dtype=bool), unsafe)
+        for part in [flagged[:, rows]]
+    )
     return float(np.mean(read)), float(np.mean(caught))
 
 
-def _threshold(unsafe: Floats, target: float) -> float:
+def _threshold(unsafe: Floats, weights: Floats, target: float) -> float:
     """Return the risk at or above which a share of the unsafe lie; everything is read where none is there to learn of."""
     if not len(unsafe):
         return -math.inf
-    return float(np.sort(unsafe)[::-1][math.ceil(target * len(unsafe) - 1e-9) - 1])
+    order = np.argsort(-unsafe, kind="stable")
+    reached = np.cumsum(weights[order]) >= target * weights.sum() - 1e-9
+    return float(unsafe[order][int(np.argmax(reached))])
 
 
 def _fitted(features: Features, unsafe: Mask, weights: Floats) -> logistic.Fits:

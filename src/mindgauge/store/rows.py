@@ -214,7 +214,7 @@ def change(db: sqlite3.Connection, table: str, key: Mapping[str, object], values
 
 
 ORIGIN = frozenset({
-    "batch", "began", "endpoint", "fingerprint", "model", "parameters", "phase", "project", "protocol", "selection",
+    "batch", "began", "drawn", "endpoint", "fingerprint", "model", "parameters", "phase", "project", "protocol", "selection",
     "software", "source", "source_file", "unsupported",
 })  # fmt: skip
 """What of a rating's provenance is the same for many calls."""

@@ -191,34 +191,40 @@ class ReadingEffort:
         self.system: Codes = np.unique(rated.system, return_inverse=True)[1].astype(np.intp)
         self.weights = np.concatenate(list(bootstrap.cluster_weights(rated.cluster, resamples, seed)))
         self.target, self.seed = target, seed
+        self.copies = rated.weight
+        """How many replies each stands for."""
 
     def effort(self, risk: Floats, target: float | None = None) -> float:
         """Return the share that is read."""
-        return float(escalation.effort(risk, self.unsafe, target=target or self.target)[0])
+        return float(escalation.effort(risk, self.unsafe, self.copies[None], target or self.target)[0])
 
     def resampled(self, risk: Floats) -> Floats:
         """Return the share on every resample, shape (R,), of an order in which nothing is learned."""
-        return escalation.effort(risk, self.unsafe, self.weights, self.target)
+        return escalation.effort(risk, self.unsafe, self.weights * self.copies, self.target)
 
     def learned(self, learned: LearnedFeatures, separate: Codes | None = None) -> Floats:
         """Return the risk that is learned on other conversations, or on those of other systems (`separate`)."""
-        return escalation.crossfit(learned.features, self.unsafe, self.cluster, separate=separate, seed=self.seed)
+        scaled = self.copies / self.copies.mean()
+        return escalation.crossfit(
+            learned.features, self.unsafe, self.cluster, weights=scaled, separate=separate, seed=self.seed
+        )
 
     def relearned(self, learned: LearnedFeatures, separate: Codes | None = None) -> Floats:
         """Return the share on every resample, shape (R,), where the order is learned and cross-fitted anew on each."""
         risks = escalation.crossfits(
-            learned.features, self.unsafe, self.cluster, self.weights, separate=separate, seed=self.seed
-        )
+            learned.features, self.unsafe, self.cluster, self.weights * (self.copies / self.copies.mean()),
+            separate=separate, seed=self.seed,
+        )  # fmt: skip
         efforts = [
             escalation.effort(risk[drawn], self.unsafe[drawn], copies[None, drawn], self.target)[0]
-            for risk, copies in zip(risks, self.weights, strict=True)
+            for risk, copies in zip(risks, self.weights * self.copies, strict=True)
             for drawn in [copies > 0]
         ]
         return np.array(efforts)
 
     def found(self, risk: Floats) -> list[float]:
         """Return the shares of the unsafe found once 0, 1, …, 100 % are read."""
-        shares: list[float] = escalation.curve(risk, self.unsafe, _GRID).round(4).tolist()
+        shares: list[float] = escalation.curve(risk, self.unsafe, _GRID, self.copies).round(4).tolist()
         return shares
 
 
@@ -282,12 +288,13 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
     curves = _Curves(reading, jury.risk)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
+    ideal = math.ceil(options.target * rated.weight[unsafe].sum() - 1e-9) / rated.weight.sum()
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
     left_out = int((subjects.asked & ~subjects.labelled).sum())
     result = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
         clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
-        ideal=needed / len(unsafe), left_out=left_out, selection=subjects.selection,
+        ideal=float(ideal), left_out=left_out, selection=subjects.selection,
         models=dict(zip(models.tolist(), counts.tolist(), strict=True)), orders=orders, notes=[],
     )  # fmt: skip
     return msgspec.structs.replace(result, notes=_notes(subjects, result))
@@ -349,7 +356,12 @@ class _Curves:
         reading = self.reading
         value = reading.effort(order.risk)
         reads, finds = escalation.at_threshold(
-            risk_source, reading.unsafe, reading.cluster, target=reading.target, seed=reading.seed
+            risk_source,
+            reading.unsafe,
+            reading.cluster,
+            target=reading.target,
+            seed=reading.seed,
+            weights=reading.copies,
         )
         itself = order.name == JURY
         return Order(
@@ -377,7 +389,9 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
         notes.append(
             f"{result.left_out} replies that people were asked about have no value from anyone, or the criterion does not apply; they are left out"
         )
-    if result.selection:
+    if subjects.drawn:
+        notes.append(subjects.drawn)
+    elif result.selection:
         notes.append(
             f"these replies were chosen for people ({result.selection}), so the figures say little about replies that were not"
         )

@@ -125,7 +125,7 @@ def learned(subjects: Subjects) -> tuple[dict[str, float], list[str]]:
         raise DataError(
             f"people call {int(unsafe.sum())} of {int(labelled.sum())} replies unsafe ({subjects.rule.text}): there is nothing to learn from"
         )
-    weights = labelled[None, :].astype(float)
+    weights = labelled[None, :] * (subjects.weight / subjects.weight[labelled].mean())
     table = orders.everything(subjects)
     risk = escalation.learn(table.features, unsafe, weights)[0]
     known_systems = np.isin(subjects.system, np.unique(subjects.system[labelled]))

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites, frame, unsafe_replies
+from mindgauge.analysis import composites, drawn, frame, unsafe_replies
 from mindgauge.analysis import unsafe_replies as stated
 from mindgauge.analysis.reliability import pairs
 from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
@@ -104,6 +104,10 @@ class Subjects(NamedTuple):
     asked: Mask
     selection: str
     notes: list[str]
+    weight: Floats
+    """How many each reply stands for: one over its probability where people's were drawn, else 1."""
+    drawn: str = ""
+    """How they were drawn, in words."""
 
     @property
     def labelled(self) -> Mask:
@@ -122,6 +126,7 @@ class Subjects(NamedTuple):
             classifiers={name: risk[mask] for name, risk in self.classifiers.items()},
             unsafe=self.unsafe[mask],
             asked=self.asked[mask],
+            weight=self.weight[mask],
         )
 
 
@@ -158,7 +163,8 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     rows = rows.with_columns(risk=_risk(rule, rows["value"]))
     bad = tuple(value for value in by_name[rule.criterion].values if rule.holds(str(value)))
     criterion = msgspec.structs.replace(by_name[rule.criterion], unsafe=bad)
-    word, asked_ids, selection = _word(rows.filter(pl.col("rater").is_in(people)), criterion)
+    part = drawn.alone(rows.filter(pl.col("rater").is_in(people)))
+    word, asked_ids, selection = _word(part.rows, criterion)
     judges = rows.filter((pl.col("rater_kind") == "model") & pl.col("rater").is_in(others))
     risks = _means(judges, _stated(store, benchmark, rule, people), word.keys(), notes)
     if not risks:
@@ -174,8 +180,16 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
         np.log1p(about["length"].to_numpy().astype(float)),
         {name: _placed(risk_map, ids) for name, risk_map in sorted(risks.items())},
         {name: _placed(risk_map, ids) for name, risk_map in sorted(_classified(store, benchmark, rule).items())},
-        _placed(word, ids), np.isin(ids, list(asked_ids)), selection, notes,
+        _placed(word, ids), np.isin(ids, list(asked_ids)), selection, notes, _weights(part.rows, ids), part.note,
     )  # fmt: skip
+
+
+def _weights(people_rows: pl.DataFrame, ids: Sequence[str]) -> Floats:
+    """Return how many replies each stands for, by what people rated of one draw."""
+    if not drawn.is_drawn(people_rows):
+        return np.ones(len(ids))
+    known = dict(people_rows.select("subject", "probability").unique("subject").iter_rows())
+    return np.array([1 / known.get(ident, 1.0) for ident in ids])
 
 
 def _risk(rule: UnsafeOn, values: pl.Series) -> pl.Series:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import independence
+from mindgauge.analysis import drawn, independence
 from mindgauge.analysis.jury.card import JuryCard, JuryErrors, Panels, Without
 from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
 from mindgauge.analysis.reliability import coefficients
@@ -168,7 +168,9 @@ class _JuryCriterion(NamedTuple):
         if alone:
             remarks.append(f"{self.name}: people rated {n} subjects; no judge of the panel has a verdict on {alone} of these, so figures beside people are of {n - alone}")  # fmt: skip
         chosen = rated["selection"].drop_nulls().unique().sort().to_list()
-        if chosen:
+        if drawn.is_drawn(rated):
+            remarks.append(f"{self.name}: these subjects were drawn for people with known probabilities; cards are weighted by them, and how independently judges err is of those that were drawn")  # fmt: skip
+        elif chosen:
             remarks.append(f"{self.name}: these subjects were chosen for people ({', '.join(chosen)}), so figures beside people say little about subjects that were not")  # fmt: skip
         remarks += [f"{self.name}: {first} and {second} have no value in common ({ranges}); are they on the same scale?" for first, second, ranges in _strangers(pl.concat([rated, judged]))] if self.bench.scale.ordered else []  # fmt: skip
         rater_counts = rated.join(judged, on="subject", how="semi").group_by("subject").agg(pl.col("rater").n_unique())

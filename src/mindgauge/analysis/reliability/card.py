@@ -39,6 +39,8 @@ class Share(msgspec.Struct, frozen=True, omit_defaults=False):
     n: int = 0
     conversations: float = 0.0
     note: str = ""
+    weighted: bool = False
+    """Whether each reply counts for as many as it stands for; `events` and `n` count those that were read."""
 
     @property
     def bound(self) -> Bound:
@@ -87,6 +89,8 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Critical category → `found` there."""
     by_category: dict[str, int]
     """Category → how many replies people together call unsafe there."""
+    weighted: str = ""
+    """What is not tested, since subjects were drawn with unequal probabilities, by which shares are weighted; empty otherwise."""
 
 
 class Licence(msgspec.Struct, frozen=True):
@@ -248,7 +252,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """The agreement that decides, beside everybody; None where all who rated are independent, or all are the reference."""
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
-    """Of models of its own family; None where it rated none."""
+    drawn: str = ""
+    """How people's part was drawn, where it was with known probabilities: every estimate is then weighted by them."""
 
     @property
     def coefficient(self) -> str:

@@ -91,6 +91,8 @@ def _unsafe(evidence: CardEvidence) -> Iterator[str]:
 
 
 def _data(evidence: CardEvidence) -> Iterator[str]:
+    if evidence.facts.danger is not None and evidence.facts.danger.weighted:
+        yield evidence.facts.danger.weighted
     if evidence.unrated:
         yield f"{evidence.unrated} subjects that people rated were not given to this judge"
     if evidence.facts.missing_share > 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import independence
+from mindgauge.analysis import drawn, independence
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
@@ -71,6 +71,8 @@ class RatedCriterion(NamedTuple):
     systems: list[str]
     critical: tuple[str, ...]
     stated: pl.DataFrame
+    drawn: str = ""
+    """How people's part was drawn, where it was with known probabilities."""
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the systems' names in place of their indices."""
@@ -122,6 +124,12 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = _criterion(ratings, name)
+        part = drawn.alone(criterion.by(*everybody), name)
+        if part.note:
+            criterion = criterion._replace(
+                rows=pl.concat([criterion.rows.filter(~pl.col("rater").is_in(everybody)), part.rows]), drawn=part.note
+            )
+            notes.append(part.note)
         agreement = people(
             name, criterion.named(_valued(criterion.by(*everybody))), criterion.scale, who.dependent, options.seed
         )
@@ -212,8 +220,11 @@ def _card(
     own = [rater for rater in people if rater in compared.independent]
     sample_bias = bias_at_large(judged, rated, own, criterion.scale, options.seed)
     shifts = invariance(judged, rated, criterion.systems, criterion.scale)
+    if kinship is not None and criterion.drawn:
+        kinship = favour.unweighted(kinship)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
-    gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered else []
+    weighs = bool(criterion.drawn)
+    gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered and not weighs else []
     evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,
         contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
@@ -236,8 +247,8 @@ def _card(
         effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
         bias_parts=figures.bias_parts, by_system=by_system,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
-        at_large=sample_bias, invariance=shifts,
+        corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [], danger=end, favour=kinship,
+        drawn=criterion.drawn, at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
 
 
@@ -284,7 +295,9 @@ def _facts(
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(left_out, default=None),
-        selected="; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list())),
+        selected=""
+        if drawn.is_drawn(people_rows)
+        else "; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list())),
     )
 
 

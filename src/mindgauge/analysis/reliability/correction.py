@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Bound, CorrectedMean
-from mindgauge.stats import correction, stratified
+from mindgauge.records.rounding import count
+from mindgauge.stats import correction, sampling, stratified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from mindgauge.stats.interval import Ends
 
 
 SELECTED = 0.25
@@ -67,7 +71,9 @@ def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each subject of the judge's: subject, cluster, system, judge's and people's mean, null if none."""
     place = [pl.col("cluster").first(), pl.col("system").first()]
     scores = judged.group_by("subject", maintain_order=True).agg(*place, judge=pl.col("number").mean())
-    people = rated.group_by("subject", maintain_order=True).agg(people=pl.col("number").mean())
+    scores = scores.select("subject", "cluster", "system", "judge")
+    known = [pl.col(name).first() for name in drawn.COLUMNS if name in rated.columns]
+    people = rated.group_by("subject", maintain_order=True).agg(*known, people=pl.col("number").mean())
     return scores.join(people, on="subject", how="left", maintain_order="left")
 
 
@@ -96,7 +102,13 @@ CHOSEN = "people rated what this judge scored {side} than the rest{where}, so th
 
 
 def corrected(
-    judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], gaps: Sequence[Chosen], *, selected: str
+    judge_rows: pl.DataFrame,
+    rated: pl.DataFrame,
+    systems: Sequence[str],
+    gaps: Sequence[Chosen],
+    *,
+    selected: str,
+    ends: Ends | None = None,
 ) -> list[CorrectedMean]:
     """Correct the judge's mean of each system, and of all where there are several.
 
@@ -110,9 +122,12 @@ def corrected(
         systems: names, by index.
         gaps: how what people rated differs from the rest, see `chosen`.
         selected: why people rated what they rated, if it depended on a judge.
+        ends: the lowest and the highest value of the scale.
     """
     if selected:
         return []
+    if drawn.is_drawn(rated):
+        return _drawn(judge_rows, rated, systems, ends)
     both = subjects(judge_rows, rated)
     faults = {gap.system: gap for gap in gaps if gap.within_systems}
     present = [
@@ -179,6 +194,37 @@ def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
 
 
 _NAMED = 3
+_OTHER = 0.05
+"""By how much of the frame what a judge rated may differ from it before its mean is that of something else."""
+
+
+def _drawn(
+    judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], ends: Ends | None
+) -> list[CorrectedMean]:
+    """Correct the judge by what people rated of a draw, each by what it stands for: of all systems, and of each."""
+    both = subjects(judge_rows, rated)
+    frame = float(rated["frame"].max() or 0.0)  # type: ignore[arg-type]
+    reason = ""
+    if frame and abs(len(both) - frame) > _OTHER * frame:
+        reason = f"the judge rated {count(len(both))} replies, and people's were drawn from {count(int(frame))}: its mean is not that of the frame"
+    present = both.sort("system", maintain_order=True).partition_by("system", maintain_order=True)
+    parts = [(systems[part["system"][0]], part) for part in present] if len(present) > 1 else []
+    rows = [(systems[both["system"][0]] if len(present) == 1 else "", both)] if present else []
+    return [
+        _weighted(name, part, reason, ends) for name, part in (*parts, *rows) if part["judge"].null_count() < len(part)
+    ]
+
+
+def _weighted(name: str, rows: pl.DataFrame, reason: str, ends: Ends | None) -> CorrectedMean:
+    labelled = rows.filter(pl.col("people").is_not_null())
+    if labelled.is_empty():
+        means = correction.prediction_powered_mean(*(rows[column].to_numpy() for column in _COLUMNS))
+        return _row(name, rows, means, "people rated nothing of it")
+    judge, people, cluster = (rows[column].to_numpy() for column in _COLUMNS)
+    means = sampling.prediction_powered_mean(judge, people, cluster, drawn.sample(labelled), ends=ends)
+    if not reason and labelled["cluster"].n_unique() < FEWEST:
+        reason = _System(name, rows).lacking
+    return _row(name, rows, means, reason)
 
 
 def _row(name: str, rows: pl.DataFrame, means: correction.CorrectedIntervals, reason: str) -> CorrectedMean:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -58,6 +59,15 @@ def favour(rated: stats.FavourRatings, kin: Sequence[str], judges: Sequence[str]
         list(kin), list(judges), test.n, test.clusters, outcome, Bound(value, low, high), Bound(*people), Bound(*others),
         reason, test.p,
     )  # fmt: skip
+
+
+def unweighted(found: SelfPreference) -> SelfPreference:
+    """Return that it cannot be told, of people's values of what was drawn with unequal probabilities."""
+    reason = "people rated what was drawn with unequal probabilities, which this test does not weigh"
+    none = Bound(None, note=reason)
+    return msgspec.structs.replace(
+        found, outcome=CANNOT_TELL, favour=none, beyond_people=none, beyond_judges=none, reason=reason, p=None
+    )
 
 
 def _least(ends: list[float | None]) -> float | None:

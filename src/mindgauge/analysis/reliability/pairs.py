@@ -5,7 +5,8 @@ Where every rater is a person there is no judge, and people are compared among t
 For each conversation and system there are six sums of a person's value and the judge's, for differences and
 correlations, and a table of how often a person said a where the judge said b, for categories. A subject has weight 1
 however many people rated it, and each of them an equal part of it: agreement is with a single person, so that more
-people make it surer and not higher. Resampling conversations weights the rows, resampling systems weights blocks of
+people make it surer and not higher; one that was drawn with a known probability has the weight of those that it stands
+for. Resampling conversations weights the rows, resampling systems weights blocks of
 columns, and each coefficient is a function of what is left.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from mindgauge.analysis import drawn
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.stats.moments import terms
 
@@ -182,11 +184,13 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> Rating
     """Put each person's value of a subject beside the judge's; where the judge was asked more than once, its mean.
 
     Args:
-        people: columns subject, cluster, system (indices), number; rows with a value only.
+        people: columns subject, cluster, system (indices), number, and `drawn.COLUMNS` where they were drawn; rows with a
+            value only.
         judge: columns subject, number.
         scale: of the values.
     """
-    weight = 1.0 / pl.len().over("subject")
+    people = people.with_columns(stands_for=drawn.weights(people))
+    weight = pl.col("stands_for") / pl.len().over("subject")
     singles = people.join(judge.select("subject", other="number"), on="subject", maintain_order="left_right")
     means = judge.group_by("subject", maintain_order=True).agg(other=pl.col("number").mean())
     joined = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)

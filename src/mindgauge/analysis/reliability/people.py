@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, PersonBesideOthers
 from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
@@ -93,7 +94,10 @@ def _person(rater: str, rated: pl.DataFrame, scale: ValueScale) -> PersonBesideO
     rest = (
         rated.filter(pl.col("rater") != rater)
         .group_by("subject", maintain_order=True)
-        .agg(pl.col("cluster").first(), pl.col("number").mean())
+        .agg(
+            pl.col("cluster", *(name for name in drawn.COLUMNS if name in rated.columns)).first(),
+            pl.col("number").mean(),
+        )
         .join(own.select("subject"), on="subject", how="semi")
         .with_columns(system=0)
     )
@@ -131,6 +135,10 @@ def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[D
         seed: of the bootstrap.
     """
     first = rated.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
+    if drawn.is_drawn(first) and first["probability"].n_unique() > 1:
+        return None, (
+            f"{name}: people rated what was drawn with unequal probabilities, which a design study does not weigh, {UNKNOWN}"
+        )
     key = ("system", "cluster", "rater")
     people = first["rater"].n_unique()
     if people < 2:
@@ -292,7 +300,9 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
         scale: of the values.
         key: what tells two raters of a subject apart.
     """
-    rated = rows.unique(["subject", key], keep="first", maintain_order=True).with_columns(
+    rated = rows.unique(["subject", key], keep="first", maintain_order=True)
+    rated = rated.with_columns(
+        stands_for=drawn.weights(rated),
         cluster=pl.col("cluster").rank("dense").cast(pl.Int64) - 1,
         rater=pl.col(key).rank("dense").cast(pl.Int64) - 1,
         raters=pl.len().over("subject"),
@@ -323,11 +333,16 @@ def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int
     """Return the entries of coincidences, joint tables and shares."""
     x, y = (np.searchsorted(scale.values, paired[name].to_numpy()) for name in ("number", "other_number"))
     cluster, raters = paired["cluster"].to_numpy(), paired["raters"].to_numpy().astype(float)
+    weight = paired["stands_for"].to_numpy()
     level = np.searchsorted(scale.values, rated["number"].to_numpy())
     return [
-        (1.0 / (raters - 1), cluster, x * q + y),
-        (1.0 / (raters * (raters - 1)), cluster, q * q + x * q + y),
-        (1.0 / rated["raters"].to_numpy().astype(float), rated["cluster"].to_numpy(), 2 * q * q + level),
+        (weight / (raters - 1), cluster, x * q + y),
+        (weight / (raters * (raters - 1)), cluster, q * q + x * q + y),
+        (
+            rated["stands_for"].to_numpy() / rated["raters"].to_numpy().astype(float),
+            rated["cluster"].to_numpy(),
+            2 * q * q + level,
+        ),
     ]
 
 
@@ -337,12 +352,13 @@ def _moments(paired: pl.DataFrame, scale: ValueScale, start: int) -> tuple[list[
     one_way = paired.filter(pl.col("rater") < pl.col("other_rater"))
     codes = one_way["rater"].to_numpy() * raters + one_way["other_rater"].to_numpy()
     names, block = np.unique(codes, return_inverse=True)
-    weight = 1.0
+    part = 1.0
     if len(names) > MOST_PAIRS:
-        one_way, names, weight = paired, names[:1], 0.5
+        one_way, names, part = paired, names[:1], 0.5
         block = np.zeros(len(paired), dtype=np.intp)
     x, y = (one_way[name].to_numpy() - scale.low for name in ("number", "other_number"))
     cluster = one_way["cluster"].to_numpy()
+    weight = part * one_way["stands_for"].to_numpy()
     return [(weight * term, cluster, start + block * MOMENTS + i) for i, term in enumerate(moments.terms(x, y))], len(
         names
     )

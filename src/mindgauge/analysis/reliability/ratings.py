@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.analysis import frame as runs
-from mindgauge.analysis import unsafe_replies
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
+from mindgauge.records import drawn as records_drawn
 from mindgauge.records import languages
 from mindgauge.records import ratings as shaped
 from mindgauge.records.errors import DataError, UsageError
@@ -48,7 +49,7 @@ NO_MEANS = pl.DataFrame(schema={"subject": pl.String, "criterion": pl.String, "r
 
 
 class Ratings(NamedTuple):
-    """Checked ratings. `frame` has the columns `TEXT`, `run`, and `number` (the value, null if it is a word or missing).
+    """Checked ratings. `frame` has the columns `TEXT`, `drawn.COLUMNS`, `run`, and `number` (the value, null if it is a word or missing).
 
     `scales` has one scale per criterion, with its unsafe values; `critical` names, for each, the categories in which
     nothing may be missed; `notes` says what was assumed or counted as missing, one line each. `stated` holds judges' means
@@ -179,7 +180,41 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
         run=_run_column(frame), number=pl.when(number.is_finite()).then(number),
         language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )  # fmt: skip
-    return _Source(frame.select(*TEXT, "run", "number", "row"), {}, {}), account
+    frame = _drawn(frame)
+    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "row"), {}, {}), account
+
+
+def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
+    """Read the probabilities with which subjects were drawn, or their weights, and what is known of the draw.
+
+    Raises:
+        DataError: a number is none, or a subject was drawn with two probabilities.
+    """
+    names = (*drawn.COLUMNS, records_drawn.WEIGHT)
+    present = [column for column in names if frame[column].null_count() < len(frame)]
+    frame = frame.drop(column for column in names if column not in present)
+    if not {"probability", records_drawn.WEIGHT} & set(present):
+        nothing = [pl.lit(None, kind).alias(column) for column, kind in drawn.COLUMNS.items()]
+        return frame.with_columns(nothing)
+    distinct = frame.group_by(present, maintain_order=True).agg(pl.col("file", "row").first())
+    records = [records_drawn.of_row(row, f"{row['file']}: row {row['row']}") for row in distinct.iter_rows(named=True)]
+    cells = [record.cells if record else (None,) * len(records_drawn.COLUMNS) for record in records]
+    keys = distinct.select(pl.col(present).name.prefix("given "))
+    known = pl.concat(
+        [keys, pl.DataFrame(cells, {column: drawn.COLUMNS[column] for column in records_drawn.COLUMNS}, orient="row")],
+        how="horizontal",
+    )
+    given = frame.rename({column: f"given {column}" for column in present})
+    frame = given.join(
+        known, on=[f"given {column}" for column in present], nulls_equal=True, maintain_order="left"
+    ).drop(f"given {column}" for column in present)
+    twice = frame.drop_nulls("probability").filter(pl.col("probability").n_unique().over("subject", "draw") > 1)
+    if len(twice):
+        raise DataError(
+            f"{twice['file'][0]}: {twice['subject'][0]!r} was drawn with {twice.filter(pl.col('subject') == twice['subject'][0])['probability'].n_unique()} "
+            f"probabilities (first: {_rows(twice)}); a subject has one in a draw"
+        )
+    return frame
 
 
 def _run_column(frame: pl.DataFrame) -> pl.Series:
@@ -227,7 +262,7 @@ def _run(folder: Path) -> _Source:
                     category=pl.col("tag.category"),
                     language=pl.col(f"tag.{languages.LANGUAGE}") if tagged else pl.lit(None, pl.String),
                     number=pl.col("value").cast(pl.Float64, strict=False),
-                ).select(*TEXT, "run", "number")
+                ).select(*TEXT, *drawn.COLUMNS, "run", "number")
             )
     frame = pl.concat(parts).with_row_index("row", offset=1).with_columns(pl.col("row").cast(pl.Int64))
     if frame.is_empty():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -169,7 +170,10 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
     worst = danger.lowest_unsafe
     if worst is not None and worst.n:
         missed = worst.n - worst.events
-        p = float(special.bdtr(worst.events, worst.n, rule.danger.sound)) if missed else 1.0
+        events, n = worst.events, worst.n
+        if danger.weighted:  # in effect, by Kish's number
+            events, n = math.floor((worst.value or 0.0) * worst.conversations), math.ceil(worst.conversations)
+        p = float(special.bdtr(events, n, rule.danger.sound)) if missed else 1.0
         if p < level:
             yield (
                 MODERATE,
@@ -202,6 +206,8 @@ def _found(share: Share, replies: str, limits: VerdictLimits, unknown: str) -> C
     if share.value is None or share.low is None or share.high is None:
         return unknown, f"there are no {replies}, so nothing shows that it finds them"
     reason = f"it finds {share.events} of {share.n} {replies}, at least {percent(share.low)}"
+    if share.weighted:
+        reason = f"it finds {percent(share.value)} of the {replies}, at least {percent(share.low)} ({share.events} of {share.n} that were read, by what each stands for)"
     for verdict, limit in ((GOOD, limits.good), (MODERATE, limits.moderate)):
         if share.low >= limit:
             return verdict, f"{reason}, which reaches {percent(limit)}"

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import difflib
 import re
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import polars as pl
 
+from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Concentration, Danger, Share
 from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.records.errors import UsageError
+from mindgauge.stats import sampling
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, fisher_greater
 
@@ -137,6 +141,10 @@ class UnsafeRule(NamedTuple):
 
 
 _PLACE = ("cluster", "category", "system")
+WEIGHTED = (
+    "what was drawn with unequal probabilities shows more of what was suspected, so whether misses gather somewhere and "
+    "whether verdicts are missing on unsafe replies is not tested"
+)
 
 
 def danger(
@@ -155,22 +163,29 @@ def danger(
     levels, is_assumed, worst = scale.unsafe.levels(scale), scale.unsafe.is_assumed, scale.unsafe.worst(scale)
     subjects = _beside(judge_rows, rated, scale.unsafe)
     bad, rest = subjects.filter("unsafe"), subjects.filter(~pl.col("unsafe"))
+    weighted = drawn.is_drawn(subjects)
+    share = partial(_share, of=subjects) if weighted else _share
     missing_bad, missing_rest = (int(part["passed"].is_null().sum()) for part in (bad, rest))
     return Danger(
         levels=levels,
         is_assumed=is_assumed,
-        found=_share(bad, "found"),
-        found_any=_share(subjects.filter("unsafe_to_any"), "found"),
+        found=share("found", bad),
+        found_any=share("found", subjects.filter("unsafe_to_any")),
         ceiling=ceiling(rated, scale.unsafe),
-        lowest=None if worst is None else _share(_beside(judge_rows, rated, worst).filter("unsafe"), "found"),
-        lowest_unsafe=None if worst is None else _share(_at_worst(bad, rated, worst), "found"),
-        concentrated=[place for name in ("category", "system") if (place := _most_missed(bad, name)) is not None],
-        passed=_share(subjects.filter("passed"), "unsafe"),
+        lowest=None if worst is None else share("found", _beside(judge_rows, rated, worst).filter("unsafe")),
+        lowest_unsafe=None if worst is None else share("found", _at_worst(bad, rated, worst)),
+        concentrated=[]
+        if weighted
+        else [place for name in ("category", "system") if (place := _most_missed(bad, name)) is not None],
+        passed=share("unsafe", subjects.filter("passed")),
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
-        missing_p=fisher_greater(missing_bad, len(bad), missing_rest, len(rest)) if missing_bad else None,
-        critical={name: _share(bad.filter(pl.col("category") == name), "found") for name in critical},
+        missing_p=fisher_greater(missing_bad, len(bad), missing_rest, len(rest))
+        if missing_bad and not weighted
+        else None,
+        critical={name: share("found", bad.filter(pl.col("category") == name)) for name in critical},
         by_category=dict(bad.drop_nulls("category").group_by("category").len().sort("category").iter_rows()),
+        weighted=WEIGHTED if weighted else "",
     )
 
 
@@ -184,12 +199,18 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     bad, others = pl.col("bad").sum(), pl.len() - 1
     counts = per_rater(rated, unsafe).group_by("subject", maintain_order=True)
     pairs = counts.agg(n=bad * others, events=bad * (bad - 1))
-    return _of_counts(pairs.join(rated.select("subject", "cluster").unique("subject"), on="subject"))
+    columns = [name for name in ("cluster", *drawn.COLUMNS) if name in rated.columns]
+    pairs = pairs.join(rated.select("subject", *columns).unique("subject"), on="subject", maintain_order="left")
+    if drawn.is_drawn(pairs) and pairs["n"].sum():
+        happened = pl.when(pl.col("n") > 0).then(pl.col("events") / pl.col("n"))
+        return _weighted(pairs.with_columns(happened=happened), int(pairs["events"].sum()), int(pairs["n"].sum()))
+    return _of_counts(pairs)
 
 
 def _beside(judge_rows: pl.DataFrame, rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
     """Put the judge beside people: found, and passed (null where it has no verdict), for each subject of both."""
-    places = rated.unique("subject", keep="first", maintain_order=True).select("subject", *_PLACE)
+    columns = [name for name in (*_PLACE, *drawn.COLUMNS) if name in rated.columns]
+    places = rated.unique("subject", keep="first", maintain_order=True).select("subject", *columns)
     people = places.join(together(rated, unsafe), on="subject", maintain_order="left")
     verdicts = per_rater(judge_rows.with_columns(rater=pl.lit("")), unsafe).select("subject", "bad")
     both = people.join(verdicts, on="subject", maintain_order="left")
@@ -215,9 +236,26 @@ def _most_missed(bad: pl.DataFrame, column: str) -> Concentration | None:
     return min(tests, key=lambda test: test.p, default=None)
 
 
-def _share(rows: pl.DataFrame, event: str) -> Share:
+def _share(event: str, rows: pl.DataFrame, of: pl.DataFrame | None = None) -> Share:
+    """Return the share of rows with an event; weighted, where they are some `of` what was drawn."""
+    if of is not None and not rows.is_empty():
+        part = of.join(
+            rows.select("subject", happened=pl.col(event).cast(pl.Float64)),
+            on="subject",
+            how="left",
+            maintain_order="left",
+        )
+        return _weighted(part, int(rows[event].sum()), len(rows))
     counted = rows.group_by("cluster", maintain_order=True).agg(n=pl.len(), events=pl.col(event).sum())
     return _of_counts(counted)
+
+
+def _weighted(subjects: pl.DataFrame, events: int, n: int) -> Share:
+    """Return the weighted share of subjects, each drawn with its probability, of which something `happened` (null: does not count)."""
+    sample, happened = drawn.sample(subjects), subjects["happened"].to_numpy()
+    value, low, high, note = sampling.share(happened, sample)
+    conversations = sample.rows(np.isfinite(happened)).effective
+    return Share(value, low, high, events=events, n=n, conversations=conversations, note=note, weighted=True)
 
 
 def _of_counts(counted: pl.DataFrame) -> Share:

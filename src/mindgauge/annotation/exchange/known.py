@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from mindgauge.annotation.labels import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
 from mindgauge.raters.quotes import DIALOGUE, REPLY
 from mindgauge.records import Evidence
+from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
+from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.files.bounds import clean
@@ -103,6 +106,25 @@ def dialogue(item: Item) -> str:
 def whole(item: Item) -> str:
     """Return the dialogue and the reply to it, where the question is about one."""
     return f"{dialogue(item)}{_REPLY}{item.reply}" if item.reply else dialogue(item)
+
+
+def drawn(item: Item) -> dict[str, Any]:
+    """Return with which probability an item was drawn, as columns of a file; nothing where it was not."""
+    return dict(zip(DRAWN_COLUMNS, item.drawn.cells, strict=True)) if item.drawn is not None else {}
+
+
+def same_draw(item: Item, row: Mapping[str, Any], place: str) -> None:
+    """Refuse a row that says another probability than the project, in which each item has one.
+
+    Raises:
+        DataError: it does.
+    """
+    record = of_row(row, place)
+    known = item.drawn.probability if item.drawn is not None else None
+    if record is None or (known is not None and math.isclose(known, record.probability, rel_tol=1e-6)):
+        return
+    there = "was not drawn" if known is None else f"was drawn with probability {known:g}"
+    raise DataError(f"{place}: probability {record.probability:g}, but in the project the item {item.id} {there}")
 
 
 def place(item: Item, mark: Evidence) -> tuple[int, int] | None:

@@ -82,7 +82,7 @@ def tasks(content: Content) -> list[dict[str, Any]]:
         by_item.setdefault(entry.item.id, []).append(entry)
     return [
         {
-            "data": {SUBJECT: item.id, DIALOGUE: known.dialogue(item), REPLY: item.reply},
+            "data": {SUBJECT: item.id, DIALOGUE: known.dialogue(item), REPLY: item.reply, **known.drawn(item)},
             "annotations": [_annotation(entry) for entry in by_item.get(item.id, [])],
         }
         for item in content.items
@@ -175,6 +175,7 @@ def _task(task: dict[str, Any], project: Known, origin: str) -> Iterator[Importe
         if annotation.get("was_cancelled") or annotation.get("skipped"):
             yield project.handed_on(place, rater=rater, subject=subject, time=time)
             continue
+        known.same_draw(project.item(subject, place), data, place)
         yield from _entries(
             record, project, place, rater=rater, subject=subject, time=time, took=annotation.get("lead_time")
         )

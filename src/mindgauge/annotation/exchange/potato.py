@@ -55,7 +55,7 @@ def as_records(content: Content) -> list[dict[str, Any]]:
 
 def items(content: Content) -> list[dict[str, Any]]:
     """Return the items, as records of `data.jsonl`."""
-    return [{"id": item.id, "text": known.whole(item)} for item in content.items]
+    return [{"id": item.id, "text": known.whole(item), **known.drawn(item)} for item in content.items]
 
 
 def configuration(content: Content) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import polars as pl
 
-from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON, plain, written
+from mindgauge.annotation.exchange.known import COLUMNS, HANDED_ON, plain, same_draw, written
 from mindgauge.annotation.ratings import PEOPLE
 from mindgauge.annotation.records import Answered, Phase
 from mindgauge.records import Evidence, RaterKind, Status, encode
@@ -31,16 +31,21 @@ if TYPE_CHECKING:
     from mindgauge.records.files.folder import Readable
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int64, pl.Float64
+_DRAWN: dict[str, type[pl.DataType]] = {
+    "probability": _NUMBER, "stratum": _TEXT, "stratum_size": _WHOLE, "frame": _WHOLE, "conversations": _NUMBER,
+    "draw": _TEXT,
+}  # fmt: skip
+"""`records.drawn.COLUMNS`, with their types; empty where nothing was drawn."""
 _SCHEMA: dict[str, type[pl.DataType]] = {
     "subject": _TEXT, "criterion": _TEXT, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "status": _TEXT,
     "value": _TEXT, "answered": _TEXT, "batch": _WHOLE, "phase": _TEXT, "at": _TEXT, "seconds": _NUMBER,
     "instrument": _TEXT, "note": _TEXT, "evidence": _TEXT, "path": _TEXT, "source": _TEXT, "superseded": _TEXT,
-    "cluster": _TEXT, "system": _TEXT, "item": _TEXT,
+    "cluster": _TEXT, "system": _TEXT, "item": _TEXT, **_DRAWN,
 }  # fmt: skip
 _GOLD: dict[str, type[pl.DataType]] = {
     "subject": _TEXT, "criterion": _TEXT, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "status": _TEXT,
     "value": _TEXT, "answered": _TEXT, "batch": _WHOLE, "policy": _TEXT, "votes": _TEXT, "people": _WHOLE, "tie": _TEXT,
-    "by": _TEXT, "cluster": _TEXT, "system": _TEXT, "item": _TEXT,
+    "by": _TEXT, "cluster": _TEXT, "system": _TEXT, "item": _TEXT, **_DRAWN,
 }  # fmt: skip
 _STATUS = {
     Answered.OK.value: Status.OK.value,
@@ -59,7 +64,7 @@ def ratings(content: Content) -> pl.DataFrame:
     for item, person, labels, criteria in content.labelled:
         rows += [_row(label, item, person.name, content) for label in labels]
         if not labels:
-            about = (item.cluster or None, content.systems.get(item.id), item.id)
+            about = (item.cluster or None, content.systems.get(item.id), item.id, *_drawn(item))
             rows += [
                 (
                     item.subject, criterion, person.name, RaterKind.PERSON.value, 0, _STATUS[HANDED_ON], None, HANDED_ON,
@@ -86,7 +91,7 @@ def gold(content: Content) -> pl.DataFrame:
             None if value.value is None else str(value.value), str(value.answered or ""), items[value.item].batch,
             str(value.policy), encode(value.votes).decode(), value.people, "yes" if value.policy == "tie" else "no",
             content.people[value.by].name if value.by else None, items[value.item].cluster or None,
-            content.systems.get(value.item), value.item,
+            content.systems.get(value.item), value.item, *_drawn(items[value.item]),
         )
         for value in content.gold
     ]  # fmt: skip
@@ -101,8 +106,12 @@ def _row(label: Label, item: Item, rater: str, content: Content) -> tuple[Any, .
         encode(label.evidence).decode() if label.evidence else None,
         encode(label.path).decode() if label.path else None, label.source,
         "no" if label.number in content.binding else "yes", item.cluster or None, content.systems.get(label.item),
-        label.item,
+        label.item, *_drawn(item),
     )  # fmt: skip
+
+
+def _drawn(item: Item) -> tuple[Any, ...]:
+    return item.drawn.cells if item.drawn is not None else (None,) * len(_DRAWN)
 
 
 def _frame(
@@ -142,6 +151,7 @@ def read(rows: Sequence[tuple[int, dict[str, Any]]], path: Readable, project: Kn
         subject, criterion, rater = (plain(row.get(name)) for name in COLUMNS[:3])
         key = (subject, criterion, rater, 0 if phase else line)
         alone[key] = None if answered == Answered.WITHDRAWN else _entry(row, project, place, answered)
+        same_draw(project.item(row.get("subject"), place), row, place)
     return [entry for entry in alone.values() if entry is not None]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.records import Value
 from mindgauge.records.english import words as in_words
-from mindgauge.stats import bootstrap
-from mindgauge.stats.interval import Ends, Interval, tied
-from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.stats import bootstrap, sampling
+from mindgauge.stats.interval import SAME, Ends, Interval, tied
+from mindgauge.stats.proportion import clopper_pearson, unanimous
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +45,13 @@ class RatingTable(msgspec.Struct, frozen=True):
     """Which repeat each rating belongs to; None where nothing was repeated."""
     tags: dict[str, Tags] = {}
     """The tags of each rating's sample that the benchmark's metrics look at; empty strings where it has none."""
+    drawn: sampling.DrawnSample | None = None
+    """With which probabilities the subjects were drawn, where only some were: each counts for as many as it stands for."""
+
+    @property
+    def weights(self) -> Floats:
+        """What each rating counts, shape (1, n)."""
+        return np.ones((1, len(self))) if self.drawn is None else self.drawn.weight[None]
 
     def __len__(self) -> int:
         return len(self.code)
@@ -63,7 +70,10 @@ class RatingTable(msgspec.Struct, frozen=True):
         """Return the rows at some places, in that order."""
         code, target, cluster, subject = (c[places] for c in (self.code, self.target, self.cluster, self.subject))
         tags = {name: values[places] for name, values in self.tags.items()}
-        return RatingTable(self.levels, code, target, cluster, subject, self.status[places], self.repeats[places], tags)
+        drawn = None if self.drawn is None else self.drawn.rows(places)
+        return RatingTable(
+            self.levels, code, target, cluster, subject, self.status[places], self.repeats[places], tags, drawn
+        )
 
     def rows(self, mask: Mask) -> RatingTable:
         """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""
@@ -251,7 +261,8 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     repeats of one conversation count once. A mean that no resample moves, since all conversations have the same value,
     gets the exact interval on its scale (`unanimous`); any other such metric has no interval. `worst` and `best` are the
     least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
-    share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of.
+    share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of. What was
+    drawn with known probabilities is weighted by them, and its intervals look at strata and clusters (`stats.sampling`).
     """
     full, table = table, table.rows(metric.applies_to(table))
     missing = int((~table.ok).sum())
@@ -266,7 +277,7 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     lowest, highest = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
     if metric.exact and missing and worst is not None and value is not None:
-        feared = clopper_pearson(worst * clusters, clusters)
+        feared = clopper_pearson(worst * clusters, clusters) if table.drawn is None else _feared(metric, table, worst)
         if metric.better == "lower":
             high = max(high or 0.0, feared.high or 0.0)
         elif metric.better == "higher":
@@ -278,11 +289,13 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
 
 
 def _point(metric: Metric, table: RatingTable) -> float | None:
-    value = float(metric.compute(table, np.ones((1, len(table))))[0]) if len(table) else np.nan
+    value = float(metric.compute(table, table.weights)[0]) if len(table) else np.nan
     return value if np.isfinite(value) else None
 
 
 def _interval(metric: Metric, table: RatingTable, resamples: int, seed: int) -> Interval:
+    if table.drawn is not None and len(table):
+        return _weighted(metric, table, table.drawn)
     if metric.exact:
         return _exact(metric, table)
     if not metric.additive or not len(table):
@@ -295,6 +308,30 @@ def _interval(metric: Metric, table: RatingTable, resamples: int, seed: int) -> 
         partial(metric.compute, counted), counts, resamples=resamples, seed=seed,
         ends=ends(metric, counted), valued=int(counts[:, valued].any(axis=1).sum()),
     )  # fmt: skip
+
+
+def _weighted(metric: Metric, table: RatingTable, drawn: sampling.DrawnSample) -> Interval:
+    """Return the interval of what was drawn: of a share with bounds that know of rare events, else Student's."""
+    if metric.exact and metric.item_score is not None:
+        return sampling.share(metric.item_score(table), drawn)
+    limits = ends(metric, table)
+    found = sampling.statistic(partial(metric.compute, table), drawn, ends=limits).interval
+    if found.undefined == SAME and found.value is not None and limits is not None:
+        n = drawn.effective
+        return unanimous(min(max(found.value, limits[0]), limits[1]), n, limits)
+    if found.low is None or found.high is None:
+        return found
+    low, high = limits or ((0.0, 1.0) if metric.exact else (found.low, found.high))
+    return found._replace(low=max(found.low, low), high=min(found.high, high))
+
+
+def _feared(metric: Metric, table: RatingTable, worst: float) -> Interval:
+    """Return the interval of a weighted share with missing ratings as those that make it worst."""
+    for code in (*range(len(table.levels)), None):
+        filled = table.filled(code)
+        if _point(metric, filled) == worst:
+            return _interval(metric, filled, 1, 0)
+    return Interval(worst)
 
 
 def ends(metric: Metric, table: RatingTable) -> Ends | None:
@@ -361,13 +398,13 @@ def _by_run(metric: Metric, table: RatingTable, repeats: Codes) -> tuple[int, fl
     runs, sizes = np.flatnonzero(counts), counts[counts > 0]
     if metric.across_runs or not len(table) or sizes.min() != sizes.max():
         return len(runs), None, None
-    if metric.additive and len(runs) > 1:  # many rows of a repeat are alike
+    if metric.additive and len(runs) > 1 and table.drawn is None:  # many rows of a repeat are alike
         first, kind = kinds(table, metric.tags)
         cell = np.searchsorted(runs, table.repeats) * len(first) + kind
         sums = np.bincount(cell, minlength=len(runs) * len(first)).reshape(len(runs), len(first))
         values = metric.compute(table.at(first), sums.astype(np.float64))
     else:
-        values = metric.compute(table, (table.repeats == runs[:, None]).astype(float))
+        values = metric.compute(table, (table.repeats == runs[:, None]) * table.weights)
     if not np.isfinite(values).all():
         return len(runs), None, None
     return len(runs), float(values.mean()), float(values.std(ddof=1)) if len(runs) > 1 else None

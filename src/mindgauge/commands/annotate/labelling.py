@@ -31,11 +31,17 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
     url: str = URL
     columns: Mapping[str, str] | None = None
     limit: int | None = None
+    draw: int | str | None = None
+    random: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.batch < 1 or (self.limit is not None and self.limit < 1):
             raise UsageError("--batch and --limit must be at least 1")
+        if self.draw is not None and (self.order is not None or self.limit is not None):
+            raise UsageError("--draw chooses what is labelled; it has no use with --order or --limit")
+        if self.draw is None and self.random is not None:
+            raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
         if self.training < 0:
             raise UsageError("--training must be 0 or more")
         if not (math.isfinite(self.gate) and 0 <= self.gate <= 1):
@@ -63,4 +69,6 @@ class LabellingOptions(TypedDict, total=False):
     url: str
     columns: Mapping[str, str] | None
     limit: int | None
+    draw: int | str | None
+    random: int | None
     seed: int

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import msgspec
 
+from mindgauge.analysis.escalation.draw import DrawPlan
 from mindgauge.analysis.reliability.rule import needed
 from mindgauge.annotation import people, setup
-from mindgauge.annotation.items import batched, chosen, known, read_queue
+from mindgauge.annotation.items import batched, chosen, known, read_draw, read_queue
 from mindgauge.annotation.items import training as training_items
 from mindgauge.annotation.people import invite
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Policy, Project, Role
 from mindgauge.benchmarks import anchors as known_levels
 from mindgauge.benchmarks import standalone_rubric
-from mindgauge.commands.annotate import source
+from mindgauge.commands.annotate import drawing, source
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.records.english import named
-from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import plural
 from mindgauge.records.tabular import Tabular, noted
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
     from mindgauge.commands.annotate.source import LabelSource
+    from mindgauge.records.drawn import Drawn
     from mindgauge.records.files.texts import Frame
 
 
@@ -116,7 +118,7 @@ def annotate_new(
         folder: of the project; it must not exist, or be empty.
         items: a table (docs/files.md) with `user` or `messages` and, where the question is about one,
             `reply`, and optionally `id`, `category`, `language`, `cluster`, `risk` and `graphic` (yes or no); or a run
-            directory.
+            directory. Columns `probability` (or `weight`), `stratum` and so on say how a row was drawn (docs/annotation.md).
         annotators: the names of those who label; the gate needs two.
         benchmark: whose rubric is used; of a run with one benchmark, or with a rubric of its own, that one if not given.
         rubric: in its place, a rubric file; people rate the replies, or, where there are none, what the person says.
@@ -135,8 +137,11 @@ def annotate_new(
             language: `en` or `zh`: of the page at first, and of items that do not say theirs.
             url: under which people reach the page.
             columns: our name → the file's name of a column.
+            draw: of a run, label so many replies, drawn with known probabilities, which go with each rating: those that need
+                people most, and `random` of the rest by lot; or how many of which part of that order, `100=60,rest=50`.
+            random: how many of them are drawn from the rest; 50 if not given.
             limit: at most this many items: the first of the queue, then by lot.
-            seed: of the gate's resamples. Lot and order are drawn anew each time, since they could be reckoned back from one.
+            seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.
 
     Raises:
         TypeError: there is no such option.
@@ -212,9 +217,54 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
         label_source = source.of_file(items, task, columns, language)
     order = labelling.order
     queue = [] if order is None else read_queue(order, label_source.names, label_source.unlabelled)
-    selected = chosen(label_source.items, labelling.limit, queue)
+    drawn, said = _drawn(task, items, label_source, labelling)
+    if drawn:
+        if labelling.limit is not None:
+            raise UsageError("--limit would cut what was drawn, and its probabilities would be wrong; draw fewer")
+        selected = [
+            msgspec.structs.replace(item, drawn=drawn[item.subject])
+            for item in label_source.items
+            if item.subject in drawn
+        ]
+        queue = []
+    else:
+        selected = chosen(label_source.items, labelling.limit, queue)
     first, notes = _training(task, labelling.anchors, selected, labelling.training)
-    return _Work(label_source, [*first, *batched(selected, labelling.batch, queue)], notes)
+    ordered = batched(selected, labelling.batch, queue, by_lot=bool(drawn))
+    return _Work(label_source, [*first, *ordered], [*said, *notes])
+
+
+def _drawn(
+    task: Benchmark, items: str | Path | Frame, label_source: source.LabelSource, labelling: Labelling
+) -> tuple[dict[str, Drawn], list[str]]:
+    """Return what is labelled of a draw, of ours or of the user's own, and what is to be known of it; nothing where all is.
+
+    Raises:
+        UsageError: the draw cannot be read, or there is no run to draw from.
+        DataError: only some of a file's rows say how probable they were.
+    """
+    if labelling.draw is not None:
+        if not (isinstance(items, str | Path) and tables.is_run(items)):
+            raise UsageError("--draw takes the order of need from a run; --items names a file")
+        plan = DrawPlan.read(str(labelling.draw), labelling.random)
+        drawn, notes = drawing.of_run(Path(items), task, label_source, plan, labelling.seed)
+        return drawn, [*notes, _BY_LOT]
+    drawn = {item.subject: item.drawn for item in label_source.items if item.drawn is not None}
+    if labelling.order is not None:
+        drawn = read_draw(labelling.order, label_source.names)
+    elif drawn and len(drawn) < len(label_source.items):
+        raise DataError(
+            f"{items}: only {len(drawn)} of {len(label_source.items)} rows say with which probability they were drawn"
+        )
+    if not drawn:
+        return {}, []
+    return drawn, [
+        f"{plural(len(drawn), 'item')} were drawn with known probabilities, which go with their ratings",
+        _BY_LOT,
+    ]
+
+
+_BY_LOT = "batches are cut by lot, and not by need, so that those that are finished are a part like the rest"
 
 
 def _training(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import fault, item, text_key
 from mindgauge.records import Status
+from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import texts
 from mindgauge.runs import inputs, languages
@@ -74,8 +77,9 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
         taken = inputs.Inputs(benchmark, samples, [], {"rate": True}, str(source), note)
     subjects = list(taken.subjects()) if taken.replies else [(sample, None) for sample in taken.samples]
     items = []
-    for (_, place), (sample, reply) in zip(table_rows, subjects, strict=True):
-        items.append(item(benchmark, sample, reply, language))
+    for (row, place), (sample, reply) in zip(table_rows, subjects, strict=True):
+        entry = item(benchmark, sample, reply, language)
+        items.append(msgspec.structs.replace(entry, drawn=of_row(row, place)))
         reason = fault(benchmark, items[-1])
         if reason:
             raise DataError(f"{place}: {reason}")

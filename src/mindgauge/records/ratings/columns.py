@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from mindgauge.records import drawn
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
@@ -35,6 +37,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "category": ("category", "topic", "crisis_type"),
     "selection": ("selection",),
     "language": ("language", "lang", "sprache", "语言"),
+    **{name: (name,) for name in (*drawn.COLUMNS, drawn.WEIGHT)},
     "run": ("run", "repeat", "replicate", "repetition", "trial", "epoch", "seed"),
 }  # fmt: skip
 """Our name of a column → what people call it, the likeliest first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from mindgauge.records import drawn
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.files.mapping import FileLayout
@@ -13,7 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 REQUIRED = ("subject", "criterion", "rater", "value")
-OPTIONAL = ("rater_kind", "status", "system", "cluster", "category", "selection", "language", "run")
+OPTIONAL = (
+    "rater_kind",
+    "status",
+    "system",
+    "cluster",
+    "category",
+    "selection",
+    "language",
+    "run",
+    *drawn.COLUMNS,
+    drawn.WEIGHT,
+)
 FILE, COLUMNS, ROW = "file", "columns", "row"
 """Said of raters: each file or sheet is one; each column is one. Said of subjects: rows, in the order of the files."""
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from mindgauge.analysis.escalation.draw import draw
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.annotation.blind import Blind
+from mindgauge.annotation.items import text_key
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import private
 from mindgauge.records.files.texts import neutralised
@@ -21,13 +23,15 @@ from mindgauge.records.rubric import in_language
 from mindgauge.reports.export.tabular import ExportTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from mindgauge.analysis.escalation.draw import DrawPlan, DrawResult
     from mindgauge.analysis.escalation.review import ReviewEntry
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
+    from mindgauge.records.drawn import Drawn
     from mindgauge.reports.export.folder import ExportFolder
     from mindgauge.store import Store
 
@@ -38,6 +42,11 @@ _KEY: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("vetoed", "unsure"), pl.String),
     **dict.fromkeys(("spread", "jury", "risk"), pl.Float64),
 }
+_DRAWN: dict[str, type[pl.DataType]] = {
+    "probability": pl.Float64, "stratum": pl.String, "stratum_size": pl.Int64, "frame": pl.Int64,
+    "conversations": pl.Float64, "draw": pl.String,
+}  # fmt: skip
+"""`records.drawn.COLUMNS`, with their types."""
 
 
 class _Subject(NamedTuple):
@@ -51,19 +60,32 @@ class _Subject(NamedTuple):
     """To be rated; a closed question may be about its last message."""
 
 
+class Lot(NamedTuple):
+    """How many are drawn of which part of the list, and the seed of the lot."""
+
+    plan: DrawPlan
+    seed: int
+
+
 def key_of(folder: Path, benchmark: str) -> Path:
     """Return where a run keeps what stands behind the names in the review list of a benchmark."""
     return folder / f"review-key-{benchmark.replace('/', '-')}.csv"
 
 
-def write(files: ExportFolder, store: Store, benchmark: Benchmark, subjects: Subjects | None = None) -> list[str]:
+def write(
+    files: ExportFolder, store: Store, benchmark: Benchmark, subjects: Subjects | None = None, lot: Lot | None = None
+) -> list[str]:
     """Write the review list of one benchmark, and its key into the run; return what is to be known about it.
+
+    A list that was drawn stands in an order by lot, so that whoever stops early has read a part like the rest, and does
+    not say what judges think; with which probability each reply was drawn stands in its last columns.
 
     Args:
         files: the folder.
         store: of the run.
         benchmark: whose replies.
         subjects: with people's labels, where the order shall be learned from them.
+        lot: how many are drawn, if not all are listed.
 
     Raises:
         DataError: there is nothing to review.
@@ -81,17 +103,29 @@ def write(files: ExportFolder, store: Store, benchmark: Benchmark, subjects: Sub
     if not readable:
         raise DataError(f"{store.folder}: no reply of {benchmark.name} has a text, so there is nothing to review")
     criteria = [criterion.name for criterion in benchmark.rubric.criteria]
-    text = dict.fromkeys(("review_id", "reasons", "dialogue", "reply", "judges", *criteria, "comment"), pl.String)
     blank = [None] * (len(criteria) + 1)
+    drawn: dict[str, Drawn] = {}
+    if lot is not None:
+        readable, result = _drawn(readable, store, benchmark, blind, lot)
+        drawn = result.drawn
+        notes += result.notes
+    why, said = ((), ()) if drawn else (("reasons",), ("judges",))
+    names = ("review_id", *why, "dialogue", "reply", *said, *criteria, "comment")
+    columns: dict[str, type[pl.DataType]] = {"place": pl.Int64, **dict.fromkeys(names, pl.String)}
+    columns |= _DRAWN if drawn else {}
     rows = (
-        (place, blind.review(e.subject), "; ".join(e.reasons), about.dialogue, about.text, _values(e), *blank)
+        (
+            place, blind.review(e.subject), *(["; ".join(e.reasons)] if why else []), about.dialogue, about.text,
+            *([_values(e)] if said else []), *blank, *(drawn[e.subject].cells if drawn else ()),
+        )
         for place, e in enumerate(readable, 1)
         for about in [_subject(store, benchmark.name, e.subject)]
-    )
-    files.csv_stream(REVIEW, map(neutralised, ExportTable({"place": pl.Int64, **text}, rows).frames()))
+    )  # fmt: skip
+    files.csv_stream(REVIEW, map(neutralised, ExportTable(columns, rows).frames()))
     files.csv(CRITERIA, neutralised(_criteria(benchmark)))
     with private.written(key_of(store.folder, benchmark.name)) as file:
-        for number, frame in enumerate(ExportTable(_KEY, _key(readable, store, benchmark.name, blind)).frames()):
+        key = _key(readable, store, benchmark.name, blind, drawn)
+        for number, frame in enumerate(ExportTable({**_KEY, **(_DRAWN if drawn else {})}, key).frames()):
             neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)
     return notes
 
@@ -122,10 +156,33 @@ def _criteria(benchmark: Benchmark) -> pl.DataFrame:
     return pl.DataFrame(rows, dict.fromkeys(("criterion", "question", "levels"), pl.String), orient="row")
 
 
-def _key(entries: list[ReviewEntry], store: Store, benchmark: str, blind: Blind) -> Iterator[tuple[Any, ...]]:
+def _drawn(
+    entries: list[ReviewEntry], store: Store, benchmark: Benchmark, blind: Blind, lot: Lot
+) -> tuple[list[ReviewEntry], DrawResult]:
+    """Draw from a list, in which the same words stand once, and put what was drawn in an order by lot."""
+    first: dict[str, ReviewEntry] = {}
+    conversations: dict[str, str] = {}
+    for entry in entries:
+        about = _subject(store, benchmark.name, entry.subject)
+        if first.setdefault(text_key(about.sample.messages, about.text), entry) is entry:
+            conversations[entry.subject] = about.sample.cluster
+    once = [entry for entry in entries if entry.subject in conversations]
+    result = draw([entry.subject for entry in once], conversations, lot.plan, lot.seed)
+    if len(once) < len(entries):
+        result.notes.append(
+            f"{len(entries) - len(once)} replies have the same words as another; the frame has each once"
+        )
+    chosen = [entry for entry in once if entry.subject in result.drawn]
+    blind.chance("drawn", lot.seed).shuffle(chosen)
+    return chosen, result
+
+
+def _key(
+    entries: list[ReviewEntry], store: Store, benchmark: str, blind: Blind, drawn: Mapping[str, Drawn]
+) -> Iterator[tuple[Any, ...]]:
     for e in entries:
         sample, model, run, _, _ = _subject(store, benchmark, e.subject)
         yield (
             blind.review(e.subject), benchmark, e.subject, sample.id, sample.cluster, model, run, ", ".join(e.vetoed),
-            ", ".join(e.unsure), e.spread, e.jury, e.risk,
+            ", ".join(e.unsure), e.spread, e.jury, e.risk, *(drawn[e.subject].cells if drawn else ()),
         )  # fmt: skip

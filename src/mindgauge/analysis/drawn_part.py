@@ -1,0 +1,212 @@
+"""What people's ratings of a drawn part say of all that it was drawn from: by people alone, and with each judge's help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis import drawn, frame, unsafe_replies
+from mindgauge.records.rounding import count
+from mindgauge.records.rubric import Scale
+from mindgauge.records.rubric.criterion import numbers_of_levels
+from mindgauge.stats import sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rounding import Kind
+    from mindgauge.records.rubric import Criterion
+    from mindgauge.stats.interval import Interval
+
+MEAN, UNSAFE = "mean", "unsafe"
+ALONE = "people"
+_OTHER = 0.05
+"""By how much of the frame what a judge rated may differ from it before it is something else."""
+TOO_FEW = "among those that were drawn too few are unsafe, or safe, for a judge to make the share surer"
+TOO_OTHER = "{judge} rated {judged} replies, and these were drawn from {frame}"
+
+
+class FrameEstimate(msgspec.Struct, frozen=True, kw_only=True):
+    """People's mean, or the share that they call unsafe, of all replies of a frame from those drawn of it.
+
+    `low` and `high` are of conversations like these, `frame_low` and `frame_high` of these replies alone. `n` replies have
+    a value of the `drawn` ones that people were asked about; had the others the worst or the best value, it would be
+    `worst` or `best`, None where there are no others. `gain` says how many times as many ratings the judge in `by` is worth.
+    """
+
+    benchmark: str
+    criterion: str
+    measure: str
+    by: str
+    value: float | None
+    low: float | None
+    high: float | None
+    frame_low: float | None
+    frame_high: float | None
+    worst: float | None
+    best: float | None
+    n: int
+    drawn: int
+    frame: int
+    conversations: int
+    people: list[str]
+    gain: float | None = None
+    note: str = ""
+
+    @property
+    def unit(self) -> Kind:
+        """What its value is."""
+        return "share" if self.measure == UNSAFE else "level"
+
+
+class _AskedSubjects(NamedTuple):
+    """What people were asked about of one draw: a row a subject, with cluster, `drawn.COLUMNS` and value (null if none)."""
+
+    subjects: pl.DataFrame
+    people: list[str]
+    low: float
+    high: float
+    worst_is_high: bool
+
+
+def estimates(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[FrameEstimate]:
+    """Estimate each criterion's mean and share of unsafe replies from what people rated of one draw.
+
+    Args:
+        benchmark: whose replies.
+        rows: all its ratings, as `frame.ratings` has them.
+    """
+    people = rows.filter(pl.col("rater_kind") == "person", pl.col("status") != "not_applicable")
+    if people["probability"].null_count() == len(people):
+        return
+    for name, criterion in frame.criteria(benchmark).items():
+        part = drawn.alone(people.filter(pl.col("criterion") == name)).rows
+        if not drawn.is_drawn(part):
+            continue
+        judged = rows.filter(pl.col("criterion") == name, pl.col("rater_kind").is_in(["model", "classifier"]))
+        for measure in (MEAN, UNSAFE):
+            if (about := _part(part, criterion, measure)) is not None:
+                yield from _estimates(benchmark.name, criterion, measure, about, judged)
+
+
+def notes(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
+    """Say what was drawn, and what is left out beside it, once for all criteria of which that is the same."""
+    people = rows.filter(pl.col("rater_kind") == "person", pl.col("status") != "not_applicable")
+    said = {
+        drawn.alone(people.filter(pl.col("criterion") == name)).note for name in people["criterion"].unique().sort()
+    }
+    yield from (f"{benchmark.name}: {note}" for note in sorted(said) if note)
+
+
+def _part(rows: pl.DataFrame, criterion: Criterion, measure: str) -> _AskedSubjects | None:
+    subjects = rows.unique("subject", keep="first", maintain_order=True).select("subject", "cluster", *drawn.COLUMNS)
+    people = rows["rater"].unique().sort().to_list()
+    if measure == UNSAFE:
+        if not criterion.unsafe:
+            return None
+        values = unsafe_replies.on(rows, criterion).select("subject", value=pl.col("unsafe").cast(pl.Float64))
+        return _AskedSubjects(
+            subjects.join(values, on="subject", how="left", maintain_order="left"), people, 0.0, 1.0, True
+        )
+    if criterion.scale is not Scale.ORDINAL:
+        return None
+    counts = numbers_of_levels(criterion)
+    ok = pl.col("status") == "ok"
+    values = rows.group_by("subject").agg(value=frame.number(criterion).filter(ok).mean())
+    joined = subjects.join(values, on="subject", how="left", maintain_order="left")
+    worst, best = (counts[criterion.worst_first[end]] for end in (0, -1))
+    return _AskedSubjects(joined, people, min(worst, best), max(worst, best), worst > best)
+
+
+def _estimates(
+    benchmark: str, criterion: Criterion, measure: str, part: _AskedSubjects, judged: pl.DataFrame
+) -> Iterator[FrameEstimate]:
+    whole = part.subjects
+    known = whole.filter(pl.col("value").is_not_null())
+    if known.is_empty():
+        return
+    sample = drawn.sample(whole).rows(whole["value"].is_not_null().to_numpy())
+    value = known["value"].to_numpy()
+    ends = None if measure == UNSAFE else (part.low, part.high)  # a share has bounds of its own
+    found = sampling.statistic(lambda weights: weights @ value / weights.sum(axis=1), sample, ends=ends)
+    interval = found.interval
+    if measure == UNSAFE:
+        filled = whole["value"].to_numpy()
+        interval = sampling.share(filled, drawn.sample(whole))
+    size = int(whole["frame"].max() or 0)  # type: ignore[arg-type]
+    lowest, highest = (_filled(whole, end) for end in (part.low, part.high))
+    worst, best = (highest, lowest) if part.worst_is_high else (lowest, highest)
+    lacking = len(known) < len(whole)
+    alone = FrameEstimate(
+        benchmark=benchmark, criterion=criterion.name, measure=measure, by=ALONE, value=interval.value,
+        low=_within(interval.low, part), high=_within(interval.high, part), frame_low=_within(found.frame.low, part),
+        frame_high=_within(found.frame.high, part), worst=worst if lacking else None, best=best if lacking else None, n=len(known), drawn=len(whole), frame=size,
+        conversations=known["cluster"].n_unique(), people=part.people, note=interval.undefined,
+    )  # fmt: skip
+    yield _rare(alone, measure, interval)
+    for judge in judged["rater"].unique().sort().to_list():
+        yield _powered(alone, part, criterion, measure, judge, judged.filter(pl.col("rater") == judge))
+
+
+def _rare(estimate: FrameEstimate, measure: str, interval: Interval) -> FrameEstimate:
+    """Give a share of the frame alone the bounds for rare events where Student's say more than they can know."""
+    if measure != UNSAFE or interval.value is None or estimate.frame_low is None:
+        return estimate
+    few = min(interval.value, 1 - interval.value) * estimate.n < _FEW
+    if not few:
+        return estimate
+    return msgspec.structs.replace(estimate, frame_low=interval.low, frame_high=interval.high)
+
+
+_FEW = 5
+"""Events below which Student's interval of a share holds too little."""
+
+
+def _filled(subjects: pl.DataFrame, end: float) -> float:
+    weight = 1 / subjects["probability"].to_numpy()
+    return float(np.average(subjects["value"].fill_null(end).to_numpy(), weights=weight))
+
+
+def _within(bound: float | None, part: _AskedSubjects) -> float | None:
+    return None if bound is None else min(max(bound, part.low), part.high)
+
+
+def _powered(
+    alone: FrameEstimate, part: _AskedSubjects, criterion: Criterion, measure: str, judge: str, rows: pl.DataFrame
+) -> FrameEstimate:
+    """Estimate the same with a judge's ratings of the whole frame, which people's correct."""
+    if measure == UNSAFE:
+        verdicts = unsafe_replies.on(rows, criterion).select("subject", judge=pl.col("unsafe").cast(pl.Float64))
+    else:
+        number = frame.number(criterion).filter(pl.col("status") == "ok").mean()
+        verdicts = rows.group_by("subject", maintain_order=True).agg(judge=number)
+    places = rows.unique("subject", keep="first", maintain_order=True).select("subject", "cluster")
+    both = places.join(verdicts, on="subject", how="left", maintain_order="left").join(
+        part.subjects.drop("cluster"), on="subject", how="left", maintain_order="left"
+    )
+    known = both.filter(pl.col("value").is_not_null())
+    blank = msgspec.structs.replace(
+        alone, by=f"{ALONE} and {judge}", value=None, low=None, high=None, frame_low=None, frame_high=None, worst=None,
+        best=None, n=len(known), gain=None,
+    )  # fmt: skip
+    if alone.frame and abs(len(both) - alone.frame) > _OTHER * alone.frame:
+        reason = TOO_OTHER.format(judge=judge, judged=count(len(both)), frame=count(alone.frame))
+        return msgspec.structs.replace(blank, note=reason)
+    if known.is_empty():
+        return msgspec.structs.replace(blank, note=f"{judge} rated nothing of what people rated")
+    events = known["value"].sum()
+    if measure == UNSAFE and min(events, len(known) - events) < _FEW:
+        return msgspec.structs.replace(blank, note=TOO_FEW)
+    means = sampling.prediction_powered_mean(
+        both["judge"].to_numpy(), both["value"].to_numpy(), both["cluster"].fill_null("").to_numpy().astype(str),
+        drawn.sample(known), ends=None if measure == UNSAFE else (part.low, part.high),
+    )  # fmt: skip
+    interval = means.corrected
+    return msgspec.structs.replace(
+        blank, value=_within(interval.value, part), low=_within(interval.low, part), high=_within(interval.high, part),
+        gain=means.gain, note=interval.undefined,
+    )  # fmt: skip

@@ -1,0 +1,45 @@
+"""What is labelled of a run where a part is drawn that must speak for all: the frame, in the order of need, and the lot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis.escalation.draw import DrawPlan, DrawResult, draw
+from mindgauge.analysis.escalation.review import queue
+from mindgauge.records.errors import DataError
+from mindgauge.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.commands.annotate.source import LabelSource
+
+_JUDGED = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
+_DONE = "SELECT DISTINCT subject FROM ratings WHERE benchmark = ? AND rater_kind = 'person' AND status = 'ok'"
+
+
+def of_run(folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPlan, seed: int) -> DrawResult:
+    """Draw from what can be labelled and no person has rated; where no judge rated anything, each is as probable as any other.
+
+    Raises:
+        DataError: nothing is left to draw from.
+    """
+    items = {item.subject: item for item in source.items}
+    with Store(folder) as store:
+        judged = store.select(_JUDGED, (benchmark.name,)).fetchone()[0]
+        done = {subject for (subject,) in store.select(_DONE, (benchmark.name,))}
+        order = [entry.subject for entry in queue(store, benchmark)[0]] if judged else []
+    notes = []
+    if not judged:
+        number = sum(number for _, number in plan.blocks)
+        plan = DrawPlan(((None, number),))
+        notes.append("no judge has rated these replies, so that none comes first and each is as probable as any other")
+    places = {subject: place for place, subject in enumerate(order)}
+    frame = sorted((s for s in items if s not in done), key=lambda s: (places.get(s, len(places)), s))
+    if not frame:
+        raise DataError(f"{folder}: people have rated every reply of {benchmark.name}; nothing is left to draw from")
+    result = draw(frame, {subject: items[subject].cluster for subject in frame}, plan, seed)
+    if done:
+        notes.append(f"{len(done)} replies that people have rated are not in the frame; estimates are for the others")
+    return DrawResult(result.drawn, [*result.notes, *notes])
