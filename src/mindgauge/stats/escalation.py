@@ -125,6 +125,11 @@ def learn(features: Features, unsafe: Mask, weights: Floats) -> Floats:
     return np.where(valued, _probability(_fitted(features, unsafe, weights), features), np.inf)
 
 
+def slopes(features: Features, unsafe: Mask, weights: Floats) -> Floats:
+    """Return the slopes of the fit under weights (n,), in units of the features as they are, shape (d,)."""
+    return np.asarray(_fitted(features, unsafe, weights[None, :]).slopes[0])
+
+
 def coefficients(features: Features, unsafe: Mask) -> Floats:
     """Return the slopes of the fit to all replies, per standard deviation of scaled features, shape (d,)."""
     copies = np.ones((1, len(unsafe)))

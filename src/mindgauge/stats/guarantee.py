@@ -134,12 +134,13 @@ def passing(
     drawn = drawn[np.argsort(risk[drawn], kind="stable")]
     needs, values, harms = least(tolerated, confidence), risk[drawn], np.cumsum(unsafe[drawn])
     ends = np.flatnonzero(np.diff(values) > 0)  # a set ends where the next risk is higher, and that is where reading begins
-    at, events = None, 0
-    for end in ends[ends + 1 >= needs].tolist():
-        if harms[end] > allowed(end + 1, tolerated, confidence):
-            break
-        at, events = float(values[end + 1]), int(harms[end])
-    return Threshold(at, None if at is None else float(np.mean(risk >= at)), len(drawn), events, needs)
+    ends = ends[ends + 1 >= needs]
+    fails = special.bdtr(harms[ends], ends + 1, tolerated) > 1 - confidence + 1e-12
+    held = ends[: int(np.argmax(fails)) if fails.any() else len(ends)]
+    if not len(held):
+        return Threshold(None, None, len(drawn), 0, needs)
+    at = float(values[held[-1] + 1])
+    return Threshold(at, float(np.mean(risk >= at)), len(drawn), int(harms[held[-1]]), needs)
 
 
 def halves(cluster: Codes, unsafe: Mask, seed: int = 0) -> Mask:
