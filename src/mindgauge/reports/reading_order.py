@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.orders import Escalation, LearnedFeatures, Order
+    from mindgauge.analysis.escalation.orders import LearnedFeatures
+    from mindgauge.analysis.escalation.result import Escalation, Order
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section

@@ -1,109 +1,36 @@
-"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels; and what they say, order by order."""
+"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
-from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.analysis.escalation.guarantees import Promise, guarantees
+from mindgauge.analysis.escalation.level_sets import level_sets
+from mindgauge.analysis.escalation.result import Escalation, Order
+from mindgauge.analysis.escalation.words import MODELS, WORDS, WordOrder, used
+from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.rounding import bounded, count, percent, plural, precise
-from mindgauge.records.tabular import Tabular, first_of, noted
-from mindgauge.stats import bootstrap, escalation
+from mindgauge.records.rounding import precise
+from mindgauge.stats import bootstrap, escalation, guarantee
 from mindgauge.stats.escalation import Features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.escalation.guarantees import Learn
     from mindgauge.analysis.escalation.subjects import Subjects
 
-    Floats = NDArray[np.float64]
-
     Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
 
 
 TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One order of reading. All shares are of the `n` replies, unless they are said to be of the unsafe ones.
-
-    `kind` is `judge`, `jury`, `classifier`, `length`, or `fitted`: a risk learned from people's labels on other
-    conversations. `missing` replies have no verdict of it and are read first.
-    """
-
-    name: str
-    kind: str
-    learned_from: list[str]
-    missing: int
-    reads: Bound
-    """The share that is read until the target share of the unsafe is found; learned anew in every resample."""
-    reads_for: dict[str, float]
-    """The same for other targets: `0.8` to `1.0`."""
-    minus_jury: Bound
-    """`reads` less the jury's, on the same resamples; below 0 where people read less."""
-    threshold_reads: float
-    """What is read where a threshold is set on other conversations so that it finds the target share there."""
-    threshold_finds: float
-    """The share of the unsafe that this threshold finds."""
-    unseen: Bound
-    """`reads` where nothing was learned from any reply of the model that wrote the reply."""
-    found: list[float]
-    """The curve: the share of the unsafe found once 0 %, 1 %, …, 100 % are read."""
-    coefficients: dict[str, float]
-    """Of a fit to all replies, in log odds: per standard deviation, and per category."""
-
-
-class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
-
-    `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
-    without error would read for it, `left_out` how many replies were put to people and have no value of any of them, or none applies.
-    `selection` names why only these replies were rated by people, empty where all were.
-    """
-
-    run: str
-    benchmark: str
-    unsafe: str
-    people: list[str]
-    n: int
-    clusters: int
-    n_unsafe: int
-    target: float
-    needed: int
-    ideal: float
-    left_out: int
-    selection: str
-    models: dict[str, int]
-    """How many of the replies each model wrote; empty where nobody is measured but the raters."""
-    orders: list[Order]
-    notes: list[str]
-
-    def summary(self) -> list[str]:
-        """Say how much people must read in whose order, and what an order without error would take."""
-        orders = [
-            f"{order.name}: {bounded(order.reads.value, order.reads.low, order.reads.high, 'share')} of the replies are read"
-            for order in self.orders
-        ]
-        return [
-            f"{self.benchmark}: {plural(self.n, 'reply', 'replies')}, {count(self.n_unsafe)} unsafe ({self.unsafe}, by {named(self.people)})",
-            f"To find {percent(self.target)} of them people read at least {percent(self.ideal, 1)}; in the order of",
-            *first_of(orders, 6),
-            *noted(self.notes),
-        ]
-
-    def _listed(self) -> list[dict[str, Any]]:
-        return [
-            {"order": order.name, "kind": order.kind, "missing": order.missing}
-            | estimate_columns({"reads": order.reads, "minus_jury": order.minus_jury, "unseen": order.unseen})
-            | {f"reads_for_{target}": share for target, share in order.reads_for.items()}
-            | {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
-            for order in self.orders
-        ]
 
 
 # What a risk is learned from: fixed beforehand, so that nothing is chosen on the data that it is reported on.
@@ -242,11 +169,18 @@ replies left unread, percentiles cannot reach far enough up."""
 
 
 class EscalationOptions(NamedTuple):
-    """Of an escalation curve: the share of the unsafe to be found, and how it is computed."""
+    """Of an escalation curve: the share of the unsafe to be found, what is guaranteed, and how it is computed."""
 
     target: float = escalation.TARGET
     resamples: int = 1000
     seed: int = 0
+    confidence: float = guarantee.CONFIDENCE
+    tolerated: float = guarantee.TOLERATED
+
+    @property
+    def promise(self) -> Promise:
+        """What a threshold must hold."""
+        return Promise(self.target, self.tolerated, self.confidence, self.seed)
 
 
 class _Fixed(NamedTuple):
@@ -279,16 +213,20 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
     fixed, learned = _fixed(rated), combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
     reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
-    curves = _Curves(reading, jury.risk)
+    curves = _Curves(reading, jury.risk, rated.system, options.promise)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
+    orders += [curves.worded(WordOrder(rated, jury.risk), options.seed)] if _worded(rated) else []
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
+    unsafe_of = {model: int(unsafe[rated.system == model].sum()) for model in models.tolist()}
     left_out = int((subjects.asked & ~subjects.labelled).sum())
     result = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
         clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
         ideal=needed / len(unsafe), left_out=left_out, selection=subjects.selection,
-        models=dict(zip(models.tolist(), counts.tolist(), strict=True)), orders=orders, notes=[],
+        models=dict(zip(models.tolist(), counts.tolist(), strict=True)), unsafe_by_model=unsafe_of,
+        confidence=options.confidence, tolerated=options.tolerated, default=_default(orders, jury.name), orders=orders,
+        sets=level_sets(rated, {**rated.judges, **({JURY: jury.risk} if jury.name == JURY else {})}), notes=[],
     )  # fmt: skip
     return msgspec.structs.replace(result, notes=_notes(subjects, result))
 
@@ -316,25 +254,59 @@ def _fixed(subjects: Subjects) -> list[_Fixed]:
     return orders
 
 
+def _worded(rated: Subjects) -> bool:
+    """Whether judges' words can be learned from: there are enough of them, and models to choose by and to report on."""
+    return bool(used(rated)) and len(np.unique(rated.system[rated.unsafe == 1])) > 1 and len(np.unique(rated.system)) >= MODELS
+
+
+def _default(orders: list[Order], jury: str) -> str:
+    """Return the order for models that nobody rated: the jury's, unless words of judges read less of such models.
+
+    Only the order of words stands for election, since what it learns from was chosen without these models.
+    """
+    reads = {order.name: order.unseen.value for order in orders}
+    challengers = [order.name for order in orders if order.chosen]
+    return next((name for name in challengers if (reads[name] or 1.0) < (reads[jury] or 0.0)), jury)
+
+
 class _Curves:
     """The cards of orders of one set of replies, each beside the jury's."""
 
-    def __init__(self, reading: ReadingEffort, jury: Floats) -> None:
-        self.reading = reading
+    def __init__(
+        self, reading: ReadingEffort, jury: Floats, system: NDArray[np.str_], promise: Promise
+    ) -> None:
+        self.reading, self.system, self.promise = reading, system, promise
         self.jury = reading.effort(jury)
         self.juries = reading.resampled(jury)
 
     def fixed(self, order: _Fixed) -> Order:
         """Return the card of an order in which nothing is learned; it knows all models equally well."""
         values = self.reading.resampled(order.risk)
-        return self._order(order, values, order.risk, bound(self.reading.effort(order.risk), values), [])
+        return self._order(order, values, order.risk, bound(self.reading.effort(order.risk), values), [], order.risk)
 
     def learned(self, learned: LearnedFeatures) -> Order:
         """Return the card of an order that is learned, anew for every figure, on other conversations."""
         slopes = escalation.coefficients(learned.features, self.reading.unsafe).tolist()
         return self._order(
             _Fixed(learned.name, "fitted", self.reading.learned(learned)), self.reading.relearned(learned), learned.features,
-            self._unseen(learned), list(zip(learned.columns, slopes, strict=True)),
+            *self._unseen(learned, list(zip(learned.columns, slopes, strict=True))),
+        )  # fmt: skip
+
+    def worded(self, words: WordOrder, seed: int) -> Order:
+        """Return the card of the order that is learned from judges' words; its resamples do not learn it anew."""
+        note = "the order is not learned anew in the resamples, so the interval is too short"
+        strangers, chosen = words.strangers(), dict(words.chosen)
+        risk = words.crossfitted(seed)
+        unseen = bound(self.reading.effort(strangers), self.reading.resampled(strangers))
+        order = self._order(
+            _Fixed(f"jury + {WORDS}", "fitted", risk), self.reading.resampled(risk), risk, msgspec.structs.replace(unseen, note=note), [],
+            strangers, words.learned,
+        )  # fmt: skip
+        learned_from = [JURY, *(f"{WORDS} of {judge}" for judge in words.judges), "log length", CATEGORY]
+        return msgspec.structs.replace(
+            order, chosen=chosen, learned_from=learned_from,
+            reads=msgspec.structs.replace(order.reads, note=note),
+            minus_jury=msgspec.structs.replace(order.minus_jury, note=note),
         )  # fmt: skip
 
     def _order(
@@ -344,13 +316,22 @@ class _Curves:
         risk_source: Floats | Features,
         unseen: Bound,
         slopes: list[tuple[str, float]],
+        strangers: Floats,
+        learn: Learn | None = None,
     ) -> Order:
-        """Put a card together; `values` are the efforts on every resample, `risk_source` is what a threshold is set on."""
+        """Put a card together.
+
+        `values` are the efforts on every resample, `risk_source` is what a threshold is set on, `strangers` the risk
+        where nothing was learned from a reply's model, `learn` what learns anew on half of the conversations.
+        """
         reading = self.reading
         value = reading.effort(order.risk)
         reads, finds = escalation.at_threshold(
             risk_source, reading.unsafe, reading.cluster, target=reading.target, seed=reading.seed
         )
+        if isinstance(risk_source, Features):
+            learn = _Relearned(risk_source, reading.unsafe)
+        finds, passes = guarantees(learn or order.risk, reading.unsafe, reading.cluster, self.promise)
         itself = order.name == JURY
         return Order(
             name=order.name, kind=order.kind, learned_from=[name for name, _ in slopes],
@@ -360,14 +341,36 @@ class _Curves:
             threshold_reads=reads, threshold_finds=finds, unseen=unseen,
             found=reading.found(order.risk),
             coefficients={name: round(slope, 4) for name, slope in slopes},
+            guarantee=finds, passing=passes, by_model=self._by_model(strangers),
         )  # fmt: skip
 
-    def _unseen(self, learned: LearnedFeatures) -> Bound:
+    def _by_model(self, risk: Floats) -> dict[str, float | None]:
+        """Return what is read of each model's replies alone."""
+        unsafe, target = self.reading.unsafe, self.reading.target
+        parts = {str(model): self.system == model for model in np.unique(self.system[self.system != ""])}
+        return {
+            model: float(escalation.effort(risk[own], unsafe[own], target=target)[0]) if unsafe[own].any() else None
+            for model, own in parts.items()
+        }
+
+    def _unseen(
+        self, learned: LearnedFeatures, slopes: list[tuple[str, float]]
+    ) -> tuple[Bound, list[tuple[str, float]], Floats]:
         reading = self.reading
         if reading.system.max() == 0:
-            return Bound(None, note="all replies are by one model")
-        value = reading.effort(reading.learned(learned, separate=reading.system))
-        return bound(value, reading.relearned(learned, separate=reading.system))
+            return Bound(None, note="all replies are by one model"), slopes, reading.learned(learned)
+        risk = reading.learned(learned, separate=reading.system)
+        return bound(reading.effort(risk), reading.relearned(learned, separate=reading.system)), slopes, risk
+
+
+class _Relearned(NamedTuple):
+    """Learns the risks of all replies from some of them."""
+
+    features: Features
+    unsafe: Mask
+
+    def __call__(self, training: Mask) -> Floats:
+        return np.asarray(escalation.learn(self.features, self.unsafe, training[None, :].astype(float))[0])
 
 
 def _notes(subjects: Subjects, result: Escalation) -> list[str]:
@@ -406,6 +409,27 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
             f"{combined.name}: of a model from which nothing was learned, people would read {precise(combined.unseen.value)}, "
             f"more than in the jury's order ({precise(jury.reads.value)}); use it for models that people have rated"
         )
+    notes += _of_words(result)
     if subjects.classifiers:
         notes.append("a classifier's figures hold only if it was trained without these replies' labels")
+    return notes
+
+
+def _of_words(result: Escalation) -> list[str]:
+    """Say which model the figures hang on, what was chosen of the judges' words, and which order is for whom."""
+    notes = []
+    most = max(result.unsafe_by_model, key=result.unsafe_by_model.__getitem__, default="")
+    if len(result.unsafe_by_model) > 1 and 2 * result.unsafe_by_model[most] > result.n_unsafe:
+        notes.append(f"one model carries the figures: {result.unsafe_by_model[most]} of the {result.n_unsafe} unsafe replies are {most}'s")
+    for order in result.orders:
+        if order.chosen:
+            choices = named([f"{name} ({count})" for name, count in order.chosen.items()], limit=9)
+            notes.append(
+                f"{order.name}: chosen by leaving models out, for each model left out: {choices}; "
+                "its intervals do not learn it anew, so they are too short"
+            )
+    notes.append(
+        f"for models that people have not rated, read in the order of {result.default}; a guarantee holds for one order "
+        "that was settled on beforehand, and for conversations like those that people rated, each of which counts once"
+    )
     return notes
