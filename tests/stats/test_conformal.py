@@ -53,3 +53,16 @@ def test_what_is_left_out_is_not_calibrated_on() -> None:
     assert found[40] == 0
     few = conformal.covered(values, cluster, np.arange(41) < 19)
     assert np.isnan(few).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_conversations_at_once_are_covered_as_one_by_one(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    cluster, values = generator.integers(0, 45, 140), np.rint(2 * generator.normal(size=140)) / 2
+    among = generator.random(140) < 0.9
+    quick = conformal.covered(values, cluster, among)
+    for number in np.unique(cluster[among]):
+        own, rest = among & (cluster == number), among & (cluster != number)
+        low, high, *_ = conformal.residuals(values[rest], cluster[rest])
+        np.testing.assert_array_equal(quick[own], (values[own] >= low) & (values[own] <= high))
+    assert np.isnan(quick[~among]).all()

@@ -227,3 +227,12 @@ def test_a_model_that_wrote_all_that_is_unsafe_leaves_nothing_to_learn() -> None
     np.testing.assert_allclose(quick, _slowly(features, unsafe, cluster, np.ones((1, 60)), system), atol=1e-8)
     alone = crossfits(features, unsafe, cluster, np.ones((1, 60)), separate=np.zeros(60, dtype=np.intp))
     np.testing.assert_array_equal(alone, 0.5)
+
+
+def test_resamples_some_of_which_start_at_their_minimum() -> None:
+    """The mean of three equal resamples is each of them, so nothing is left to do for these."""
+    features, unsafe, cluster = _replies(np.random.default_rng(9), 100)
+    weights = np.ones((3, 100))
+    quick = crossfits(features, unsafe, cluster, weights, seed=[1, 1, 2])
+    np.testing.assert_allclose(quick[0], quick[1], atol=1e-9)
+    np.testing.assert_allclose(quick[:1], crossfits(features, unsafe, cluster, weights[:1], seed=[1]), atol=1e-8)

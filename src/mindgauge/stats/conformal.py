@@ -76,9 +76,21 @@ def covered(distance: Floats, cluster: Codes, among: Mask, level: float = LEVEL)
         level: of coverage.
     """
     result = np.full(len(distance), np.nan)
-    for left_out in np.unique(cluster[among]):
-        own, rest = among & (cluster == left_out), among & (cluster != left_out)
-        found = residuals(distance[rest], cluster[rest], level)
-        if found.low is not None and found.high is not None:
-            result[own] = (distance[own] >= found.low - 1e-9) & (distance[own] <= found.high + 1e-9)
+    values, (clusters, place, sizes) = distance[among], np.unique(cluster[among], return_inverse=True, return_counts=True)
+    if len(clusters) <= needed(level):
+        return result
+    limit = (1 + level) / 2 * len(clusters) - 1e-12
+    inside = [_others_below(side, place, 1 / sizes[place]) < limit for side in (values, -values)]
+    result[among] = inside[0] & inside[1]
     return result
+
+
+def _others_below(values: Floats, place: Codes, weight: Floats) -> Floats:
+    """Return the weight of other clusters' members with a lower value; an end lies at or above a value if that is small."""
+    order = np.argsort(values, kind="stable")
+    below = np.r_[0.0, np.cumsum(weight[order])][np.searchsorted(values[order], values - 1e-9)]
+    apart = 2 * (np.ptp(values) + 1)  # clusters one after the other on one line
+    line = np.sort(values + apart * place)
+    starts = np.searchsorted(line, values.min() + apart * place - 1e-9)
+    own = (np.searchsorted(line, values + apart * place - 1e-9) - starts) * weight
+    return np.asarray(below - own)

@@ -52,6 +52,16 @@ def least(share: float, confidence: float = CONFIDENCE) -> int:
     return math.ceil(math.log(1 - confidence) / math.log1p(-share) - 1e-9)
 
 
+def most(n: int, confidence: float = CONFIDENCE) -> float:
+    """Return the largest share that n draws without an error can show to be right: (1 - confidence)^(1/n), 94.4 % of 40.
+
+    Args:
+        n: draws; none show nothing.
+        confidence: between 0 and 1.
+    """
+    return (1 - confidence) ** (1 / n) if n else 0.0
+
+
 def allowed(n: int, share: float, confidence: float = CONFIDENCE) -> int:
     """Return the most errors in n draws with which the share of errors is at most `share`; -1 where none would do.
 

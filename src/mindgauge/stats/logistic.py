@@ -93,6 +93,7 @@ def fit_without(
     parts: int,
     *,
     penalty: ArrayLike,
+    near: Fits,
     signs: ArrayLike | None = None,
 ) -> Fits:
     """Fit B problems anew without each of their parts; the minima are those of `fit`, found sooner.
@@ -108,6 +109,7 @@ def fit_without(
         place: shape (B, n), the part of each row, 0 to parts - 1.
         parts: how many there are.
         penalty: shape (B, parts, d), as in `fit`.
+        near: one fit, of the middle of all problems, where the search begins.
         signs: as in `fit`.
 
     Returns:
@@ -126,10 +128,7 @@ def fit_without(
     with_all = problems._replace(
         weights=totals, ridge=problems.ridge.reshape(len(totals), parts, d + 1).mean(axis=1)
     )
-    middle = with_all._replace(weights=totals.mean(axis=0)[None], ridge=with_all.ridge.mean(axis=0)[None])
-    origin = np.zeros((1, d + 1))
-    origin[0, 0] = np.log(of_class.sum() / (total - of_class).sum())
-    start = _minimised(middle, origin) if len(totals) > 1 else origin
+    start = np.column_stack([near.intercept + near.slopes @ centre, near.slopes])
     base = _chords(with_all, np.repeat(start, len(totals), axis=0))
     solution = _chords(problems, np.repeat(base, parts, axis=0))
     return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
@@ -211,7 +210,7 @@ def _chords(problems: _Problems, start: Floats) -> Floats:
     """Minimise from a point close by; see `fit_without`."""
     solution, open_ = start.copy(), np.arange(len(start))
     limit = TOLERANCE * _CLOSER * problems.weights.sum(axis=1)
-    remaining, point, hessian = problems, solution, np.empty(0)
+    remaining, point, hessian = problems, solution, np.empty((*start.shape, start.shape[1]))
     before = np.full(len(start), np.inf)
     for step_number in range(_CHORDS):
         p = remaining.probability(point)

@@ -69,7 +69,8 @@ def guarantees(
         found = guarantee.finding(
             risk, unsafe, cluster, target=promise.target, confidence=promise.confidence, seed=promise.seed
         )
-        lacks = f"{found.n} conversations with an unsafe reply{where}, and it takes {found.needs}"
+        most = guarantee.most(found.n, promise.confidence)
+        lacks = f"{found.n} conversations with an unsafe reply{where}, and it takes {found.needs}; with {found.n}, {percent(most, 1)} is the most that can be promised"
         finds = _guarantee(found, lacks if found.risk is None else "", learned=learned)
     else:
         finds = Guarantee(reads=None, threshold=None, n=0, events=0, needs=0, note="no sample shows that all are found")

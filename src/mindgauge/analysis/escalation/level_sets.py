@@ -42,6 +42,8 @@ class LevelSet(msgspec.Struct, frozen=True, kw_only=True):
     conversations: int
     needs: int
     coverage: Share
+    coverage_by_all: Share
+    """The same by the sets of the judge that are calibrated on all replies: there a category may be covered less."""
     note: str = ""
 
 
@@ -66,6 +68,7 @@ def _of_judge(rated: Subjects, judge: str, risk: Floats, steps: Floats, level: f
     there = np.isfinite(said) & np.isfinite(rated.value)
     nearest = np.array([steps[np.abs(steps - value).argmin()] if np.isfinite(value) else np.nan for value in said])
     calibration = _Calibration(rated.cluster, rated.value, steps, level)
+    calibration.cover_all(said, there)
     yield calibration.of(judge, "all", "", said, there)
     for step in steps.tolist():
         yield calibration.of(judge, "level", str(scale.word(step)), np.full(len(said), step), there & (nearest == step))
@@ -79,6 +82,11 @@ class _Calibration:
 
     def __init__(self, cluster: Codes, value: Floats, steps: Floats, level: float) -> None:
         self.cluster, self.value, self.steps, self.level = cluster, value, steps, level
+        self.by_all = np.full(len(value), np.nan)
+
+    def cover_all(self, said: Floats, there: Mask) -> None:
+        """Measure which replies the sets hold that are calibrated on all of them."""
+        self.by_all = conformal.covered(np.where(there, self.value - said, 0.0), self.cluster, there, self.level)
 
     def of(self, judge: str, group: str, name: str, said: Floats, among: Mask) -> LevelSet:
         """Return the set of a group, given what the judge says of it; of one level, that level."""
@@ -89,6 +97,7 @@ class _Calibration:
             return LevelSet(
                 judge=judge, group=group, name=name, low=None, high=None, size=None, n=n, conversations=found.n,
                 needs=found.needs, coverage=Share(None, note="there is no set"),
+                coverage_by_all=self._coverage(self.by_all, among),
                 note=f"{found.n} conversations, and it takes {found.needs}",
             )  # fmt: skip
         covered = conformal.covered(distance, self.cluster, among, self.level)
@@ -99,6 +108,7 @@ class _Calibration:
         return LevelSet(
             judge=judge, group=group, name=name, low=low, high=high, size=size, n=n, conversations=found.n,
             needs=found.needs, coverage=self._coverage(covered, among),
+            coverage_by_all=self._coverage(self.by_all, among),
         )  # fmt: skip
 
     def _levels(self, low: float, high: float) -> int:

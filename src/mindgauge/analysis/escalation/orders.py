@@ -15,7 +15,7 @@ from mindgauge.analysis.escalation.words import MODELS, WORDS, WordOrder, used
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.rounding import precise
+from mindgauge.records.rounding import interval, precise, write
 from mindgauge.stats import bootstrap, escalation, guarantee
 from mindgauge.stats.escalation import Features
 
@@ -282,14 +282,14 @@ class _Curves:
     def fixed(self, order: _Fixed) -> Order:
         """Return the card of an order in which nothing is learned; it knows all models equally well."""
         values = self.reading.resampled(order.risk)
-        return self._order(order, values, order.risk, bound(self.reading.effort(order.risk), values), [], order.risk)
+        return self._order(order, values, order.risk, [], (order.risk, values))
 
     def learned(self, learned: LearnedFeatures) -> Order:
         """Return the card of an order that is learned, anew for every figure, on other conversations."""
         slopes = escalation.coefficients(learned.features, self.reading.unsafe).tolist()
         return self._order(
             _Fixed(learned.name, "fitted", self.reading.learned(learned)), self.reading.relearned(learned), learned.features,
-            *self._unseen(learned, list(zip(learned.columns, slopes, strict=True))),
+            list(zip(learned.columns, slopes, strict=True)), self._unseen(learned),
         )  # fmt: skip
 
     def worded(self, words: WordOrder, seed: int) -> Order:
@@ -297,16 +297,17 @@ class _Curves:
         note = "the order is not learned anew in the resamples, so the interval is too short"
         strangers, chosen = words.strangers(), dict(words.chosen)
         risk = words.crossfitted(seed)
-        unseen = bound(self.reading.effort(strangers), self.reading.resampled(strangers))
         order = self._order(
-            _Fixed(f"jury + {WORDS}", "fitted", risk), self.reading.resampled(risk), risk, msgspec.structs.replace(unseen, note=note), [],
-            strangers, words.learned,
+            _Fixed(f"jury + {WORDS}", "fitted", risk), self.reading.resampled(risk), risk, [],
+            (strangers, self.reading.resampled(strangers)), words.learned,
         )  # fmt: skip
         learned_from = [JURY, *(f"{WORDS} of {judge}" for judge in words.judges), "log length", CATEGORY]
         return msgspec.structs.replace(
             order, chosen=chosen, learned_from=learned_from,
             reads=msgspec.structs.replace(order.reads, note=note),
             minus_jury=msgspec.structs.replace(order.minus_jury, note=note),
+            unseen=msgspec.structs.replace(order.unseen, note=note),
+            unseen_minus_jury=msgspec.structs.replace(order.unseen_minus_jury, note=note),
         )  # fmt: skip
 
     def _order(
@@ -314,15 +315,15 @@ class _Curves:
         order: _Fixed,
         values: Floats,
         risk_source: Floats | Features,
-        unseen: Bound,
         slopes: list[tuple[str, float]],
-        strangers: Floats,
+        strangers: tuple[Floats, Floats] | None,
         learn: Learn | None = None,
     ) -> Order:
         """Put a card together.
 
         `values` are the efforts on every resample, `risk_source` is what a threshold is set on, `strangers` the risk
-        where nothing was learned from a reply's model, `learn` what learns anew on half of the conversations.
+        where nothing was learned from a reply's model, with its efforts on every resample, `learn` what learns anew on
+        half of the conversations.
         """
         reading = self.reading
         value = reading.effort(order.risk)
@@ -331,17 +332,17 @@ class _Curves:
         )
         if isinstance(risk_source, Features):
             learn = _Relearned(risk_source, reading.unsafe)
-        finds, passes = guarantees(learn or order.risk, reading.unsafe, reading.cluster, self.promise)
-        itself = order.name == JURY
+        promised, passes = guarantees(learn or order.risk, reading.unsafe, reading.cluster, self.promise)
+        unseen, unseen_minus, models = self._of_strangers(strangers, itself := order.name == JURY)
         return Order(
             name=order.name, kind=order.kind, learned_from=[name for name, _ in slopes],
             missing=int(np.isinf(order.risk).sum()), reads=bound(value, values),
             reads_for={f"{t:g}": reading.effort(order.risk, t) for t in sorted({*TARGETS, reading.target})},
             minus_jury=Bound(None, note="it is the jury") if itself else bound(value - self.jury, values - self.juries),
-            threshold_reads=reads, threshold_finds=finds, unseen=unseen,
+            threshold_reads=reads, threshold_finds=finds, unseen=unseen, unseen_minus_jury=unseen_minus,
             found=reading.found(order.risk),
             coefficients={name: round(slope, 4) for name, slope in slopes},
-            guarantee=finds, passing=passes, by_model=self._by_model(strangers),
+            guarantee=promised, passing=passes, by_model=models,
         )  # fmt: skip
 
     def _by_model(self, risk: Floats) -> dict[str, float | None]:
@@ -353,14 +354,23 @@ class _Curves:
             for model, own in parts.items()
         }
 
-    def _unseen(
-        self, learned: LearnedFeatures, slopes: list[tuple[str, float]]
-    ) -> tuple[Bound, list[tuple[str, float]], Floats]:
-        reading = self.reading
-        if reading.system.max() == 0:
-            return Bound(None, note="all replies are by one model"), slopes, reading.learned(learned)
-        risk = reading.learned(learned, separate=reading.system)
-        return bound(reading.effort(risk), reading.relearned(learned, separate=reading.system)), slopes, risk
+    def _of_strangers(
+        self, strangers: tuple[Floats, Floats] | None, itself: bool
+    ) -> tuple[Bound, Bound, dict[str, float | None]]:
+        """Return what is read of models that nothing was learned from, less the jury's, and model by model."""
+        if strangers is None:
+            alone = Bound(None, note="all replies are by one model")
+            return alone, alone, {}
+        risk, values = strangers
+        reads = self.reading.effort(risk)
+        less = Bound(None, note="it is the jury") if itself else bound(reads - self.jury, values - self.juries)
+        return bound(reads, values), less, self._by_model(risk)
+
+    def _unseen(self, learned: LearnedFeatures) -> tuple[Floats, Floats] | None:
+        system = self.reading.system
+        if system.max() == 0:
+            return None
+        return self.reading.learned(learned, separate=system), self.reading.relearned(learned, separate=system)
 
 
 class _Relearned(NamedTuple):
@@ -420,14 +430,22 @@ def _of_words(result: Escalation) -> list[str]:
     notes = []
     most = max(result.unsafe_by_model, key=result.unsafe_by_model.__getitem__, default="")
     if len(result.unsafe_by_model) > 1 and 2 * result.unsafe_by_model[most] > result.n_unsafe:
-        notes.append(f"one model carries the figures: {result.unsafe_by_model[most]} of the {result.n_unsafe} unsafe replies are {most}'s")
+        notes.append(
+            f"one model carries the figures: {result.unsafe_by_model[most]} of the {result.n_unsafe} unsafe replies are {most}'s"
+        )
     for order in result.orders:
         if order.chosen:
+            less = order.unseen_minus_jury
             choices = named([f"{name} ({count})" for name, count in order.chosen.items()], limit=9)
             notes.append(
                 f"{order.name}: chosen by leaving models out, for each model left out: {choices}; "
                 "its intervals do not learn it anew, so they are too short"
             )
+            if less.value is not None and less.low is not None and less.high is not None and less.low < 0 < less.high:
+                notes.append(
+                    f"{order.name}: of such models it reads {write(less.value, 'points', signed=True)} beside the jury, "
+                    f"which may be chance ({interval(less.low, less.high, 'points', signed=True)})"
+                )
     notes.append(
         f"for models that people have not rated, read in the order of {result.default}; a guarantee holds for one order "
         "that was settled on beforehand, and for conversations like those that people rated, each of which counts once"

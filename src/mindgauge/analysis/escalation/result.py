@@ -45,6 +45,8 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What is read so that the target share of the unsafe is found with the confidence asked for."""
     passing: Guarantee
     """What is read so that of what is not read at most the tolerated share is unsafe, with that confidence."""
+    unseen_minus_jury: Bound
+    """`unseen` less the jury's `reads`, on the same resamples."""
     by_model: dict[str, float | None]
     """`reads` on the replies of each model alone, of a learned order as it is where nothing was learned from that model;
     None where nothing of it is unsafe."""
