@@ -22,8 +22,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before numpy: the machine may be shared
-    os.environ[threads] = "1"
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: the machine may be shared
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from mindgauge.stats import escalation, guarantee
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -55,7 +54,9 @@ def made(folder: Path, replies: int, judges: int) -> Path:
     """Write a run: replies of two models in conversations of two, two people, and judges that see the truth dimly."""
     random = np.random.default_rng(0)
     samples = [
-        Sample.of((Message("user", f"Message {i}: I do not know what to do."),), tags={"category": ("a", "b", "c")[i % 3]})
+        Sample.of(
+            (Message("user", f"Message {i}: I do not know what to do."),), tags={"category": ("a", "b", "c")[i % 3]}
+        )
         for i in range(replies // 2)
     ]
     truth = np.clip(np.rint(random.normal(3.6, 1.1, replies)), 1, 5)
@@ -70,7 +71,9 @@ def made(folder: Path, replies: int, judges: int) -> Path:
             seen = {f"judge {j}": np.rint(level + random.normal(0, 1)) for j in range(judges)}
             for rater, value in {**people, **seen}.items():
                 kind = RaterKind.PERSON if rater in people else RaterKind.MODEL
-                store.add_rating(NAME, Rating(reply.id, CRITERION, rater, kind, 0, Status.OK, int(np.clip(value, 1, 5))))
+                store.add_rating(
+                    NAME, Rating(reply.id, CRITERION, rater, kind, 0, Status.OK, int(np.clip(value, 1, 5)))
+                )
     return folder
 
 
@@ -92,7 +95,9 @@ def speed(asked: argparse.Namespace) -> None:
             )  # fmt: skip
             took[name] = time.perf_counter() - began, os.times().children_user - used
             print(f"{name}: {took[name][0]:.1f} s, of a processor {took[name][1]:.1f} s", flush=True)
-    print(f"before / now: {took['before'][0] / took['now'][0]:.1f} ({took['before'][1] / took['now'][1]:.1f} of a processor)")
+    print(
+        f"before / now: {took['before'][0] / took['now'][0]:.1f} ({took['before'][1] / took['now'][1]:.1f} of a processor)"
+    )
 
 
 # -- confidence -------------------------------------------------------------------------------------------------------
@@ -109,7 +114,8 @@ def world(generator: np.random.Generator, conversations: int, replies: int, unev
     cluster = np.repeat(np.arange(conversations), sizes)
     half = math.sqrt(0.5)
     bad, error = (
-        half * generator.normal(size=conversations)[cluster] + half * generator.normal(size=len(cluster)) for _ in range(2)
+        half * generator.normal(size=conversations)[cluster] + half * generator.normal(size=len(cluster))
+        for _ in range(2)
     )
     if uneven:  # of long conversations more is unsafe, and it is harder to see
         bad, error = bad + 0.1 * sizes[cluster], error * (0.4 + 0.2 * sizes[cluster])
@@ -119,7 +125,9 @@ def world(generator: np.random.Generator, conversations: int, replies: int, unev
 def confidence(asked: argparse.Namespace) -> None:
     """Print how often what is promised holds, in endless conversations of the same kind."""
     print("Of all runs, those with a promise, and those with one that does not hold (at most 10 % may):")
-    print("conversations × replies | to find 95 % | by replies | replies taken as conversations | to pass 2 % | the sample's point | read | passes")
+    print(
+        "conversations × replies | to find 95 % | by replies | replies taken as conversations | to pass 2 % | the sample's point | read | passes"
+    )
     for number, (name, shape) in enumerate(WORLDS.items()):
         held: list[tuple[float, ...]] = []
         risk, unsafe, cluster = world(np.random.default_rng(1), 200_000, *shape[1:])
@@ -138,15 +146,26 @@ def confidence(asked: argparse.Namespace) -> None:
             if passed.risk is not None:
                 unread = float(harm * (1 - passes[0](passed.risk)) / max(1 - passes[1](passed.risk), 1e-12) <= 0.02)
                 passing = passes[1](passed.risk)
-            holds = [math.nan if t.risk is None else float(f(t.risk) >= 0.95) for t, f in ((found, each), (found, by_reply), (naive, each))]
-            held.append((*holds, unread, float(each(point) >= 0.95), math.nan if found.reads is None else found.reads, 1 - passing))
+            holds = [
+                math.nan if t.risk is None else float(f(t.risk) >= 0.95)
+                for t, f in ((found, each), (found, by_reply), (naive, each))
+            ]
+            held.append(
+                (
+                    *holds,
+                    unread,
+                    float(each(point) >= 0.95),
+                    math.nan if found.reads is None else found.reads,
+                    1 - passing,
+                )
+            )
         table = np.array(held)
         said = [f"{np.isfinite(c).mean():.3f}, wrong {np.mean(c == 0):.3f}" for c in table.T[:5]]
         said += [f"{np.nanmean(c):.3f}" if np.isfinite(c).any() else "–" for c in table.T[5:]]
         print(f"{name} | {' | '.join(said)}", flush=True)
 
 
-def _above(values: Floats, weights: Floats) -> object:
+def _above(values: Floats, weights: Floats) -> Callable[[float], float]:
     order = np.argsort(values)
     ordered, below = values[order], np.r_[0.0, np.cumsum(weights[order])] / weights.sum()
     return lambda at: float(1 - below[np.searchsorted(ordered, at)])
@@ -161,7 +180,9 @@ def definitions(run: Path) -> Iterator[tuple[str, subjects.Subjects]]:
     with store:
         known = subjects.read(store, next(b for b in benchmarks if b.name == NAME), RULE)
         values: dict[str, list[float]] = {}
-        for subject, value in store.select("SELECT subject, value FROM ratings WHERE rater_kind = 'person' AND status = 'ok'", ()):
+        for subject, value in store.select(
+            "SELECT subject, value FROM ratings WHERE rater_kind = 'person' AND status = 'ok'", ()
+        ):
             values.setdefault(subject, []).append(float(value))
     rated = known.some(known.labelled)
     yield "together", rated
@@ -183,15 +204,22 @@ def worded(asked: argparse.Namespace) -> None:
                 seen, unseen = effort.learned(learned), effort.learned(learned, separate=learner.system)
                 print(f"  {learned.name}: seen {_read(seen, unsafe)}, unseen {_read(unseen, unsafe)}", flush=True)
             for candidate in words.CANDIDATES:
-                learner.choice = lambda _, fixed=candidate: fixed  # type: ignore[method-assign]  # this variant alone
-                print(f"  {candidate.name}: seen {_read(learner.crossfitted(0), unsafe)}, unseen {_read(learner.strangers(), unsafe)}", flush=True)
+                learner.candidates = (candidate,)
+                print(
+                    f"  {candidate.name}: seen {_read(learner.crossfitted(0), unsafe)}, unseen {_read(learner.strangers(), unsafe)}",
+                    flush=True,
+                )
             chosen = words.WordOrder(rated, jury)
             strangers = chosen.strangers()
             print(f"chosen: unseen {_read(strangers, unsafe)} {dict(chosen.chosen)}")
             print(f"chosen: seen {_read(chosen.crossfitted(0), unsafe)}")
             for model in np.unique(rated.system):
                 own = rated.system == model
-                line = f"{_read(strangers[own], unsafe[own])}, jury {_read(jury[own], unsafe[own])}" if unsafe[own].any() else "nothing unsafe"
+                line = (
+                    f"{_read(strangers[own], unsafe[own])}, jury {_read(jury[own], unsafe[own])}"
+                    if unsafe[own].any()
+                    else "nothing unsafe"
+                )
                 print(f"  {model}, {unsafe[own].sum()} of {own.sum()} unsafe: {line}")
             for order, risk in (("jury", jury), *rated.judges.items()):
                 found = guarantee.finding(risk, unsafe, rated.cluster, target=escalation.TARGET)

@@ -16,7 +16,7 @@ from tests.benchmarks.help_or_harm.conftest import loaded, real
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.analysis.escalation.orders import Escalation, Order
+    from mindgauge.analysis.escalation.result import Escalation, Order
 
 __all__ = ["loaded", "real"]
 BAD = f"{CRITERION}<=2"

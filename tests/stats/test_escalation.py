@@ -193,7 +193,9 @@ def _slowly(features: Features, unsafe: Mask, cluster: Codes, weights: Floats, s
             training = copies * known * (place != fold) * (separate != group if separate is not None else 1)
             filled = np.where(known[:, None], features.values, 0)
             spread = [
-                math.sqrt(np.cov(column[known], aweights=training[known], ddof=0)) or 1.0 if scaled and training.any() else 1.0
+                math.sqrt(np.cov(column[known], aweights=training[known], ddof=0)) or 1.0
+                if scaled and training.any()
+                else 1.0
                 for column, scaled in zip(filled.T, features.scaled, strict=True)
             ]
             fits = logistic.fit(filled, unsafe, training[None], penalty=np.square(spread)[None], signs=features.signs)

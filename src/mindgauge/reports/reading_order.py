@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.escalation.level_sets import LevelSet
     from mindgauge.analysis.escalation.orders import LearnedFeatures
     from mindgauge.analysis.escalation.result import Escalation, Order
     from mindgauge.benchmarks import Benchmark
@@ -118,7 +119,9 @@ def notes(
     rest = int((rated.unsafe == 1).sum()) - needed
     if rest:
         yield f"{plural(rest, 'unsafe reply', 'unsafe replies')} would stay unread."
-    if carrier := carried({m: int((rated.unsafe[rated.system == m] == 1).sum()) for m in np.unique(rated.system).tolist() if m}):
+    if carrier := carried(
+        {m: int((rated.unsafe[rated.system == m] == 1).sum()) for m in np.unique(rated.system).tolist() if m}
+    ):
         yield carrier
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
@@ -166,8 +169,14 @@ def of_orders(result: Escalation) -> list[ReportTable]:
     beside.append([None, None, None, None])
     rows = [[*row, *cells] for row, cells in zip(_orders(result.orders, result.ideal), beside, strict=True)]
     tables = [ReportTable("escalation", "Orders of reading", columns, rows, _SHARES), _by_target(result)]
-    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", result.sets, LEVEL)]
+    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", _sets_of_jury(result), LEVEL)]
     return [table for table in tables if table.rows]
+
+
+def _sets_of_jury(result: Escalation) -> list[LevelSet]:
+    """Return the sets of the jury, of one judge that judge's; the others are in the JSON and on the page."""
+    judges = list(dict.fromkeys(each.judge for each in result.sets))
+    return [each for each in result.sets if each.judge == judges[-1]]
 
 
 def _by_target(result: Escalation) -> ReportTable:

@@ -22,9 +22,9 @@ def guaranteed(result: Escalation) -> ReportTable:
     sure = f"with {percent(result.confidence)} confidence"
     columns = [
         Column("read in the order of"), Column(f"must read to find {percent(result.target)}", "precise"),
-        Column("set on conversations", "count"), Column("needs", "count"),
-        Column(f"may pass with {percent(result.tolerated)} unsafe", "precise"), Column("set on", "count"),
-        Column("it needs", "count"),
+        Column("conversations with unsafe", "count"), Column("needed to find", "count"),
+        Column(f"may pass with {percent(result.tolerated)} unsafe", "precise"), Column("conversations", "count"),
+        Column("needed to pass", "count"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
@@ -34,8 +34,8 @@ def guaranteed(result: Escalation) -> ReportTable:
         for order in result.orders
     ]  # fmt: skip
     note = (
-        "To find, conversations with something unsafe count; to pass, all; each counts once. A learned order is learned on half of them, "
-        "and its thresholds are set on the other half."
+        "To find, conversations with something unsafe count; to pass, all; each counts once. A learned order is learned on half of them, and its "
+        "thresholds are set on the other half, which is what is counted here. Nothing stands where too few are there, or no threshold holds."
     )
     return ReportTable("escalation-guarantee", f"Guaranteed {sure}", columns, rows, note)
 
@@ -65,13 +65,13 @@ def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
     """Tabulate which levels people's value can have; on all replies and on a category, what may be added to the judge's."""
     columns = [
         Column("judge"), Column("calibrated on"), Column("people's value from", "level"), Column("to", "level"),
-        Column("levels in a set", "level"), Column("replies", "count"), Column("conversations", "count"),
+        Column("levels in a set", "level"), Column("conversations", "count"),
         Column("covered", "share"), Column("covered from", "share"), Column("covered to", "share"),
-        Column("by the sets of all", "share"),
+        Column("by sets of all", "share"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            each.judge, f"{_GROUPS[each.group]} {each.name}".strip(), each.low, each.high, each.size, each.n,
+            each.judge, f"{_GROUPS[each.group]} {each.name}".strip(), each.low, each.high, each.size,
             each.conversations, each.coverage.value, each.coverage.low, each.coverage.high, each.coverage_by_all.value,
         ]
         for each in found
@@ -80,7 +80,7 @@ def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
     note = (
         f"Sets hold people's value with a chance of {percent(level)} in each group that they are calibrated on; a group with fewer than {needs} "
         "conversations has none. Of all replies and of a category, from and to are added to the judge's own value. "
-        "What is covered is measured on conversations left out."
+        "What is covered is measured on conversations left out; by sets of all, which are calibrated on all replies, a category may be covered less."
     )
     return ReportTable(f"level-sets{ident}", "Which values people's can be, given a judge's", columns, rows, note)
 

@@ -55,7 +55,9 @@ def residuals(distance: Floats, cluster: Codes, level: float = LEVEL) -> Residua
         return Residuals(None, None, len(clusters), needs)
     weight = 1 / sizes[place] / (len(clusters) + 1)
     side = (1 - level) / 2
-    return Residuals(-_quantile(-distance, weight, 1 - side), _quantile(distance, weight, 1 - side), len(clusters), needs)
+    return Residuals(
+        -_quantile(-distance, weight, 1 - side), _quantile(distance, weight, 1 - side), len(clusters), needs
+    )
 
 
 def _quantile(values: Floats, weight: Floats, level: float) -> float:
@@ -76,7 +78,10 @@ def covered(distance: Floats, cluster: Codes, among: Mask, level: float = LEVEL)
         level: of coverage.
     """
     result = np.full(len(distance), np.nan)
-    values, (clusters, place, sizes) = distance[among], np.unique(cluster[among], return_inverse=True, return_counts=True)
+    values, (clusters, place, sizes) = (
+        distance[among],
+        np.unique(cluster[among], return_inverse=True, return_counts=True),
+    )
     if len(clusters) <= needed(level):
         return result
     limit = (1 + level) / 2 * len(clusters) - 1e-12

@@ -27,7 +27,7 @@ FOLDS, GROUPINGS = 10, 10
 TARGET = 0.95
 _DIGITS = 9
 """Risks that are equal to this many digits are a tie."""
-_BLOCK = 400000
+_BLOCK = 200_000
 """Weights of fits held at once: what a processor keeps at hand is fitted faster."""
 
 
@@ -191,7 +191,10 @@ def crossfits(
     count = max(2, min(folds, len(np.unique(cluster))))
     groups = np.zeros(len(unsafe), dtype=np.intp) if separate is None else separate
     places = np.stack(
-        [fold_of(cluster, unsafe, row > 0, count, generator) for row, generator in zip(weights, generators, strict=True)]
+        [
+            fold_of(cluster, unsafe, row > 0, count, generator)
+            for row, generator in zip(weights, generators, strict=True)
+        ]
     )
     risk = np.full(weights.shape, np.nan)
     rows = max(1, _BLOCK // (count * max(1, len(unsafe))))

@@ -125,18 +125,14 @@ def fit_without(
         return fit(rows, wanted, without, penalty=ridges, signs=signs)
     centre = rows.mean(axis=0)
     problems = _problems(rows - centre, wanted, without, ridges, signs)
-    with_all = problems._replace(
-        weights=totals, ridge=problems.ridge.reshape(len(totals), parts, d + 1).mean(axis=1)
-    )
+    with_all = problems._replace(weights=totals, ridge=problems.ridge.reshape(len(totals), parts, d + 1).mean(axis=1))
     start = np.column_stack([near.intercept + near.slopes @ centre, near.slopes])
     base = _chords(with_all, np.repeat(start, len(totals), axis=0))
     solution = _chords(problems, np.repeat(base, parts, axis=0))
     return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
 
 
-def _problems(
-    centred: Floats, wanted: Floats, weights: Floats, penalty: Floats, signs: ArrayLike | None
-) -> _Problems:
+def _problems(centred: Floats, wanted: Floats, weights: Floats, penalty: Floats, signs: ArrayLike | None) -> _Problems:
     n, d = centred.shape
     design = np.column_stack([np.ones(n), centred])
     ridge = np.column_stack([np.zeros(len(weights)), np.broadcast_to(penalty, (len(weights), d))])
@@ -169,7 +165,9 @@ class _Problems(NamedTuple):
         return self.gradient(point, p), self.hessian(p)
 
     def probability(self, point: Floats) -> Floats:
-        return np.asarray(1 / (1 + np.exp(np.minimum(point @ -self.design.T, 700.0))))  # special.expit takes four times as long
+        return np.asarray(
+            1 / (1 + np.exp(np.minimum(point @ -self.design.T, 700.0)))
+        )  # special.expit takes four times as long
 
     def gradient(self, point: Floats, p: Floats) -> Floats:
         return np.asarray((self.weights * (p - self.y)) @ self.design + self.ridge * point)

@@ -47,9 +47,7 @@ class Guarantee(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def guarantees(
-    risk: Floats | Learn, unsafe: Mask, cluster: Codes, promise: Promise
-) -> tuple[Guarantee, Guarantee]:
+def guarantees(risk: Floats | Learn, unsafe: Mask, cluster: Codes, promise: Promise) -> tuple[Guarantee, Guarantee]:
     """Return what must be read to find enough, and what must be read so that little that is unsafe passes.
 
     An order that is learned is learned on half of the conversations, and its thresholds are set on the other half.

@@ -11,7 +11,7 @@ import numpy as np
 from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.result import Escalation, Order
-from mindgauge.analysis.escalation.words import MODELS, WORDS, WordOrder, used
+from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
@@ -215,7 +215,7 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
     reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
     curves = _Curves(reading, jury.risk, rated.system, options.promise)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
-    orders += [curves.worded(WordOrder(rated, jury.risk), options.seed)] if _worded(rated) else []
+    orders += [curves.worded(WordOrder(rated, jury.risk), options.seed)] if enough(rated) else []
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
     unsafe_of = {model: int(unsafe[rated.system == model].sum()) for model in models.tolist()}
@@ -254,11 +254,6 @@ def _fixed(subjects: Subjects) -> list[_Fixed]:
     return orders
 
 
-def _worded(rated: Subjects) -> bool:
-    """Whether judges' words can be learned from: there are enough of them, and models to choose by and to report on."""
-    return bool(used(rated)) and len(np.unique(rated.system[rated.unsafe == 1])) > 1 and len(np.unique(rated.system)) >= MODELS
-
-
 def _default(orders: list[Order], jury: str) -> str:
     """Return the order for models that nobody rated: the jury's, unless words of judges read less of such models.
 
@@ -272,9 +267,7 @@ def _default(orders: list[Order], jury: str) -> str:
 class _Curves:
     """The cards of orders of one set of replies, each beside the jury's."""
 
-    def __init__(
-        self, reading: ReadingEffort, jury: Floats, system: NDArray[np.str_], promise: Promise
-    ) -> None:
+    def __init__(self, reading: ReadingEffort, jury: Floats, system: NDArray[np.str_], promise: Promise) -> None:
         self.reading, self.system, self.promise = reading, system, promise
         self.jury = reading.effort(jury)
         self.juries = reading.resampled(jury)
@@ -331,7 +324,7 @@ class _Curves:
             risk_source, reading.unsafe, reading.cluster, target=reading.target, seed=reading.seed
         )
         if isinstance(risk_source, Features):
-            learn = _Relearned(risk_source, reading.unsafe)
+            learn = _relearning(risk_source, reading.unsafe)
         promised, passes = guarantees(learn or order.risk, reading.unsafe, reading.cluster, self.promise)
         unseen, unseen_minus, models = self._of_strangers(strangers, itself := order.name == JURY)
         return Order(
@@ -373,14 +366,9 @@ class _Curves:
         return self.reading.learned(learned, separate=system), self.reading.relearned(learned, separate=system)
 
 
-class _Relearned(NamedTuple):
-    """Learns the risks of all replies from some of them."""
-
-    features: Features
-    unsafe: Mask
-
-    def __call__(self, training: Mask) -> Floats:
-        return np.asarray(escalation.learn(self.features, self.unsafe, training[None, :].astype(float))[0])
+def _relearning(features: Features, unsafe: Mask) -> Learn:
+    """Return what learns the risks of all replies from some of them."""
+    return lambda training: np.asarray(escalation.learn(features, unsafe, training[None, :].astype(float))[0])
 
 
 def _notes(subjects: Subjects, result: Escalation) -> list[str]:

@@ -114,7 +114,9 @@ class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
 
 def said_of_guarantee(result: Escalation, order: Order) -> str:
     """Say what an order must read so that enough is found with the confidence asked for, or why that cannot be said."""
-    promise = f"To find at least {percent(result.target)} of the unsafe replies with {percent(result.confidence)} confidence"
+    promise = (
+        f"To find at least {percent(result.target)} of the unsafe replies with {percent(result.confidence)} confidence"
+    )
     made = order.guarantee
     if made.reads is None:
         return f"{promise}, in the order of {order.name}: cannot be said ({made.note})"

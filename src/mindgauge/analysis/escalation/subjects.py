@@ -134,7 +134,8 @@ class Subjects(NamedTuple):
             asked=self.asked[mask],
             value=self.value[mask],
             words={
-                name: [text for text, keep in zip(texts, mask, strict=True) if keep] for name, texts in self.words.items()
+                name: [text for text, keep in zip(texts, mask, strict=True) if keep]
+                for name, texts in self.words.items()
             },
         )
 
@@ -273,7 +274,9 @@ def _values(people_rows: pl.DataFrame, rule: UnsafeOn) -> dict[str, float]:
     if not rule.scale.ordered:
         return {}
     distinct = people_rows["value"].drop_nulls().unique().to_list()
-    number = pl.col("value").replace_strict({v: rule.number(v) for v in distinct}, default=None, return_dtype=pl.Float64)
+    number = pl.col("value").replace_strict(
+        {v: rule.number(v) for v in distinct}, default=None, return_dtype=pl.Float64
+    )
     valued = people_rows.filter(pl.col("status") == "ok").with_columns(number=number).drop_nulls("number")
     by_person = valued.group_by("subject", "rater", maintain_order=True).agg(pl.col("number").mean())
     return dict(by_person.group_by("subject", maintain_order=True).agg(pl.col("number").median()).iter_rows())

@@ -67,11 +67,16 @@ CANDIDATES = tuple(
 
 def used(rated: Subjects) -> list[str]:
     """Return the judges of whose words enough is stored."""
-    return [
-        judge
-        for judge, texts in rated.words.items()
-        if len(texts) and np.mean([bool(text) for text in texts]) >= KNOWN
-    ]
+    written = {judge: np.array([bool(text) for text in texts]) for judge, texts in rated.words.items()}
+    if not rated.labelled.any():
+        return []
+    return [judge for judge, there in written.items() if there[rated.labelled].mean() >= KNOWN]
+
+
+def enough(rated: Subjects) -> bool:
+    """Whether judges' words can be learned from: there are enough of them, and models to choose by and to report on."""
+    models = np.unique(rated.system[rated.labelled])
+    return bool(used(rated)) and len(np.unique(rated.system[rated.unsafe == 1])) > 1 and len(models) >= MODELS
 
 
 def terms(text: str) -> list[str]:
@@ -93,13 +98,17 @@ def counted(texts: Sequence[str]) -> sparse.csr_array:
 
 
 class WordOrder:
-    """Learns an order from some of the rated replies, and chooses by leaving models out what it learns from."""
+    """Learns an order from some of the rated replies, and chooses by leaving models out what it learns from.
+
+    Replies that nobody rated may be among them: they are given a risk, too, and teach nothing.
+    """
 
     def __init__(self, rated: Subjects, jury: Floats) -> None:
+        self.candidates: tuple[Candidate, ...] = CANDIDATES
         judges = used(rated)
         self.judges = judges
         self.counts = counted([" ".join(parts) for parts in zip(*(rated.words[j] for j in judges), strict=True)])
-        self.unsafe, self.cluster = rated.unsafe == 1, rated.cluster
+        self.unsafe, self.cluster, self.labelled = rated.unsafe == 1, rated.cluster, rated.labelled
         self.system: Codes = np.unique(rated.system, return_inverse=True)[1].astype(np.intp)
         self.known = np.isfinite(jury)
         self.jury = np.where(self.known, jury, 0.0)
@@ -117,15 +126,17 @@ class WordOrder:
 
     def choice(self, training: Mask) -> Candidate:
         """Return the candidate with which least is read where each model of the training part is left out in turn."""
-        risks = {candidate: np.full(len(training), np.nan) for candidate in CANDIDATES}
+        if len(self.candidates) == 1:
+            return self.candidates[0]
+        risks = {candidate: np.full(len(training), np.nan) for candidate in self.candidates}
         for held_out, rest in self._without_each_model(training):
             for candidate, risk in risks.items():
                 risk[held_out] = self.risk(candidate, rest)[held_out]
-        placed = training & np.isfinite(risks[CANDIDATES[0]])
+        placed = training & np.isfinite(risks[self.candidates[0]])
         if not self.unsafe[placed].any():
-            return CANDIDATES[0]
+            return self.candidates[0]
         efforts = [round(float(escalation.effort(risk[placed], self.unsafe[placed])[0]), 9) for risk in risks.values()]
-        return CANDIDATES[int(np.argmin(efforts))]
+        return self.candidates[int(np.argmin(efforts))]
 
     def _without_each_model(self, training: Mask) -> list[tuple[Mask, Mask]]:
         """Return each model's replies with those that share neither model nor conversation with them."""
@@ -164,18 +175,18 @@ class WordOrder:
 
     def crossfitted(self, seed: int, groupings: int = GROUPINGS) -> Floats:
         """Return each reply's risk as fits see it that saw no reply of its conversation, the mean over groupings."""
-        present = np.ones(len(self.unsafe), dtype=bool)
+        present = self.labelled
         generator, total = np.random.default_rng(seed), np.zeros(len(self.unsafe))
-        count = max(2, min(escalation.FOLDS, len(np.unique(self.cluster))))
+        count = max(2, min(escalation.FOLDS, len(np.unique(self.cluster[present]))))
         for _ in range(groupings):
             place = escalation.fold_of(self.cluster, self.unsafe, present, count, generator)
             for fold in range(count):
-                total[place == fold] += self.learned(place != fold)[place == fold]
-        return total / groupings
+                total[place == fold] += self.learned(present & (place != fold))[place == fold]
+        return np.where(present, total / groupings, np.nan)
 
     def strangers(self) -> Floats:
         """Return each reply's risk where neither choice nor fit saw the model that wrote it, nor its conversation."""
         risk = np.full(len(self.unsafe), np.nan)
-        for held_out, rest in self._without_each_model(np.ones(len(self.unsafe), dtype=bool)):
+        for held_out, rest in self._without_each_model(self.labelled):
             risk[held_out] = self.learned(rest)[held_out]
         return risk

@@ -51,7 +51,9 @@ def escalation(
         raise UsageError(f"--target {target:g}: give a share above 0 and up to 1, for example 0.95")
     for name, share in (("confidence", confidence), ("tolerated", tolerated)):
         if not 0 < share < 1:
-            raise UsageError(f"--{name} {share:g}: give a share between 0 and 1, for example {0.9 if name == 'confidence' else 0.02}")
+            raise UsageError(
+                f"--{name} {share:g}: give a share between 0 and 1, for example {0.9 if name == 'confidence' else 0.02}"
+            )
     people = [reference] if isinstance(reference, str) else list(reference)
     folder = Path(run)
     store, benchmarks, _ = open_run(folder)
@@ -68,4 +70,6 @@ def escalation(
                 f"{folder}: nothing rated by {whom} in {benchmark or names}, so nothing says what is unsafe"
             )
         rated_subjects = subjects.read(store, rated[0], unsafe, people)
-    return orders.escalate(str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed, confidence, tolerated))
+    return orders.escalate(
+        str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed, confidence, tolerated)
+    )
