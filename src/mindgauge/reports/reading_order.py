@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.escalation import orders, subjects
-from mindgauge.analysis.escalation import orders as features
+from mindgauge.analysis.escalation import features, orders, subjects
 from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.escalation.features import LearnedFeatures
     from mindgauge.analysis.escalation.level_sets import LevelSet
-    from mindgauge.analysis.escalation.orders import LearnedFeatures
     from mindgauge.analysis.escalation.result import Escalation, Order
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System

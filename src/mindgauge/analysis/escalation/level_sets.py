@@ -115,7 +115,7 @@ class _Calibration:
         """Count the levels in a set; people's mean may stand between two of them, which then both count."""
         first = np.searchsorted(self.steps, low + 1e-9, side="right") - 1
         last = np.searchsorted(self.steps, high - 1e-9, side="left")
-        return int(min(last, len(self.steps) - 1) - max(first, 0)) + 1
+        return min(int(last), len(self.steps) - 1) - max(int(first), 0) + 1
 
     def _coverage(self, covered: Floats, among: Mask) -> Share:
         """Return the share of the conversations that is covered, each counted once, with exact bounds."""
