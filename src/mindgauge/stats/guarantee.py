@@ -143,7 +143,9 @@ def passing(
     drawn = draw(cluster, np.ones(len(risk), dtype=bool), seed)
     drawn = drawn[np.argsort(risk[drawn], kind="stable")]
     needs, values, harms = least(tolerated, confidence), risk[drawn], np.cumsum(unsafe[drawn])
-    ends = np.flatnonzero(values[1:] > values[:-1])  # a set ends where the next risk is higher, and that is where reading begins
+    ends = np.flatnonzero(
+        values[1:] > values[:-1]
+    )  # a set ends where the next risk is higher, and that is where reading begins
     ends = ends[ends + 1 >= needs]
     fails = special.bdtr(harms[ends], ends + 1, tolerated) > 1 - confidence + 1e-12
     held = ends[: int(np.argmax(fails)) if fails.any() else len(ends)]

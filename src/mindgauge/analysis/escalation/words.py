@@ -38,9 +38,10 @@ KNOWN = 0.95
 MODELS = 3
 """Models that it takes: one is left out to report on, one to choose by, and one is left to learn from."""
 GROUPINGS = 3
+_FOLDS = 5
 _RARE = 3
 """Texts that a term must occur in to be counted at all."""
-_WORD = re.compile(r"[^\W\d_]{2,}|\S+=\S+")
+_WORD = re.compile(r"\S+=\S+|[^\W\d_]{2,}")
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
@@ -139,11 +140,19 @@ class WordOrder:
         return self.candidates[int(np.argmin(efforts))]
 
     def _without_each_model(self, training: Mask) -> list[tuple[Mask, Mask]]:
-        """Return each model's replies with those that share neither model nor conversation with them."""
+        """Return each model's replies with those that share neither model nor conversation with them.
+
+        Where models answered the same conversations, so that little would be left, a model is left out fold by fold.
+        """
         parts = []
         for system in np.unique(self.system[training]):
-            held_out = training & (self.system == system)
-            parts.append((held_out, training & ~np.isin(self.cluster, self.cluster[held_out]) & ~held_out))
+            own, others = training & (self.system == system), training & (self.system != system)
+            rest = others & ~np.isin(self.cluster, self.cluster[own])
+            if 2 * rest.sum() >= others.sum():
+                parts.append((own, rest))
+                continue
+            fold = self.cluster % _FOLDS
+            parts += [(own & (fold == f), others & (fold != f)) for f in np.unique(fold[own])]
         return parts
 
     def risk(self, candidate: Candidate, training: Mask) -> Floats:
