@@ -91,3 +91,12 @@ def test_components_are_learned_from_the_training_part_alone() -> None:
     second = components(type(counts)(changed.tocsr()), training, 5)
     np.testing.assert_allclose(first[:50], second[:50], atol=1e-8)
     assert first[training, 0].std() == pytest.approx(1)
+
+
+def test_texts_that_are_all_the_same_have_no_components() -> None:
+    counts = words.counted(["the reply listens"] * 12)
+    np.testing.assert_array_equal(components(counts, np.ones(12, dtype=bool), 3), 0)
+    two = words.counted(["the reply listens", "abrupt and dismissive"] * 6)
+    found = components(two, np.ones(12, dtype=bool), 3)
+    assert np.isfinite(found).all()
+    assert abs(found[0, 0] - found[1, 0]) == pytest.approx(2)
