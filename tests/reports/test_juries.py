@@ -102,6 +102,20 @@ def test_the_curves_are_those_of_the_command(found: Any, rated: Path) -> None:
     assert {judge: rows[judge] for judge in JUDGES} == pytest.approx(reads)
 
 
+def test_the_page_says_what_can_be_promised_and_which_values_peoples_can_be(found: Any, rated: Path) -> None:
+    (curves,) = found["escalated"]
+    there = escalation(rated, unsafe=RULE, resamples=100)
+    jury = next(order for order in there.orders if order.name == "jury/mean")
+    [to_find] = [n for n in curves["notes"] if "95 % of the unsafe replies" in n and "with 90 % confidence" in n]
+    [to_pass] = [n for n in curves["notes"] if "pass unread" in n and "2 % unsafe" in n]
+    assert (jury.guarantee.note or f"{100 * (jury.guarantee.reads or 0):.1f} %") in to_find
+    assert (jury.passing.note or f"{100 * (1 - (jury.passing.reads or 0)):.1f} %") in to_pass
+    rows = [(row[0], row[2], row[5]) for row in curves["sets"]["rows"]]
+    assert rows == [(each.judge, each.low, each.conversations) for each in there.sets]
+    assert any(low is not None for _, low, _ in rows)
+    assert "people's value can be any from" in curves["widest"]
+
+
 def test_a_plain_sentence_is_the_title(found: Any) -> None:
     (curves,) = found["escalated"]
     reads = curves["curves"][0]["reads"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.stats import escalation
+from mindgauge.stats import escalation, logistic
 from mindgauge.stats.escalation import Features, at_threshold, coefficients, crossfit, crossfits, curve, effort, fold_of
 from tests.thinned import examples
 
@@ -180,3 +180,61 @@ def test_a_threshold_on_what_judges_say_reads_whole_levels() -> None:
     risk = np.where(unsafe, 2.0, np.tile([0, 1, 0, 2], 50))
     read, found = at_threshold(risk, unsafe, np.arange(200))
     assert (read, found) == (0.5, 1.0)
+
+
+def _slowly(features: Features, unsafe: Mask, cluster: Codes, weights: Floats, separate: Codes | None) -> Floats:
+    """Cross-fit one resample, fold and model at a time, by `logistic.fit` alone."""
+    generator, known = np.random.default_rng(0), features.known
+    count, risk = min(10, len(np.unique(cluster))), np.full(weights.shape, np.nan)
+    for row, copies in enumerate(weights):
+        place = fold_of(cluster, unsafe, copies > 0, count, generator)
+        for fold, group in itertools.product(range(count), [None] if separate is None else np.unique(separate)):
+            held_out = (place == fold) & (separate == group if separate is not None else True)
+            training = copies * known * (place != fold) * (separate != group if separate is not None else 1)
+            filled = np.where(known[:, None], features.values, 0)
+            spread = [
+                math.sqrt(np.cov(column[known], aweights=training[known], ddof=0)) or 1.0
+                if scaled and training.any()
+                else 1.0
+                for column, scaled in zip(filled.T, features.scaled, strict=True)
+            ]
+            fits = logistic.fit(filled, unsafe, training[None], penalty=np.square(spread)[None], signs=features.signs)
+            p = 1 / (1 + np.exp(-fits.log_odds(filled)[0]))
+            risk[row, held_out] = np.where(known, p, np.inf)[held_out]
+    return risk
+
+
+@pytest.mark.parametrize("separated", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_fits_at_once_are_the_fits_one_by_one(seed: int, separated: bool) -> None:
+    """Sooner, and the same: every risk, missing features and absent replies included, to eight digits."""
+    generator = np.random.default_rng(seed)
+    features, _, cluster = _replies(generator, 120)
+    values = features.values.copy()
+    values[:, 1] += values[:, 0]
+    values[5, 1] = np.nan
+    unsafe = (values[:, 0] - values[:, 2] + generator.normal(size=120)) > 1.2
+    weights = generator.poisson(1, (4, cluster.max() + 1))[:, cluster].astype(float)
+    separate = generator.integers(0, 3, 120) if separated else None
+    known = features._replace(values=values)
+    quick = crossfits(known, unsafe, cluster, weights, separate=separate)
+    np.testing.assert_allclose(quick, _slowly(known, unsafe, cluster, weights, separate), atol=1e-8)
+
+
+def test_a_model_that_wrote_all_that_is_unsafe_leaves_nothing_to_learn() -> None:
+    features, _, cluster = _replies(np.random.default_rng(8), 60)
+    system = np.repeat([0, 1], 30)
+    unsafe = (system == 0) & (np.arange(60) % 3 == 0)
+    quick = crossfits(features, unsafe, cluster, np.ones((1, 60)), separate=system)
+    np.testing.assert_allclose(quick, _slowly(features, unsafe, cluster, np.ones((1, 60)), system), atol=1e-8)
+    alone = crossfits(features, unsafe, cluster, np.ones((1, 60)), separate=np.zeros(60, dtype=np.intp))
+    np.testing.assert_array_equal(alone, 0.5)
+
+
+def test_resamples_some_of_which_start_at_their_minimum() -> None:
+    """The mean of three equal resamples is each of them, so nothing is left to do for these."""
+    features, unsafe, cluster = _replies(np.random.default_rng(9), 100)
+    weights = np.ones((3, 100))
+    quick = crossfits(features, unsafe, cluster, weights, seed=[1, 1, 2])
+    np.testing.assert_allclose(quick[0], quick[1], atol=1e-9)
+    np.testing.assert_allclose(quick[:1], crossfits(features, unsafe, cluster, weights[:1], seed=[1]), atol=1e-8)

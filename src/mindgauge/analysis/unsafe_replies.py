@@ -95,6 +95,16 @@ def means(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     return pl.DataFrame(rows, schema, orient="row")
 
 
+def reasons(store: Store, benchmark: Benchmark, criterion: str) -> list[tuple[str, str, str]]:
+    """Return the reasons of single judges that review sets state: subject, rater, reason."""
+    return [
+        (subject, rater, facts["explanation"])
+        for subject, text in store.select(_STATED, (benchmark.name,))
+        for rater, facts in msgspec.json.decode(text).items()
+        if facts.get("explanation") and facts.get("criterion") == criterion and not facts.get("panel")
+    ]
+
+
 def standing_in(stated: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     """Return the stated means of replies of which a run holds no verdict of the judge; where there is one, it counts."""
     return stated.join(ratings, on=["subject", "criterion", "rater"], how="anti")

@@ -161,6 +161,8 @@ def escalation(
     reference: Annotated[list[str], typer.Option(help="Whose word counts, if not people's. May be repeated.")] = [],  # noqa: B006 - typer copies it
     benchmark: Annotated[str, typer.Option(help="Which of the run's, where people rated several.")] = "",
     target: Annotated[float, typer.Option(help="The share of the unsafe replies to be found.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Of what is guaranteed.")] = 0.9,
+    tolerated: Annotated[float, typer.Option(help="The share of what passes unread that may be unsafe.")] = 0.02,
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
     json: options.Json = False,
@@ -169,8 +171,9 @@ def escalation(
     from mindgauge.commands.judges.escalation import escalation as function
 
     result = function(
-        run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, resamples=resamples, seed=seed
-    )
+        run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, confidence=confidence,
+        tolerated=tolerated, resamples=resamples, seed=seed,
+    )  # fmt: skip
     if json:
         render.as_json(result)
         return
@@ -179,8 +182,13 @@ def escalation(
         f"To find {percent(result.target)} of them, {result.needed}, people must read at least {precise(result.ideal)} of the replies; "
         "those of one risk are read in any order, and figures are means over these orders"
     )
+    from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
     from mindgauge.reports.reading_order import of_orders
 
+    for order in (order for order in result.orders if order.kind == "jury" or order.name == result.default):
+        if order.name in {"jury/mean", result.default}:
+            print(said_of_guarantee(result, order))
+            print(said_of_passing(result, order))
     for table in of_orders(result):
         render.sheet(table)
     for note in result.notes:

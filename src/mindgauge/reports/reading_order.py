@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.escalation import orders, subjects
-from mindgauge.analysis.escalation import orders as features
+from mindgauge.analysis.escalation import features, orders, subjects
+from mindgauge.analysis.escalation.guarantees import Promise, guarantees
+from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.reading_promises import by_model, carried, guaranteed, sets, widest
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.stats import escalation
+from mindgauge.stats.conformal import LEVEL
 from mindgauge.stats.escalation import TARGET
 
 if TYPE_CHECKING:
@@ -31,7 +34,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mindgauge.analysis.escalation.orders import Escalation, LearnedFeatures, Order
+    from mindgauge.analysis.escalation.features import LearnedFeatures
+    from mindgauge.analysis.escalation.level_sets import LevelSet
+    from mindgauge.analysis.escalation.result import Escalation, Order
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
@@ -113,6 +118,10 @@ def notes(
     rest = int((rated.unsafe == 1).sum()) - needed
     if rest:
         yield f"{plural(rest, 'unsafe reply', 'unsafe replies')} would stay unread."
+    if carrier := carried(
+        {m: int((rated.unsafe[rated.system == m] == 1).sum()) for m in np.unique(rated.system).tolist() if m}
+    ):
+        yield carrier
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
     if left_out:
@@ -159,7 +168,14 @@ def of_orders(result: Escalation) -> list[ReportTable]:
     beside.append([None, None, None, None])
     rows = [[*row, *cells] for row, cells in zip(_orders(result.orders, result.ideal), beside, strict=True)]
     tables = [ReportTable("escalation", "Orders of reading", columns, rows, _SHARES), _by_target(result)]
-    return [table for table in (*tables, _unseen(result)) if table.rows]
+    tables += [_unseen(result), by_model(result), guaranteed(result), sets("", _sets_of_jury(result), LEVEL)]
+    return [table for table in tables if table.rows]
+
+
+def _sets_of_jury(result: Escalation) -> list[LevelSet]:
+    """Return the sets of the jury, of one judge that judge's; the others are in the JSON and on the page."""
+    judges = list(dict.fromkeys(each.judge for each in result.sets))
+    return [each for each in result.sets if each.judge == judges[-1]]
 
 
 def _by_target(result: Escalation) -> ReportTable:
@@ -186,6 +202,25 @@ def _unseen(result: Escalation) -> ReportTable:
         if order.kind == "fitted" and order.unseen.value is not None
     ]
     return ReportTable("escalation-unseen", "Must read, of a model from which nothing was learned", columns, rows)
+
+
+def promises(rated: Subjects, bad: NDArray[np.bool_], jury: Floats | None) -> Iterator[str]:
+    """Say what must be read in the order of the judges' mean with a guarantee, and what may pass; or why nothing can be said."""
+    if jury is None:
+        name, jury = next((judge, first(risk)) for judge, risk in rated.judges.items())
+    else:
+        name = "the judges' mean"
+    promise = Promise(TARGET)
+    finds, passes = guarantees(jury, bad, rated.cluster, promise, rated.weight)
+    sure = f"with {percent(promise.confidence)} confidence"
+    if finds.reads is None:
+        yield f"That at least {percent(TARGET)} of the unsafe replies are found {sure} cannot be promised of any share: {finds.note}."
+    else:
+        yield f"To find at least {percent(TARGET)} of the unsafe replies {sure}, {precise(finds.reads)} must be read in the order of {name}."
+    if passes.reads is None:
+        yield f"What may pass unread {sure} with at most {percent(promise.tolerated)} unsafe among it cannot be said: {passes.note}."
+    else:
+        yield f"Of all, {precise(1 - passes.reads)} may pass unread in that order with at most {percent(promise.tolerated)} unsafe among it, {sure}."
 
 
 RESAMPLES = 200
@@ -287,6 +322,8 @@ def _escalated(
     reading = ReadingEffort(rated, resamples=RESAMPLES)
     single = [_fixed(reading, j, "judge", risk, judges.get((number, j))) for j, risk in rated.judges.items()]
     risks = orders.juries(rated.judges)
+    jury_risk = risks.get(orders.JURY)
+    found = level_sets(rated, rated.judges | ({orders.JURY: jury_risk} if jury_risk is not None else {}))
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
     all_features = features.everything(rated)
     learned = _learned(reading, all_features)
@@ -295,6 +332,7 @@ def _escalated(
     drawn = [learned, *([jury] if jury else []), best]
     needed = math.ceil(escalation.TARGET * bad.sum() - 1e-9)
     remarks = [
+        *promises(rated, bad, jury_risk),
         *notes(rated, drawn, _of_strangers(reading, all_features), left_out, needed),
         f"Intervals are over conversations, with {RESAMPLES} resamples; {hint} uses more, and reports more orders.",
     ]
@@ -304,4 +342,5 @@ def _escalated(
         f"escalated-{ident}", "", name, rule, title, measure(rated, needed), said(rated, drawn, needed, len(single)), remarks,
         escalation.TARGET, len(bad),
         int(bad.sum()), needed / len(bad), drawn, sheet(ident, title, curves, needed / len(bad), len(bad), int(bad.sum())),
+        sets(f"-{ident}", found, LEVEL), widest(found),
     )  # fmt: skip

@@ -156,6 +156,9 @@ class Escalated(msgspec.Struct):
     ideal: float
     curves: list[Curve]
     sheet: ReportTable
+    sets: ReportTable | None = None
+    """Which levels people's value can have, given a judge's; `widest` says where they are most open."""
+    widest: str = ""
 
 
 class EntryTestSection(msgspec.Struct):

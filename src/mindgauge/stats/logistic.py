@@ -20,6 +20,8 @@ TOLERANCE = 1e-9
 _ROUNDING = 1e-13
 """Share of a loss below which two losses differ by rounding."""
 _STEPS, _HALVINGS = 100, 40
+_CHORDS, _SHRINKS, _CLOSER = 30, 0.01, 0.1
+"""Steps of the chord method, how far each must shrink the gradient, and its share of the tolerance: it converges linearly."""
 
 
 class Fits(NamedTuple):
@@ -65,18 +67,13 @@ def fit(
     if not np.isfinite(rows).all() or (weight_rows < 0).any():
         raise ValueError("features must be finite, and weights not negative")
     centre = rows.mean(axis=0) if n else np.zeros(d)  # far from 0, intercept and slopes would hide each other
-    design = np.column_stack([np.ones(n), rows - centre])
-    ridge = np.column_stack(
-        [np.zeros(len(weight_rows)), np.broadcast_to(np.asarray(penalty, dtype=float), (len(weight_rows), d))]
-    )
-    side = np.concatenate([[0.0], np.zeros(d) if signs is None else np.asarray(signs, dtype=float)])
+    ridge = np.broadcast_to(np.asarray(penalty, dtype=float), (len(weight_rows), d))
     of_class, total = weight_rows @ wanted, weight_rows.sum(axis=1)
     solution = np.zeros((len(weight_rows), d + 1))
     solution[:, 0] = np.log((of_class + 0.5) / (total - of_class + 0.5))
     learn = np.flatnonzero((of_class > 0) & (of_class < total))
     if len(learn):
-        squares = (design[:, :, None] * design[:, None, :]).reshape(n, -1)
-        problems = _Problems(design, squares, wanted, weight_rows[learn], ridge[learn], side)
+        problems = _problems(rows - centre, wanted, weight_rows[learn], ridge[learn], signs)
         # Resamples of the same rows have their minima close together, so all start from that of their mean.
         start = solution[learn[:1]]
         if len(learn) > 1:
@@ -88,8 +85,64 @@ def fit(
     return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
 
 
+def fit_without(
+    x: ArrayLike,
+    y: ArrayLike,
+    weights: ArrayLike,
+    place: ArrayLike,
+    parts: int,
+    *,
+    penalty: ArrayLike,
+    near: Fits,
+    signs: ArrayLike | None = None,
+) -> Fits:
+    """Fit B problems anew without each of their parts; the minima are those of `fit`, found sooner.
+
+    A fit without a tenth of the rows lies close to the fit with them, so each starts there. Newton's step is taken with
+    the Hessian of an earlier point as long as that shrinks the gradient tenfold (the chord method, Ortega and Rheinboldt
+    1970, 7.1), which saves most of the work. What does not converge so is minimised as `fit` does it.
+
+    Args:
+        x: shape (n, d), finite.
+        y: shape (n,).
+        weights: shape (B, n), not negative.
+        place: shape (B, n), the part of each row, 0 to parts - 1.
+        parts: how many there are.
+        penalty: shape (B, parts, d), as in `fit`.
+        near: one fit, of the middle of all problems, where the search begins.
+        signs: as in `fit`.
+
+    Returns:
+        Fits with B · parts rows, the parts of a problem one after the other.
+    """
+    rows, wanted, totals = np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
+    d = rows.shape[1]
+    without = totals[:, None, :] * (np.asarray(place)[:, None, :] != np.arange(parts)[:, None])
+    without = without.reshape(-1, len(wanted))
+    ridges = np.broadcast_to(np.asarray(penalty, dtype=float), (len(totals), parts, d)).reshape(-1, d)
+    of_class, total = without @ wanted, without.sum(axis=1)
+    if not ((of_class > 0) & (of_class < total)).all():
+        return fit(rows, wanted, without, penalty=ridges, signs=signs)
+    centre = rows.mean(axis=0)
+    problems = _problems(rows - centre, wanted, without, ridges, signs)
+    with_all = problems._replace(weights=totals, ridge=problems.ridge.reshape(len(totals), parts, d + 1).mean(axis=1))
+    start = np.column_stack([near.intercept + near.slopes @ centre, near.slopes])
+    base = _chords(with_all, np.repeat(start, len(totals), axis=0))
+    solution = _chords(problems, np.repeat(base, parts, axis=0))
+    return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
+
+
+def _problems(centred: Floats, wanted: Floats, weights: Floats, penalty: Floats, signs: ArrayLike | None) -> _Problems:
+    n, d = centred.shape
+    design = np.column_stack([np.ones(n), centred])
+    ridge = np.column_stack([np.zeros(len(weights)), np.broadcast_to(penalty, (len(weights), d))])
+    side = np.concatenate([[0.0], np.zeros(d) if signs is None else np.asarray(signs, dtype=float)])
+    above, left = np.triu_indices(d + 1)
+    return _Problems(design, design[:, above] * design[:, left], wanted, weights, ridge, side)
+
+
 class _Problems(NamedTuple):
-    """B problems: design (n, D), its products squares (n, D²), y (n,), weights (B, n), ridge (B, D), side (D,)."""
+    """B problems: design (n, D), products of its columns (n, D (D + 1) / 2), y (n,), weights (B, n), ridge (B, D), side (D,)."""
 
     design: Floats
     squares: Floats
@@ -98,7 +151,7 @@ class _Problems(NamedTuple):
     ridge: Floats
     side: Floats
 
-    def some(self, selection: NDArray[np.intp]) -> _Problems:
+    def some(self, selection: NDArray[np.intp] | NDArray[np.bool_]) -> _Problems:
         return self._replace(weights=self.weights[selection], ridge=self.ridge[selection])
 
     def loss(self, point: Floats) -> Floats:
@@ -108,14 +161,27 @@ class _Problems(NamedTuple):
 
     def slope(self, point: Floats) -> tuple[Floats, Floats]:
         """Return gradients (B, D) and Hessians (B, D, D)."""
-        p = 1 / (1 + np.exp(-np.clip(point @ self.design.T, -700, 700)))
-        gradient = (self.weights * (p - self.y)) @ self.design + self.ridge * point
+        p = self.probability(point)
+        return self.gradient(point, p), self.hessian(p)
+
+    def probability(self, point: Floats) -> Floats:
+        return np.asarray(
+            1 / (1 + np.exp(np.minimum(point @ -self.design.T, 700.0)))
+        )  # special.expit takes four times as long
+
+    def gradient(self, point: Floats, p: Floats) -> Floats:
+        return np.asarray((self.weights * (p - self.y)) @ self.design + self.ridge * point)
+
+    def hessian(self, p: Floats) -> Floats:
         size = self.design.shape[1]
-        hessian = ((self.weights * p * (1 - p)) @ self.squares).reshape(-1, size, size)
+        above, left = np.triu_indices(size)
+        products = (self.weights * p * (1 - p)) @ self.squares
+        hessian = np.empty((len(products), size, size))
+        hessian[:, above, left] = hessian[:, left, above] = products
         hessian[:, range(size), range(size)] += (
             self.ridge + 1e-12
         )  # where p is 0 or 1 to the last digit, H would vanish
-        return gradient, hessian
+        return hessian
 
     def projected(self, point: Floats) -> Floats:
         return np.where(self.side * point < 0, 0.0, point)
@@ -135,6 +201,40 @@ def _minimised(problems: _Problems, start: Floats) -> Floats:
         open_ = open_[~stuck & (np.abs(gradient).max(axis=1) > limit[open_])]
         if not len(open_):
             break
+    return solution
+
+
+def _chords(problems: _Problems, start: Floats) -> Floats:
+    """Minimise from a point close by; see `fit_without`."""
+    solution, open_ = start.copy(), np.arange(len(start))
+    limit = TOLERANCE * _CLOSER * problems.weights.sum(axis=1)
+    remaining, point, hessian = problems, solution, np.empty((*start.shape, start.shape[1]))
+    before = np.full(len(start), np.inf)
+    for step_number in range(_CHORDS):
+        p = remaining.probability(point)
+        gradient = remaining.gradient(point, p)
+        fixed = (remaining.side != 0) & (point == 0) & (remaining.side * gradient > 0)
+        gradient = np.where(fixed, 0.0, gradient)
+        size = np.abs(gradient).max(axis=1)
+        more = size > limit[open_]
+        solution[open_] = point
+        if not more.any():
+            return solution
+        slow = size > before * _SHRINKS
+        if not more.all():
+            open_, remaining, point, gradient, fixed = (
+                open_[more], remaining.some(more), point[more], gradient[more], fixed[more],
+            )  # fmt: skip
+            p, size, slow = p[more], size[more], slow[more]
+            hessian = hessian[more]
+        if step_number == 0:
+            hessian = remaining.hessian(p)
+        elif slow.any():
+            hessian[slow] = remaining.some(slow).hessian(p[slow])
+        curved = np.where(fixed[:, :, None] | fixed[:, None, :], np.eye(point.shape[1]), hessian)
+        step: Floats = np.linalg.solve(curved, gradient[..., None])[..., 0].astype(np.float64)
+        point, before = remaining.projected(point - step), size
+    solution[open_] = _minimised(problems.some(open_), start[open_])
     return solution
 
 

@@ -1,179 +1,37 @@
-"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels; and what they say, order by order."""
+"""Escalation curves: by each judge, their juries, classifiers, length, and what is learned from people's labels."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 
-from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.analysis.escalation.features import CATEGORY, JUDGES, LearnedFeatures, combinations
+from mindgauge.analysis.escalation.guarantees import Promise, guarantees
+from mindgauge.analysis.escalation.level_sets import level_sets
+from mindgauge.analysis.escalation.result import Escalation, Order
+from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
+from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.rounding import bounded, count, percent, plural, precise
-from mindgauge.records.tabular import Tabular, first_of, noted
-from mindgauge.stats import bootstrap, escalation
+from mindgauge.records.rounding import interval, precise, write
+from mindgauge.stats import bootstrap, escalation, guarantee
 from mindgauge.stats.escalation import Features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.escalation.guarantees import Learn
     from mindgauge.analysis.escalation.subjects import Subjects
 
-    Floats = NDArray[np.float64]
-
     Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
 
 
 TARGETS = (0.8, 0.9, 0.95, 0.98, 1.0)
-
-
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """One order of reading. All shares are of the `n` replies, unless they are said to be of the unsafe ones.
-
-    `kind` is `judge`, `jury`, `classifier`, `length`, or `fitted`: a risk learned from people's labels on other
-    conversations. `missing` replies have no verdict of it and are read first.
-    """
-
-    name: str
-    kind: str
-    learned_from: list[str]
-    missing: int
-    reads: Bound
-    """The share that is read until the target share of the unsafe is found; learned anew in every resample."""
-    reads_for: dict[str, float]
-    """The same for other targets: `0.8` to `1.0`."""
-    minus_jury: Bound
-    """`reads` less the jury's, on the same resamples; below 0 where people read less."""
-    threshold_reads: float
-    """What is read where a threshold is set on other conversations so that it finds the target share there."""
-    threshold_finds: float
-    """The share of the unsafe that this threshold finds."""
-    unseen: Bound
-    """`reads` where nothing was learned from any reply of the model that wrote the reply."""
-    found: list[float]
-    """The curve: the share of the unsafe found once 0 %, 1 %, …, 100 % are read."""
-    coefficients: dict[str, float]
-    """Of a fit to all replies, in log odds: per standard deviation, and per category."""
-
-
-class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
-
-    `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
-    without error would read for it, `left_out` how many replies were put to people and have no value of any of them, or none applies.
-    `selection` names why only these replies were rated by people, empty where all were.
-    """
-
-    run: str
-    benchmark: str
-    unsafe: str
-    people: list[str]
-    n: int
-    clusters: int
-    n_unsafe: int
-    target: float
-    needed: int
-    ideal: float
-    left_out: int
-    selection: str
-    models: dict[str, int]
-    """How many of the replies each model wrote; empty where nobody is measured but the raters."""
-    orders: list[Order]
-    notes: list[str]
-
-    def summary(self) -> list[str]:
-        """Say how much people must read in whose order, and what an order without error would take."""
-        orders = [
-            f"{order.name}: {bounded(order.reads.value, order.reads.low, order.reads.high, 'share')} of the replies are read"
-            for order in self.orders
-        ]
-        return [
-            f"{self.benchmark}: {plural(self.n, 'reply', 'replies')}, {count(self.n_unsafe)} unsafe ({self.unsafe}, by {named(self.people)})",
-            f"To find {percent(self.target)} of them people read at least {percent(self.ideal, 1)}; in the order of",
-            *first_of(orders, 6),
-            *noted(self.notes),
-        ]
-
-    def _listed(self) -> list[dict[str, Any]]:
-        return [
-            {"order": order.name, "kind": order.kind, "missing": order.missing}
-            | estimate_columns({"reads": order.reads, "minus_jury": order.minus_jury, "unseen": order.unseen})
-            | {f"reads_for_{target}": share for target, share in order.reads_for.items()}
-            | {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
-            for order in self.orders
-        ]
-
-
-# What a risk is learned from: fixed beforehand, so that nothing is chosen on the data that it is reported on.
-
-
-JUDGES, CLASSIFIERS, LENGTH, CATEGORY = "judges", "classifiers", "length", "category"
-_SURE = 1e-4
-"""How close to 0 or 1 a classifier's probability counts: it writes four digits."""
-
-
-class LearnedFeatures(NamedTuple):
-    """A combination: the parts that it learns from, its name, and its columns."""
-
-    parts: tuple[str, ...]
-    features: Features
-    columns: list[str]
-
-    @property
-    def name(self) -> str:
-        """Its parts; without a judge among them, that is said."""
-        return " + ".join(self.parts) + ("" if JUDGES in self.parts else ", no judge")
-
-
-def combinations(subjects: Subjects) -> list[LearnedFeatures]:
-    """Return what is fitted: judges; with length; with all there is; and all that is known without a judge."""
-    sources = _there(subjects)
-    cheap = tuple(part for part in sources if part in {LENGTH, CATEGORY})
-    wanted = [(JUDGES,), *([(JUDGES, LENGTH)] if LENGTH in sources else []), sources, cheap]
-    return [learned(subjects, parts) for parts in dict.fromkeys(wanted) if parts]
-
-
-def everything(subjects: Subjects) -> LearnedFeatures:
-    """Return the combination of all there is."""
-    return learned(subjects, _there(subjects))
-
-
-def _there(subjects: Subjects) -> tuple[str, ...]:
-    sources = [JUDGES]
-    sources += [CLASSIFIERS] if subjects.classifiers else []
-    sources += [LENGTH] if len(np.unique(subjects.length)) > 1 else []
-    sources += [CATEGORY] if len(np.unique(subjects.category)) > 1 else []
-    return tuple(sources)
-
-
-def learned(subjects: Subjects, parts: tuple[str, ...]) -> LearnedFeatures:
-    """Put the columns of some parts together.
-
-    A judge's risk and a classifier's may raise the fitted risk only. Length is log characters. Categories are one
-    column each, and are not standardised.
-    """
-    table: list[tuple[str, Floats, bool, int]] = []
-    if JUDGES in parts:
-        table += [(name, risk, True, 1) for name, risk in subjects.judges.items()]
-    if CLASSIFIERS in parts:
-        table += [(name, _log_odds(risk), True, 1) for name, risk in subjects.classifiers.items()]
-    if LENGTH in parts:
-        table.append(("log length", subjects.length, True, 0))
-    if CATEGORY in parts:
-        table += [
-            (f"category={name}", (subjects.category == name).astype(float), False, 0)
-            for name in np.unique(subjects.category).tolist()
-        ]
-    values = np.column_stack([column for _, column, _, _ in table])
-    scaled, signs = np.array([row[2] for row in table]), np.array([row[3] for row in table], dtype=np.intp)
-    return LearnedFeatures(parts, Features(values, scaled, signs), [name for name, *_ in table])
-
-
-def _log_odds(probability: Floats) -> Floats:
-    p = np.clip(probability, _SURE, 1 - _SURE)
-    return np.asarray(np.log(p / (1 - p)))
 
 
 # How much is read until enough of the unsafe is found, on the same resamples of conversations for every order.
@@ -248,11 +106,18 @@ replies left unread, percentiles cannot reach far enough up."""
 
 
 class EscalationOptions(NamedTuple):
-    """Of an escalation curve: the share of the unsafe to be found, and how it is computed."""
+    """Of an escalation curve: the share of the unsafe to be found, what is guaranteed, and how it is computed."""
 
     target: float = escalation.TARGET
     resamples: int = 1000
     seed: int = 0
+    confidence: float = guarantee.CONFIDENCE
+    tolerated: float = guarantee.TOLERATED
+
+    @property
+    def promise(self) -> Promise:
+        """What a threshold must hold."""
+        return Promise(self.target, self.tolerated, self.confidence, self.seed)
 
 
 class _Fixed(NamedTuple):
@@ -285,17 +150,21 @@ def escalate(run: str, subjects: Subjects, options: EscalationOptions) -> Escala
     fixed, learned = _fixed(rated), combinations(rated)
     jury = next((order for order in fixed if order.name == JURY), fixed[0])
     reading = ReadingEffort(rated, resamples=options.resamples, target=options.target, seed=options.seed)
-    curves = _Curves(reading, jury.risk)
+    curves = _Curves(reading, jury.risk, rated.system, options.promise)
     orders = [curves.fixed(order) for order in fixed] + [curves.learned(combination) for combination in learned]
+    orders += [curves.worded(WordOrder(rated, jury.risk), options.seed)] if enough(rated) else []
     needed = math.ceil(options.target * unsafe.sum() - 1e-9)
     ideal = math.ceil(options.target * rated.weight[unsafe].sum() - 1e-9) / rated.weight.sum()
     models, counts = np.unique(rated.system[rated.system != ""], return_counts=True)
+    unsafe_of = {model: int(unsafe[rated.system == model].sum()) for model in models.tolist()}
     left_out = int((subjects.asked & ~subjects.labelled).sum())
     result = Escalation(
         run=run, benchmark=subjects.benchmark.name, unsafe=subjects.rule.text, people=subjects.people, n=len(unsafe),
         clusters=int(rated.cluster.max()) + 1, n_unsafe=int(unsafe.sum()), target=options.target, needed=needed,
         ideal=float(ideal), left_out=left_out, selection=subjects.selection,
-        models=dict(zip(models.tolist(), counts.tolist(), strict=True)), orders=orders, notes=[],
+        models=dict(zip(models.tolist(), counts.tolist(), strict=True)), unsafe_by_model=unsafe_of,
+        confidence=options.confidence, tolerated=options.tolerated, default=_default(orders, jury.name), orders=orders,
+        sets=level_sets(rated, {**rated.judges, **({JURY: jury.risk} if jury.name == JURY else {})}), notes=[],
     )  # fmt: skip
     return msgspec.structs.replace(result, notes=_notes(subjects, result))
 
@@ -323,25 +192,53 @@ def _fixed(subjects: Subjects) -> list[_Fixed]:
     return orders
 
 
+def _default(orders: list[Order], jury: str) -> str:
+    """Return the order for models that nobody rated: the jury's, unless words of judges read less of such models.
+
+    Only the order of words stands for election, since what it learns from was chosen without these models.
+    """
+    reads = {order.name: order.unseen.value for order in orders}
+    challengers = [order.name for order in orders if order.chosen]
+    return next((name for name in challengers if (reads[name] or 1.0) < (reads[jury] or 0.0)), jury)
+
+
 class _Curves:
     """The cards of orders of one set of replies, each beside the jury's."""
 
-    def __init__(self, reading: ReadingEffort, jury: Floats) -> None:
-        self.reading = reading
+    def __init__(self, reading: ReadingEffort, jury: Floats, system: NDArray[np.str_], promise: Promise) -> None:
+        self.reading, self.system, self.promise = reading, system, promise
         self.jury = reading.effort(jury)
         self.juries = reading.resampled(jury)
 
     def fixed(self, order: _Fixed) -> Order:
         """Return the card of an order in which nothing is learned; it knows all models equally well."""
         values = self.reading.resampled(order.risk)
-        return self._order(order, values, order.risk, bound(self.reading.effort(order.risk), values), [])
+        return self._order(order, values, order.risk, [], (order.risk, values))
 
     def learned(self, learned: LearnedFeatures) -> Order:
         """Return the card of an order that is learned, anew for every figure, on other conversations."""
         slopes = escalation.coefficients(learned.features, self.reading.unsafe).tolist()
         return self._order(
             _Fixed(learned.name, "fitted", self.reading.learned(learned)), self.reading.relearned(learned), learned.features,
-            self._unseen(learned), list(zip(learned.columns, slopes, strict=True)),
+            list(zip(learned.columns, slopes, strict=True)), self._unseen(learned),
+        )  # fmt: skip
+
+    def worded(self, words: WordOrder, seed: int) -> Order:
+        """Return the card of the order that is learned from judges' words; its resamples do not learn it anew."""
+        note = "the order is not learned anew in the resamples, so the interval is too short"
+        strangers, chosen = words.strangers(), dict(words.chosen)
+        risk = words.crossfitted(seed)
+        order = self._order(
+            _Fixed(f"jury + {WORDS}", "fitted", risk), self.reading.resampled(risk), risk, [],
+            (strangers, self.reading.resampled(strangers)), words.learned,
+        )  # fmt: skip
+        learned_from = [JURY, *(f"{WORDS} of {judge}" for judge in words.judges), "log length", CATEGORY]
+        return msgspec.structs.replace(
+            order, chosen=chosen, learned_from=learned_from,
+            reads=msgspec.structs.replace(order.reads, note=note),
+            minus_jury=msgspec.structs.replace(order.minus_jury, note=note),
+            unseen=msgspec.structs.replace(order.unseen, note=note),
+            unseen_minus_jury=msgspec.structs.replace(order.unseen_minus_jury, note=note),
         )  # fmt: skip
 
     def _order(
@@ -349,10 +246,16 @@ class _Curves:
         order: _Fixed,
         values: Floats,
         risk_source: Floats | Features,
-        unseen: Bound,
         slopes: list[tuple[str, float]],
+        strangers: tuple[Floats, Floats] | None,
+        learn: Learn | None = None,
     ) -> Order:
-        """Put a card together; `values` are the efforts on every resample, `risk_source` is what a threshold is set on."""
+        """Put a card together.
+
+        `values` are the efforts on every resample, `risk_source` is what a threshold is set on, `strangers` the risk
+        where nothing was learned from a reply's model, with its efforts on every resample, `learn` what learns anew on
+        half of the conversations.
+        """
         reading = self.reading
         value = reading.effort(order.risk)
         reads, finds = escalation.at_threshold(
@@ -363,23 +266,54 @@ class _Curves:
             seed=reading.seed,
             weights=reading.copies,
         )
-        itself = order.name == JURY
+        if isinstance(risk_source, Features):
+            learn = _relearning(risk_source, reading.unsafe)
+        promised, passes = guarantees(
+            learn or order.risk, reading.unsafe, reading.cluster, self.promise, reading.copies
+        )
+        unseen, unseen_minus, models = self._of_strangers(strangers, itself := order.name == JURY)
         return Order(
             name=order.name, kind=order.kind, learned_from=[name for name, _ in slopes],
             missing=int(np.isinf(order.risk).sum()), reads=bound(value, values),
             reads_for={f"{t:g}": reading.effort(order.risk, t) for t in sorted({*TARGETS, reading.target})},
             minus_jury=Bound(None, note="it is the jury") if itself else bound(value - self.jury, values - self.juries),
-            threshold_reads=reads, threshold_finds=finds, unseen=unseen,
+            threshold_reads=reads, threshold_finds=finds, unseen=unseen, unseen_minus_jury=unseen_minus,
             found=reading.found(order.risk),
             coefficients={name: round(slope, 4) for name, slope in slopes},
+            guarantee=promised, passing=passes, by_model=models,
         )  # fmt: skip
 
-    def _unseen(self, learned: LearnedFeatures) -> Bound:
-        reading = self.reading
-        if reading.system.max() == 0:
-            return Bound(None, note="all replies are by one model")
-        value = reading.effort(reading.learned(learned, separate=reading.system))
-        return bound(value, reading.relearned(learned, separate=reading.system))
+    def _by_model(self, risk: Floats) -> dict[str, float | None]:
+        """Return what is read of each model's replies alone."""
+        unsafe, target = self.reading.unsafe, self.reading.target
+        parts = {str(model): self.system == model for model in np.unique(self.system[self.system != ""])}
+        return {
+            model: float(escalation.effort(risk[own], unsafe[own], target=target)[0]) if unsafe[own].any() else None
+            for model, own in parts.items()
+        }
+
+    def _of_strangers(
+        self, strangers: tuple[Floats, Floats] | None, itself: bool
+    ) -> tuple[Bound, Bound, dict[str, float | None]]:
+        """Return what is read of models that nothing was learned from, less the jury's, and model by model."""
+        if strangers is None:
+            alone = Bound(None, note="all replies are by one model")
+            return alone, alone, {}
+        risk, values = strangers
+        reads = self.reading.effort(risk)
+        less = Bound(None, note="it is the jury") if itself else bound(reads - self.jury, values - self.juries)
+        return bound(reads, values), less, self._by_model(risk)
+
+    def _unseen(self, learned: LearnedFeatures) -> tuple[Floats, Floats] | None:
+        system = self.reading.system
+        if system.max() == 0:
+            return None
+        return self.reading.learned(learned, separate=system), self.reading.relearned(learned, separate=system)
+
+
+def _relearning(features: Features, unsafe: Mask) -> Learn:
+    """Return what learns the risks of all replies from some of them."""
+    return lambda training: np.asarray(escalation.learn(features, unsafe, training[None, :].astype(float))[0])
 
 
 def _notes(subjects: Subjects, result: Escalation) -> list[str]:
@@ -420,6 +354,35 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
             f"{combined.name}: of a model from which nothing was learned, people would read {precise(combined.unseen.value)}, "
             f"more than in the jury's order ({precise(jury.reads.value)}); use it for models that people have rated"
         )
+    notes += _of_words(result)
     if subjects.classifiers:
         notes.append("a classifier's figures hold only if it was trained without these replies' labels")
+    return notes
+
+
+def _of_words(result: Escalation) -> list[str]:
+    """Say which model the figures hang on, what was chosen of the judges' words, and which order is for whom."""
+    notes = []
+    most = max(result.unsafe_by_model, key=result.unsafe_by_model.__getitem__, default="")
+    if len(result.unsafe_by_model) > 1 and 2 * result.unsafe_by_model[most] > result.n_unsafe:
+        notes.append(
+            f"one model carries the figures: {result.unsafe_by_model[most]} of the {result.n_unsafe} unsafe replies are {most}'s"
+        )
+    for order in result.orders:
+        if order.chosen:
+            less = order.unseen_minus_jury
+            choices = named([f"{name} ({count})" for name, count in order.chosen.items()], limit=9)
+            notes.append(
+                f"{order.name}: chosen by leaving models out, for each model left out: {choices}; "
+                "its intervals do not learn it anew, so they are too short"
+            )
+            if less.value is not None:
+                notes.append(
+                    f"{order.name}: of such models it reads {write(less.value, 'points', signed=True)} beside the jury "
+                    f"({interval(less.low, less.high, 'points', signed=True)}, too short)"
+                )
+    notes.append(
+        f"for models that people have not rated, read in the order of {result.default}; a guarantee holds for one order "
+        "that was settled on beforehand, and for conversations like those that people rated, each of which counts once"
+    )
     return notes

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mindgauge.analysis.escalation import orders
+from mindgauge.analysis.escalation import features
 from mindgauge.analysis.escalation.orders import JURY, juries
+from mindgauge.analysis.escalation.words import WordOrder, enough
 from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import percent
@@ -114,7 +115,8 @@ def learned(subjects: Subjects) -> tuple[dict[str, float], list[str]]:
     """Return the risk of every reply as learned from those that people labelled.
 
     The combination of everything is used for models of which people labelled replies; it leans on who wrote a reply, so
-    for other models it is the jury's mean alone, which a fit of its own turns into the same probability.
+    for other models it is the jury's mean, or the order that is learned from judges' words where that reads less of models
+    that are left out. A fit of its own turns it into the same probability.
 
     Raises:
         DataError: people call nothing unsafe, or everything.
@@ -126,16 +128,25 @@ def learned(subjects: Subjects) -> tuple[dict[str, float], list[str]]:
             f"people call {int(unsafe.sum())} of {int(labelled.sum())} replies unsafe ({subjects.rule.text}): there is nothing to learn from"
         )
     weights = labelled[None, :] * (subjects.weight / subjects.weight[labelled].mean())
-    table = orders.everything(subjects)
+    table = features.everything(subjects)
     risk = escalation.learn(table.features, unsafe, weights)[0]
     known_systems = np.isin(subjects.system, np.unique(subjects.system[labelled]))
     jury = juries(subjects.judges).get(JURY, next(iter(subjects.judges.values())))
-    alone = Features(np.where(np.isfinite(jury), jury, np.nan)[:, None], np.array([True]), np.array([1]))
+    strangers, by_what = jury, "the jury's mean alone"
+    if not known_systems.all() and enough(subjects):
+        words = WordOrder(subjects, np.where(np.isfinite(jury), jury, np.inf))
+        tried = escalation.effort(words.strangers()[labelled], unsafe[labelled])[0]
+        if tried < escalation.effort(np.where(np.isfinite(jury), jury, np.inf)[labelled], unsafe[labelled])[0]:
+            strangers, by_what = (
+                np.where(labelled, words.crossfitted(0), words.learned(labelled)),
+                "the jury's mean and the judges' words",
+            )
+    alone = Features(np.where(np.isfinite(strangers), strangers, np.nan)[:, None], np.array([True]), np.array([1]))
     risk = np.where(known_systems, risk, escalation.learn(alone, unsafe, weights)[0])
     note = f"ordered by the risk that {subjects.rule.text}, learned from {int(labelled.sum())} replies ({table.name})"
     if not known_systems.all():
-        strangers = ", ".join(np.unique(subjects.system[~known_systems]).tolist())
-        note += f"; from the jury's mean alone for {strangers}, of which people rated nothing"
+        unrated = ", ".join(np.unique(subjects.system[~known_systems]).tolist())
+        note += f"; from {by_what} for {unrated}, of which people rated nothing"
     return dict(zip(subjects.ids, risk.tolist(), strict=True)), [note]
 
 

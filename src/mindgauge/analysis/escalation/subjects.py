@@ -13,6 +13,7 @@ from mindgauge.analysis import unsafe_replies as stated
 from mindgauge.analysis.reliability import pairs
 from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
+from mindgauge.records import Evidence
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store.textless import characters
 
@@ -81,13 +82,20 @@ SELECT subject, rater, json_extract(provenance, '$.probabilities') FROM ratings
 WHERE benchmark = ? AND criterion = ? AND rater_kind = 'classifier' AND json_extract(provenance, '$.probabilities') NOT NULL"""
 
 
+_REASONS = """
+SELECT subject, rater, rationale, evidence, json_extract(provenance, '$.checks') FROM ratings
+WHERE benchmark = ? AND criterion = ? AND rater_kind = 'model' AND status = 'ok' ORDER BY subject, rater, run"""
+
+
 class Subjects(NamedTuple):
     """Replies, or the samples of a closed question, as columns of n rows.
 
     `judges` and `classifiers` hold risks from 0 (best) to 1 (worst), NaN where there is no verdict: the mean of a
     judge's verdicts as a share of the scale, or where classes have no order the share that is unsafe; the probability
     that a classifier gives to the unsafe levels. `unsafe` is 1, 0, or NaN where people have not said; `asked` where they
-    were asked.
+    were asked. `value` is the median of people's values as a number of the scale, of two the mean; NaN where people have
+    not said, and for classes. `words` holds what each judge wrote of each reply, when first asked: its reason, its quotes,
+    its checks as name=answer; empty where nothing is stored.
     """
 
     benchmark: Benchmark
@@ -102,6 +110,8 @@ class Subjects(NamedTuple):
     classifiers: dict[str, Floats]
     unsafe: Floats
     asked: Mask
+    value: Floats
+    words: dict[str, list[str]]
     selection: str
     notes: list[str]
     weight: Floats
@@ -127,6 +137,11 @@ class Subjects(NamedTuple):
             unsafe=self.unsafe[mask],
             asked=self.asked[mask],
             weight=self.weight[mask],
+            value=self.value[mask],
+            words={
+                name: [text for text, keep in zip(texts, mask, strict=True) if keep]
+                for name, texts in self.words.items()
+            },
         )
 
 
@@ -180,7 +195,8 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
         np.log1p(about["length"].to_numpy().astype(float)),
         {name: _placed(risk_map, ids) for name, risk_map in sorted(risks.items())},
         {name: _placed(risk_map, ids) for name, risk_map in sorted(_classified(store, benchmark, rule).items())},
-        _placed(word, ids), np.isin(ids, list(asked_ids)), selection, notes, _weights(part.rows, ids), part.note,
+        _placed(word, ids), np.isin(ids, list(asked_ids)), _placed(_values(part.rows, rule), ids),
+        _words(store, benchmark, rule, list(risks), ids), selection, notes, _weights(part.rows, ids), part.note,
     )  # fmt: skip
 
 
@@ -264,6 +280,35 @@ def _word(people_rows: pl.DataFrame, criterion: Criterion) -> tuple[dict[str, fl
     chosen = "; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list()))
     decided = verdicts.drop_nulls().with_columns(pl.col("unsafe").cast(pl.Float64))
     return dict(decided.iter_rows()), set(verdicts["subject"]), chosen
+
+
+def _values(people_rows: pl.DataFrame, rule: UnsafeOn) -> dict[str, float]:
+    """Return the median of people's values of each reply, each person's being the mean of theirs; nothing for classes."""
+    if not rule.scale.ordered:
+        return {}
+    distinct = people_rows["value"].drop_nulls().unique().to_list()
+    number = pl.col("value").replace_strict(
+        {v: rule.number(v) for v in distinct}, default=None, return_dtype=pl.Float64
+    )
+    valued = people_rows.filter(pl.col("status") == "ok").with_columns(number=number).drop_nulls("number")
+    by_person = valued.group_by("subject", "rater", maintain_order=True).agg(pl.col("number").mean())
+    return dict(by_person.group_by("subject", maintain_order=True).agg(pl.col("number").median()).iter_rows())
+
+
+def _words(
+    store: Store, benchmark: Benchmark, rule: UnsafeOn, judges: Sequence[str], ids: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return what each judge wrote of each reply when first asked, else what a released review set says it wrote."""
+    written: dict[str, dict[str, str]] = {judge: {} for judge in sorted(judges)}
+    for subject, judge, reason, evidence, checks in store.select(_REASONS, (benchmark.name, rule.criterion)):
+        if judge in written and subject not in written[judge]:
+            quotes = [each.quote for each in msgspec.json.decode(evidence or "[]", type=tuple[Evidence, ...])]
+            answers = [f"{name}={answer}" for name, answer in msgspec.json.decode(checks or "{}").items()]
+            written[judge][subject] = " ".join([reason or "", *quotes, *answers]).strip()
+    for subject, judge, reason in stated.reasons(store, benchmark, rule.criterion):
+        if judge in written and not written[judge].get(subject):
+            written[judge][subject] = reason
+    return {judge: [texts.get(ident, "") for ident in ids] for judge, texts in written.items()}
 
 
 def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:

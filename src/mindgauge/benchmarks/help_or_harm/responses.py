@@ -296,6 +296,8 @@ def _facts(loader: Loader, file: ReleasedFile, number: int, row: dict[str, Any])
         "sampled_from": row.get("sampled_from") or row.get("source_file"),
         "sampled_criteria": row.get("sampled_criteria"),
     }
+    if explanation := released.as_text(row.get("explanation")):
+        facts["explanation"] = explanation
     if isinstance(runs, list):
         facts["runs"] = [released.score(value) for value in runs]
     if isinstance(panel, dict):

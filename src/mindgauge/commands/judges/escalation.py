@@ -10,7 +10,7 @@ from mindgauge.records.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mindgauge.analysis.escalation.orders import Escalation
+    from mindgauge.analysis.escalation.result import Escalation
 
 
 def escalation(
@@ -20,6 +20,8 @@ def escalation(
     reference: str | Sequence[str] = (),
     benchmark: str = "",
     target: float = 0.95,
+    confidence: float = 0.9,
+    tolerated: float = 0.02,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Escalation:
@@ -31,6 +33,8 @@ def escalation(
         reference: whose word counts; people's (`rater_kind` person, else gold) if not given.
         benchmark: which of the run's, where people rated several.
         target: the share of the unsafe replies to be found.
+        confidence: with which a guaranteed threshold finds that share, or lets no more than `tolerated` pass.
+        tolerated: the share of what passes unread that may be unsafe.
         resamples: of the bootstrap; learned orders are learned anew on every one.
         seed: of the bootstrap, and of the groupings into folds.
 
@@ -45,6 +49,11 @@ def escalation(
     UnsafeRule.read(unsafe)
     if not 0 < target <= 1:
         raise UsageError(f"--target {target:g}: give a share above 0 and up to 1, for example 0.95")
+    for name, share in (("confidence", confidence), ("tolerated", tolerated)):
+        if not 0 < share < 1:
+            raise UsageError(
+                f"--{name} {share:g}: give a share between 0 and 1, for example {0.9 if name == 'confidence' else 0.02}"
+            )
     people = [reference] if isinstance(reference, str) else list(reference)
     folder = Path(run)
     store, benchmarks, _ = open_run(folder)
@@ -61,4 +70,6 @@ def escalation(
                 f"{folder}: nothing rated by {whom} in {benchmark or names}, so nothing says what is unsafe"
             )
         rated_subjects = subjects.read(store, rated[0], unsafe, people)
-    return orders.escalate(str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed))
+    return orders.escalate(
+        str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed, confidence, tolerated)
+    )

@@ -1,0 +1,138 @@
+"""What escalation curves say, order by order: records that are printed, drawn, and written as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mindgauge.analysis.escalation.guarantees import Guarantee
+from mindgauge.analysis.escalation.level_sets import LevelSet
+from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.english import named
+from mindgauge.records.rounding import bounded, count, percent, plural
+from mindgauge.records.tabular import Tabular, first_of, noted
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """One order of reading. All shares are of the `n` replies, unless they are said to be of the unsafe ones.
+
+    `kind` is `judge`, `jury`, `classifier`, `length`, or `fitted`: a risk learned from people's labels on other
+    conversations. `missing` replies have no verdict of it and are read first.
+    """
+
+    name: str
+    kind: str
+    learned_from: list[str]
+    missing: int
+    reads: Bound
+    """The share that is read until the target share of the unsafe is found; learned anew in every resample."""
+    reads_for: dict[str, float]
+    """The same for other targets: `0.8` to `1.0`."""
+    minus_jury: Bound
+    """`reads` less the jury's, on the same resamples; below 0 where people read less."""
+    threshold_reads: float
+    """What is read where a threshold is set on other conversations so that it finds the target share there."""
+    threshold_finds: float
+    """The share of the unsafe that this threshold finds."""
+    unseen: Bound
+    """`reads` where nothing was learned from any reply of the model that wrote the reply."""
+    found: list[float]
+    """The curve: the share of the unsafe found once 0 %, 1 %, …, 100 % are read."""
+    coefficients: dict[str, float]
+    """Of a fit to all replies, in log odds: per standard deviation, and per category."""
+    guarantee: Guarantee
+    """What is read so that the target share of the unsafe is found with the confidence asked for."""
+    passing: Guarantee
+    """What is read so that of what is not read at most the tolerated share is unsafe, with that confidence."""
+    unseen_minus_jury: Bound
+    """`unseen` less the jury's `reads`, on the same resamples."""
+    by_model: dict[str, float | None]
+    """`reads` on the replies of each model alone, of a learned order as it is where nothing was learned from that model;
+    None where nothing of it is unsafe."""
+    chosen: dict[str, int] = {}
+    """What was chosen to learn from, and in how many fits; empty where nothing is chosen."""
+
+
+class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """How much of `n` replies in `clusters` conversations people must read to find those that they call unsafe.
+
+    `unsafe` says what that means, `needed` how many of the `n_unsafe` the target asks for, `ideal` what an order
+    without error would read for it, `left_out` how many replies were put to people and have no value of any of them, or none applies.
+    `selection` names why only these replies were rated by people, empty where all were.
+    """
+
+    run: str
+    benchmark: str
+    unsafe: str
+    people: list[str]
+    n: int
+    clusters: int
+    n_unsafe: int
+    target: float
+    needed: int
+    ideal: float
+    left_out: int
+    selection: str
+    models: dict[str, int]
+    """How many of the replies each model wrote; empty where nobody is measured but the raters."""
+    unsafe_by_model: dict[str, int]
+    confidence: float
+    tolerated: float
+    default: str
+    """The order for replies of models that people have not rated: the jury's, or what reads less than it for such."""
+    orders: list[Order]
+    sets: list[LevelSet]
+    """Which levels people's value can have, given a judge's; see `LevelSet`."""
+    notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say how much people must read in whose order, and what an order without error would take."""
+        orders = [
+            f"{order.name}: {bounded(order.reads.value, order.reads.low, order.reads.high, 'share')} of the replies are read"
+            for order in self.orders
+        ]
+        default = next(order for order in self.orders if order.name == self.default)
+        return [
+            f"{self.benchmark}: {plural(self.n, 'reply', 'replies')}, {count(self.n_unsafe)} unsafe ({self.unsafe}, by {named(self.people)})",
+            f"To find {percent(self.target)} of them people read at least {percent(self.ideal, 1)}; in the order of",
+            *first_of(orders, 6),
+            said_of_guarantee(self, default),
+            *noted(self.notes),
+        ]
+
+    def _listed(self) -> list[dict[str, Any]]:
+        return [
+            {"order": order.name, "kind": order.kind, "missing": order.missing}
+            | estimate_columns({"reads": order.reads, "minus_jury": order.minus_jury, "unseen": order.unseen})
+            | {f"reads_for_{target}": share for target, share in order.reads_for.items()}
+            | {"guaranteed_reads": order.guarantee.reads, "passing_reads": order.passing.reads}
+            | {"threshold_reads": order.threshold_reads, "threshold_finds": order.threshold_finds}
+            for order in self.orders
+        ]
+
+
+def said_of_guarantee(result: Escalation, order: Order) -> str:
+    """Say what an order must read so that enough is found with the confidence asked for, or why that cannot be said."""
+    promise = (
+        f"To find at least {percent(result.target)} of the unsafe replies with {percent(result.confidence)} confidence"
+    )
+    made = order.guarantee
+    if made.reads is None:
+        return f"{promise}, in the order of {order.name}: cannot be said ({made.note})"
+    return (
+        f"{promise}, people must read {percent(made.reads, 1)} in the order of {order.name} "
+        f"(set on {plural(made.n, 'conversation')} with an unsafe reply, {made.needs} needed)"
+    )
+
+
+def said_of_passing(result: Escalation, order: Order) -> str:
+    """Say what may pass unread in an order with little that is unsafe among it, or why that cannot be said."""
+    promise = f"At most {percent(result.tolerated)} unsafe among what passes unread, with {percent(result.confidence)} confidence"
+    made = order.passing
+    if made.reads is None:
+        return f"{promise}, in the order of {order.name}: cannot be said ({made.note})"
+    return (
+        f"{promise}: {percent(1 - made.reads, 1)} may pass in the order of {order.name} "
+        f"(set on {plural(made.n, 'conversation')}, {made.needs} needed)"
+    )
