@@ -424,3 +424,17 @@ def test_what_holds_no_ratings_gets_one_line(content: str, words: str, tmp_path:
     with pytest.raises(DataError) as error:
         read([path])
     assert words in str(error.value) and "\n" not in str(error.value) and "t.csv" in str(error.value)
+
+
+def test_a_clinicians_workbook_and_a_judges_file_are_one_set(tmp_path: Path) -> None:
+    from xlsxwriter import Workbook  # type: ignore[import-untyped]
+
+    with Workbook(tmp_path / "review.xlsx") as book:
+        for place, name in enumerate(("Dr. Chen", "M. Rossi")):
+            rows = [{"Reply no.": f"R{n:02}", "Empathy": 1 + (n + place) % 5, "Comment": "ok"} for n in range(12)]
+            pl.DataFrame(rows).write_excel(book, name)
+    judge = table_of([{"Reply no.": f"R{n:02}", "Empathy": 1 + n % 5} for n in range(12)], tmp_path / "gpt-4o.csv")
+    frame, account = read([tmp_path / "review.xlsx", judge])
+    kinds = dict(frame.select("rater", "rater_kind").unique().iter_rows())
+    assert kinds == {"Dr. Chen": "person", "M. Rossi": "person", "gpt-4o": "model"}
+    assert account.shapes[0].startswith("3 files and sheets: one file for each rater")

@@ -26,6 +26,8 @@ _PEOPLE = (
 )
 _PERSON = re.compile(rf"(?i)^(?:(?:{_PEOPLE})[ _.\-]?\w{{0,3}}|[hraec][ _.\-]?\d{{1,2}})$")
 _BEGINS = re.compile(rf"(?i)^(?:h\d+|{_PEOPLE})")
+_TITLED = re.compile(r"(?:(?i:dr|prof|mr|mrs|ms|herr|frau)\.? |(?:[A-Z]\. ?)+[A-Z][a-z])")
+"""How the name of a person begins who is called by it: `Dr. Chen`, `M. Rossi`."""
 _GOLD = re.compile(r"(?i)^(?:gold|truth|ground[ _]?truth|reference|target)")
 _MODEL = re.compile(
     r"(?i)gpt|claude|gemini|gemma|llama|qwen|deepseek|mi[sx]tral|meditron|soulchat|bert|\bphi-?\d|glm|\bo\d\b|palm|falcon|vicuna|"
@@ -43,7 +45,7 @@ def kind(name: str) -> str | None:
     """Guess what kind of rater a name stands for; None where it tells nothing."""
     if _GOLD.search(name):
         return "gold"
-    if _BEGINS.search(name):
+    if _BEGINS.search(name) or _TITLED.match(name):
         return "person"
     return "model" if _MODEL.search(name) else None
 

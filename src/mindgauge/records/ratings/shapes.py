@@ -320,9 +320,11 @@ def _name(group: list[Wide]) -> str:
     first = group[0].sheet
     if len(group) == 1:
         return first.name
-    if len({table.sheet.place for table in group}) == 1:
+    places = {table.sheet.place for table in group}
+    if len(places) == 1:
         return f"{first.place} ({len(group)} sheets)"
-    return f"{first.folder}/ ({len(group)} files)" if first.folder != "." else f"{len(group)} files"
+    tables = f"{len(group)} {'files' if len(places) == len(group) else 'files and sheets'}"
+    return f"{first.folder}/ ({tables})" if first.folder != "." else tables
 
 
 def _values(group: list[Wide], layout: RatingLayout, *, by_column: bool) -> list[str]:
