@@ -437,4 +437,4 @@ def test_a_clinicians_workbook_and_a_judges_file_are_one_set(tmp_path: Path) -> 
     frame, account = read([tmp_path / "review.xlsx", judge])
     kinds = dict(frame.select("rater", "rater_kind").unique().iter_rows())
     assert kinds == {"Dr. Chen": "person", "M. Rossi": "person", "gpt-4o": "model"}
-    assert account.shapes[0].startswith("3 files and sheets: one file for each rater")
+    assert "3 files and sheets): one file for each rater" in account.shapes[0]
