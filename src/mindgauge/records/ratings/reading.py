@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.ratings import account, columns, exports, long, raters, shapes, tables
+from mindgauge.records.ratings import account, columns, exports, layers, long, raters, shapes, tables
 from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED
 
 if TYPE_CHECKING:
@@ -101,7 +101,10 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
         shape, frame, lines = exported
         left_out += lines
         return shapes.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
-    sheet = shapes.expanded(sheet)
+    sheet = layers.without_summary(shapes.expanded(layers.under_headers(sheet, left_out)), left_out)
+    if not sheet.frame.height:
+        left_out.append(f"{sheet.name}: it holds what was computed from ratings")
+        return None
     described = columns.describe(sheet)
     roles = shapes.roles(sheet, described, layout)
     rated = shapes.long(sheet, described, roles, layout)
