@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.ratings import account, columns, exports, layers, long, raters, shapes, tables
+from mindgauge.records.ratings import account, columns, exports, layers, long, raters, shapes, tables, tasks
 from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     if not sheet.frame.height:
         left_out.append(f"{sheet.name}: no ratings in it (0 rows)")
         return None
-    exported = exports.read(sheet)
+    exported = tasks.read(sheet) or exports.read(shapes.expanded(sheet))
     if exported is not None:
         shape, frame, lines = exported
         left_out += lines
@@ -142,6 +142,8 @@ def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: l
         frame, idle = long.not_rated(frame)
         if idle:
             left_out.append(f"{idle:,} empty cells of subjects that somebody did not rate at all")
+        if frame.is_empty():
+            raise DataError("no ratings: all cells that may hold values are empty")
         long.near_ids(frame)
     frame = long.whole_subjects(frame, notes)
     frame = long.without_copies(frame, left_out)
