@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.ratings import raters
+from mindgauge.records.ratings import raters, spellings
 from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 from mindgauge.records.rounding import plural
 
@@ -118,6 +118,9 @@ def valued(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.Da
             f"{plural(len(unclear), 'answer')} {unclear['value'][0]!r} {'counts' if len(unclear) == 1 else 'count'} as missing; "
             f"where that means that a criterion does not apply, say --not-applicable {unclear['value'][0]}"
         )
+    frame = spellings.written(
+        frame.with_columns(value=pl.when(~folded.is_in(missing)).then(text)), {*missing, *idle}, layout.words, notes
+    )
     applies = ~folded.is_in(list(idle)).fill_null(value=False)
     value = pl.when(applies & ~folded.is_in(missing)).then(text)
     status = pl.when(~applies).then(pl.lit("not_applicable")).when(value.is_not_null()).then(pl.lit("ok"))

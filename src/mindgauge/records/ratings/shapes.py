@@ -244,9 +244,9 @@ def grouped(tables: Sequence[Wide]) -> list[list[Wide]]:
                 break
         else:
             groups.append((keys, [table]))
-    alike = [_spelled_alike(members) for _, members in groups]
+    spelled = [_spelled_alike(members) for _, members in groups]
     return _folder_each(
-        [part for members in alike for sheets in _sheet_each(members) for part in _one_file_each(sheets)]
+        [part for members in spelled for sheets in _sheet_each(members) for part in _one_file_each(sheets)]
     )
 
 
@@ -478,19 +478,14 @@ def _grid(
     grid = grids.of(values)
     if grid is None:
         return None, False
-    if not by_column and all(map(raters.names_person, grid.raters)):
-        return grid, False
-    if all(map(raters.names_system, grid.raters)):
-        return grid, True
     people = any(raters.names_person(name) or raters.kind(name) in {"person", "gold"} for name in grid.raters)
-    shared = _shared_words(grid.raters)
-    if shared and not by_column:  # `human_response_gpt`, `human_response_claude`: one rater, several systems
-        return grid, True
-    if by_column:
-        return grid, True
-    if people:
-        return grid, False
-    return grid, len(group) > 1 or not lone or len(grid.criteria) > 1 or layout.rater == FILE
+    if not by_column and all(map(raters.names_person, grid.raters)):
+        as_systems = False
+    elif by_column or _shared_words(grid.raters) or all(map(raters.names_system, grid.raters)):
+        as_systems = True  # `human_response_gpt`, `human_response_claude`: one rater, several systems
+    else:
+        as_systems = not people and (len(group) > 1 or not lone or len(grid.criteria) > 1 or layout.rater == FILE)
+    return grid, as_systems
 
 
 def _shared_words(names: list[str]) -> str:
