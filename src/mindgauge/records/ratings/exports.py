@@ -163,7 +163,7 @@ def _lists(sheet: Sheet) -> tuple[str, pl.DataFrame, list[str]]:
                 if str(state or "").casefold() not in _KEPT:
                     idle += 1
                     continue
-                kind = "model" if raters.names_model(str(person)) else "person"
+                kind = raters.kind(str(person)) or "person"
                 rows.append((number, idents[number - 1], question, str(person), kind, _value(answer)))
         if (agent := f"{question}.suggestion") in names:
             rows += _suggestions(sheet, question, agent, idents)

@@ -224,6 +224,16 @@ def wide(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
             if column.could_rate
         ]  # fmt: skip
     values = [name for name in values if name not in {*roles_taken, *subject, *drop}]
+    classes = assigned.get("category")
+    if (
+        not values
+        and classes
+        and "category" not in layout.columns
+        and columns[classes].could_rate
+        and classes not in drop
+    ):
+        # What nothing else is rated on is no property of the subject: the category is what people judged.
+        values, assigned = [classes], {role: name for role, name in assigned.items() if role != "category"}
     return Wide(sheet, columns, assigned, values)
 
 

@@ -99,7 +99,12 @@ def _shares(levels: Sequence[str]) -> dict[str, str]:
     wholes = {match[2] for level in levels if (match := _SHARE.match(level))}
     if len(wholes) != 1:
         return {}
-    return _all(levels, lambda level: _bare(match[1]) if (match := _SHARE.match(level)) else _plain(level))
+
+    def bare(level: str) -> str | None:
+        match = _SHARE.match(level)
+        return _plain(level) if match is None else _bare(match[1])
+
+    return _all(levels, bare)
 
 
 def _labelled(levels: Sequence[str]) -> dict[str, str]:

@@ -54,7 +54,7 @@ def _read(
                 idle += 1
                 continue
             criterion, rater, value = answer
-            kind = "model" if raters.names_model(rater) else "person"
+            kind = raters.kind(rater) or "person"
             rows.append((number, subject, criterion, rater, kind, _text(value)))
     schema = {
         "row": pl.UInt32,
