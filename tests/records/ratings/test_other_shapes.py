@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 PEOPLE = ("Anna", "Ben", "C.")
 ITEMS = 12
-Rows = "list[list[Any]]"
+WORDS = ("poor", "fair", "ok", "good", "best")
 
 
 def level(ident: int, rater: int, criterion: int = 0) -> int:
     return random.Random(f"{ident} {rater} {criterion}").randint(1, 5)
 
 
-def table(path: Path, rows: Sequence[Sequence[Any]], separator: str = ",") -> Path:
+def table(path: Path, rows: Any, separator: str = ",") -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, delimiter=separator).writerows(rows)
     return path
 
 
-def book(path: Path, sheets: dict[str, Sequence[Sequence[Any]]]) -> Path:
+def book(path: Path, sheets: dict[str, Any]) -> Path:
     import xlsxwriter  # type: ignore[import-untyped]
 
     with xlsxwriter.Workbook(path) as workbook:
@@ -74,7 +74,7 @@ def test_titles_units_and_means_around_a_table_are_none_of_its_rows(tmp_path: Pa
 def test_a_row_named_by_its_file_row_below_a_second_header(tmp_path: Path) -> None:
     rows = [["Case", "Rater", "Empathy", "Safety"], ["id", "name", "1-5", "1-5"], *rated()]
     rows[4] = rows[3]
-    with pytest.raises(DataError, match="rows 2, 3"):
+    with pytest.raises(DataError, match="rows 3, 4"):
         read([table(tmp_path / "twice.csv", rows)])
 
 
@@ -151,7 +151,6 @@ def test_columns_of_people_whose_names_say_nothing(tmp_path: Path) -> None:
     rows = [[f"c{i}", level(i, 0), level(i, 1), level(i, 2)] for i in range(ITEMS)]
     one = table(tmp_path / "t.csv", [["Case", *PEOPLE], *rows])
     assert any("say --rater columns" in line for line in read([one]).account.lines()[:-1])
-    layout = RatingLayout(rater="columns", criteria="Empathy")
     assert set(read([one], RatingLayout(rater="columns")).frame["rater"]) == set(PEOPLE)
     (files := tmp_path / "files").mkdir()
     for k, criterion in enumerate(("Empathy", "Safety")):
@@ -165,7 +164,6 @@ def test_columns_of_people_whose_names_say_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="say which are the criteria"):
         read([path], RatingLayout(rater="columns"))
     assert long_of(path, RatingLayout(rater="columns", criteria="Empathy,Safety")) == expected()
-    assert layout.rater == "columns"
 
 
 @pytest.mark.parametrize("names", [("Rater A", "Rater B"), ("R1", "R2"), ("Annotator X", "Annotator Y")])
@@ -220,9 +218,9 @@ def test_classes_that_people_judge_are_ratings_though_they_are_called_category(t
 @pytest.mark.parametrize(
     ("write", "separator"),
     [
-        (lambda v: f"{v} - {'poor fair ok good best'.split()[v - 1]}", ","),
-        (lambda v: f"{v} ({'poor fair ok good best'.split()[v - 1]})", ","),
-        (lambda v: f"{'poor fair ok good best'.split()[v - 1]} ({v})", ","),
+        (lambda v: f"{v} - {WORDS[v - 1]}", ","),
+        (lambda v: f"{v} ({WORDS[v - 1]})", ","),
+        (lambda v: f"{WORDS[v - 1]} ({v})", ","),
         (lambda v: f"{v} (poor)" if v == 1 else str(v), ","),
         (lambda v: f"{v},0", ";"),
         (lambda v: f"{v}/5", ","),
@@ -278,7 +276,7 @@ def argilla_by_person() -> list[dict[str, Any]]:
 
 def argilla_2() -> list[dict[str, Any]]:
     return [
-        {"id": f"c{i}", "status": "completed", "fields": {"text": "x"}, "suggestions": {}, "responses": {
+        {"id": f"c{i}", "status": "completed", "fields": {"text": "x"}, "responses": {
             c: [{"user_id": p, "value": level(i, r, k)} for r, p in enumerate(PEOPLE)] for k, c in enumerate(("Empathy", "Safety"))
         }}
         for i in range(ITEMS)
@@ -374,3 +372,20 @@ def test_gold_among_lists_is_no_person(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     kinds: dict[str, str] = dict(read([path]).frame.select("rater", "rater_kind").unique().iter_rows())
     assert kinds == {"H1": "person", "gold": "gold", "gpt-4o": "model"}
+
+
+def test_none_is_a_level_among_words_and_nothing_among_numbers(tmp_path: Path) -> None:
+    words = ["none", "some", "high"]
+    rows = [[c, p, words[a % 3], "None" if b == 5 else b] for c, p, a, b in rated()]
+    path = table(tmp_path / "t.csv", [["Case", "Rater", "risk", "Safety"], *rows])
+    frame = read([path]).frame
+    assert set(frame.filter(pl.col("criterion") == "risk")["value"].drop_nulls()) == set(words)
+    assert "None" not in frame["value"].drop_nulls()
+    said = read([path], RatingLayout(levels="high,some,none", criteria="risk")).account
+    assert said.missing == 0
+
+
+def test_the_criterion_of_a_column_for_each_rater_is_said(tmp_path: Path) -> None:
+    rows = [[f"c{i}", *(level(i, r) for r in range(2))] for i in range(ITEMS)]
+    path = table(tmp_path / "t.csv", [["Case", "expert1", "gpt-4o"], *rows])
+    assert long_of(path, RatingLayout(criteria="Empathy")) == expected(("Empathy",), ("expert1", "gpt-4o"))

@@ -216,9 +216,11 @@ def wide(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
     roles_taken = {name for role, name in assigned.items() if role not in REQUIRED or role == "rater"}
     if said:
         values = said
-    elif layout.criteria:  # criteria of a grid
-        values = [name for name in columns if any(kinds.key(c) in columns[name].key for c in layout.criteria)]
     else:
+        values = [
+            name for name in columns if any(kinds.key(c) in columns[name].key for c in layout.criteria)
+        ]  # of a grid
+    if not values and len(layout.criteria) < 2:  # the one criterion may be in no column's name
         values = [
             column.name for column in columns.values()
             if column.could_rate
@@ -719,6 +721,9 @@ def refuse_unsaid(layout: RatingLayout, tables: Sequence[Wide]) -> None:
     keys = {column.key for table in tables for column in table.columns.values()}
     for name in layout.criteria:
         wanted = kinds.key(name)
-        if tables and not any(wanted == key or wanted in key for key in keys):
+        unnamed = len(layout.criteria) == 1 and any(
+            layout.rater == COLUMNS or grids.of(table.values) for table in tables
+        )
+        if tables and not unnamed and not any(wanted == key or wanted in key for key in keys):
             known = joined([value for table in tables[:1] for value in table.values], limit=12)
             raise UsageError(f"--criteria {name}: no column is called so; columns with values are {known or 'none'}")

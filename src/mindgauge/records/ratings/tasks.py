@@ -159,10 +159,9 @@ def _annotations(record: dict[str, Any]) -> Iterator[Answer | None]:
             continue
         for part in _objects(annotation.get("result")):
             value = part.get("value")
-            held = (
-                next((value[kind] for kind in ("choices", "rating", "number") if kind in value), None)
-                if isinstance(value, dict)
-                else None
+            fields = value if isinstance(value, dict) else {}
+            held = next(
+                (fields[kind] for kind in ("choices", "rating", "number") if fields.get(kind) is not None), None
             )
             if held is not None:
                 yield str(part.get("from_name", "rating")), _name(annotation, number), held
