@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.ratings import RatingLayout, read
 
 if TYPE_CHECKING:
@@ -389,3 +389,57 @@ def test_the_criterion_of_a_column_for_each_rater_is_said(tmp_path: Path) -> Non
     rows = [[f"c{i}", *(level(i, r) for r in range(2))] for i in range(ITEMS)]
     path = table(tmp_path / "t.csv", [["Case", "expert1", "gpt-4o"], *rows])
     assert long_of(path, RatingLayout(criteria="Empathy")) == expected(("Empathy",), ("expert1", "gpt-4o"))
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl"])
+def test_a_long_table_that_was_written_is_read_back(ending: str, tmp_path: Path) -> None:
+    from mindgauge import ratings
+
+    idents = ["=1+1", "-x", "+3", "@a", "'q", 'é,"x"']
+    rows = [[i, r, 1 + n % 5, n % 3] for r in ("=Anna", "Ben") for n, i in enumerate(idents)]
+    first = ratings(
+        table(tmp_path / "t.csv", [["id", "rater", "Empathy", "Safety"], *rows]), out=tmp_path / "new" / f"long{ending}"
+    )
+    second = ratings(tmp_path / "new" / f"long{ending}")
+    assert second.table.drop("file", "row").equals(first.table.drop("file", "row"))
+
+
+@pytest.mark.parametrize("name", ["{c} [Reply {i}]", "{c}[r{i}]", "Reply {i} [{c}]"])
+def test_a_form_with_a_column_for_each_question_and_reply(name: str, tmp_path: Path) -> None:
+    criteria = ("How empathic is it?", "Does it name the risk?")
+    header = ["Timestamp", "Email Address", *(name.format(c=c, i=i) for c in criteria for i in range(1, 9))]
+    rows = [
+        [f"2026/01/0{r + 1}", f"{p}@example.org", *(level(i, r, k) for k in range(2) for i in range(1, 9))]
+        for r, p in enumerate(PEOPLE)
+    ]
+    frame = read([table(tmp_path / "form.csv", [header, *rows])]).frame
+    assert (frame["subject"].n_unique(), frame["rater"].n_unique(), set(frame["criterion"])) == (8, 3, set(criteria))
+    ident = name.format(c="", i=3).strip("[] ")
+    own = frame.filter(
+        pl.col("subject") == ident, pl.col("rater") == "Ben@example.org", pl.col("criterion") == criteria[1]
+    )
+    assert own["value"].to_list() == [str(level(3, 1, 1))]
+
+
+def test_what_is_said_of_nothing_is_refused(tmp_path: Path) -> None:
+    from mindgauge import ratings
+
+    path = table(tmp_path / "t.csv", [["id", "rater", "Empathy", "Safety"], *rated()])
+    long_path = tmp_path / "out" / "long.csv"
+    ratings(path, out=long_path)
+    for source in (path, long_path):
+        for layout in (RatingLayout(subject="nope"), RatingLayout(drop="nope"), RatingLayout(drop="Ana")):
+            with pytest.raises(UsageError, match="is called so"):
+                read([source], layout)
+    assert read([path], RatingLayout(drop="Anna,Safety")).frame["rater"].n_unique() == 2
+
+
+def test_the_files_that_are_read_are_not_written_over(tmp_path: Path) -> None:
+    from mindgauge import ratings
+
+    path = table(tmp_path / "t.csv", [["id", "rater", "Empathy", "Safety"], *rated()])
+    before = path.read_bytes()
+    for source in (path, tmp_path, [str(path)]):
+        with pytest.raises(UsageError, match="among what is read"):
+            ratings(source, out=path)
+    assert path.read_bytes() == before

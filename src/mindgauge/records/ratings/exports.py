@@ -69,8 +69,8 @@ def _langfuse(sheet: Sheet, keys: dict[str, str]) -> tuple[str, pl.DataFrame, li
     kind = _first(keys, ["data_type"]).str.to_uppercase()
     author = _first(keys, ["author_user_id", "author_user_name", "user_id"])
     judge = _first(keys, ["evaluator_id", "evaluator_name", "config_id"])
-    frame = sheet.frame.with_row_index("row", offset=1).select(
-        "row",
+    frame = sheet.frame.select(
+        sheet.rows,
         subject=_first(keys, ["observation_id", "trace_id", "session_id", "dataset_run_id"]),
         criterion=pl.col(keys["name"]),
         rater=pl.when(source == "annotation").then(pl.coalesce(author, pl.lit(_UNKNOWN)))
@@ -119,11 +119,11 @@ def _openinference(sheet: Sheet, keys: dict[str, str], form: str) -> tuple[str, 
         keys,
         ["identifier", "user_id", "source.source_id", "source_id", "annotator", "metadata.annotator", "metadata.model"],
     )
-    frame = sheet.frame.with_row_index("row", offset=1)
+    frame = sheet.frame
     name = _first(keys, ["annotation_name", "assessment_name", "name"])
     scored = frame.group_by(name.alias("criterion")).agg(all=score.is_not_null().sum() >= label.is_not_null().sum())
     frame = frame.select(
-        "row", subject=subject, criterion=name, rater=pl.coalesce(who, kind, pl.lit(_UNKNOWN)),
+        sheet.rows, subject=subject, criterion=name, rater=pl.coalesce(who, kind, pl.lit(_UNKNOWN)),
         rater_kind=kind.replace_strict(_SOURCES, default=None, return_dtype=pl.String),
         score=score, label=label,
         cluster=_first(keys, ["session_id", "session.id", "trace_id", "context.trace_id"]),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.records.errors import DataError
-from mindgauge.records.ratings import account, columns, exports, layers, long, raters, shapes, tables, tasks
-from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.ratings import account, columns, exports, forms, layers, long, raters, shapes, tables, tasks
+from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED, ROW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,6 +56,7 @@ def read(
             parts.append(part)
             rows += sheet.frame.height
     shapes.refuse_unsaid(layout, [] if parts else wides)
+    _refuse_subject(sheets, layout)
     groups = shapes.grouped([table for table in wides if table.values])
     left_out += [f"{table.sheet.name}: no column holds ratings" for table in wides if not table.values]
     lone = not parts and sum(len(group) for group in groups) == 1
@@ -68,7 +70,41 @@ def read(
             rows += sum(table.sheet.frame.height for table in group)
     if not parts:
         raise DataError(_nothing(sources, left_out))
-    return _checked(parts, rows, layout, left_out)
+    return _checked(parts, sheets, rows, layout, left_out)
+
+
+def _columns(sheets: Sequence[Sheet]) -> set[str]:
+    return {
+        columns.key(name) for sheet in sheets for name in shapes.expanded(layers.under_headers(sheet, [])).frame.columns
+    }
+
+
+def _refuse_subject(sheets: Sequence[Sheet], layout: RatingLayout) -> None:
+    """Refuse a subject that is a column of no table.
+
+    Raises:
+        UsageError: there is such a one.
+    """
+    absent = [name for name in layout.subject if name != ROW]
+    absent = [name for name in absent if columns.key(name) not in _columns(sheets)]
+    if absent:
+        raise UsageError(f"--subject {absent[0]}: no column is called so")
+
+
+def _refuse_drop(sheets: Sequence[Sheet], frame: pl.DataFrame, layout: RatingLayout, left_out: Sequence[str]) -> None:
+    """Refuse to leave out what is not there: a name with a slip of the pen would stay in.
+
+    Raises:
+        UsageError: there is such a one.
+    """
+    if not layout.drop or any(sheet.part for sheet in sheets):  # sheets that are left out are not known by now
+        return
+    files = {line.removesuffix(": dropped") for line in left_out if line.endswith(": dropped")}
+    known = {PurePosixPath(file).name for file in files} | {PurePosixPath(file).stem for file in files}
+    known |= {*frame["rater"].drop_nulls().unique(), *frame["criterion"].drop_nulls().unique()}
+    absent = [name for name in layout.drop if name not in known and columns.key(name) not in _columns(sheets)]
+    if absent:
+        raise UsageError(f"--drop {absent[0]}: no column, criterion, rater or file is called so")
 
 
 def _nothing(sources: Sequence[object], left_out: Sequence[str]) -> str:
@@ -96,7 +132,11 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     if not sheet.frame.height:
         left_out.append(f"{sheet.name}: no ratings in it (0 rows)")
         return None
-    exported = tasks.read(sheet) or exports.read(shapes.expanded(sheet))
+    if set(long.COLUMNS) <= {
+        *sheet.frame.columns
+    }:  # what `mindgauge ratings` wrote, where a formula's mark stands behind an apostrophe
+        sheet = sheet._replace(frame=sheet.frame.with_columns(pl.all().str.replace(r"^'([=+\-@])", "$1")))
+    exported = tasks.read(sheet) or exports.read(shapes.expanded(sheet)) or forms.read(layers.under_headers(sheet, []))
     if exported is not None:
         shape, frame, lines = exported
         left_out += lines
@@ -119,13 +159,16 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     return shapes.wide(sheet, described, roles, layout)
 
 
-def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: list[str]) -> LongRatings:
+def _checked(
+    parts: Sequence[Long], sheets: Sequence[Sheet], rows: int, layout: RatingLayout, left_out: list[str]
+) -> LongRatings:
     """Put ratings one under the other, check them, and say what was read."""
     notes: list[str] = []
     left_out += [line for part in parts for line in part.left_out]
     frame = pl.concat([long.shaped(part.frame) for part in parts])
     guessed = any(part.shape for part in parts)
     names = {name: raters.kind(name) for name in frame["rater"].drop_nulls().unique()} if guessed else {}
+    _refuse_drop(sheets, frame, layout, left_out)
     frame = long.dropped(frame, layout, left_out)
     if frame.is_empty():
         raise DataError("nothing is left of the ratings; look at --drop and --criteria")

@@ -183,8 +183,8 @@ def long(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
     ):
         roles_read["cluster"] = column.name
     rater = pl.lit(raters.of_files([sheet.stem])[0]) if "rater" not in roles_read else pl.col(roles_read["rater"])
-    frame = sheet.frame.with_row_index("row", offset=1 + sheet.above).select(
-        "row",
+    frame = sheet.frame.select(
+        sheet.rows,
         _joined(subject).alias("subject"),
         rater.alias("rater"),
         *(pl.col(column).alias(name) for name, column in roles_read.items() if name not in {"subject", "rater"}),
@@ -214,12 +214,7 @@ def wide(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
     drop = {name for name in (_column(text, columns) for text in layout.drop) if name}
     subject = _said_subject(columns, layout) or ([assigned["subject"]] if "subject" in assigned else [])
     roles_taken = {name for role, name in assigned.items() if role not in REQUIRED or role == "rater"}
-    if said:
-        values = said
-    else:
-        values = [
-            name for name in columns if any(kinds.key(c) in columns[name].key for c in layout.criteria)
-        ]  # of a grid
+    values = said or [name for name in columns if any(kinds.key(c) in columns[name].key for c in layout.criteria)]
     if not values and len(layout.criteria) < 2:  # the one criterion may be in no column's name
         values = [
             column.name for column in columns.values()
@@ -634,14 +629,14 @@ def _melted(
     unnamed: str,
 ) -> pl.DataFrame:
     """Set out one table in long form."""
-    frame = table.sheet.frame.with_row_index("row", offset=1 + table.sheet.above)
-    ident = _joined(subject) if subject else pl.format("{}row {}", pl.lit(place), "row")
+    frame = table.sheet.frame
+    ident = _joined(subject) if subject else pl.format("{}row {}", pl.lit(place), table.sheet.rows)
     if any(table.columns[name].is_text for name in subject):
         ident = ident.map_elements(_short, return_dtype=pl.String)
     cluster = table.roles.get("cluster") or _cluster(table, subject)
     named_columns = {role: name for role, name in table.roles.items() if role not in {*REQUIRED, "cluster"}}
     frame = frame.select(
-        "row",
+        table.sheet.rows,
         ident.alias("subject"),
         *([pl.col(table.roles["rater"]).alias("rater")] if "rater" in table.roles else []),
         *([pl.col(cluster).alias("cluster")] if cluster else []),

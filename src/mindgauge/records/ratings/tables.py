@@ -43,6 +43,11 @@ class Sheet(NamedTuple):
         return f"{self.place} ({self.part})" if self.part else str(self.place)
 
     @property
+    def rows(self) -> pl.Expr:
+        """The number of each of its rows in the file, from 1 below the headers, as `row`."""
+        return pl.int_range(1 + self.above, pl.len() + 1 + self.above).alias("row")
+
+    @property
     def folder(self) -> str:
         """Where its file lies."""
         return str(self.place.parent)
