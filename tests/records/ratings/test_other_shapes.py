@@ -443,3 +443,9 @@ def test_the_files_that_are_read_are_not_written_over(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="among what is read"):
             ratings(source, out=path)
     assert path.read_bytes() == before
+
+
+def test_numbers_among_which_some_do_not_apply_stay_as_they_are(tmp_path: Path) -> None:
+    rows = [[c, p, "不适用" if a == 5 else a] for c, p, a, _ in rated()]
+    frame, account = read([table(tmp_path / "t.csv", [["样本编号", "评分者", "共情"], *rows])])
+    assert set(frame["value"].drop_nulls()) <= {"1", "2", "3", "4"} and account.not_applicable > 0

@@ -19,7 +19,7 @@ _SUMMARY = re.compile(
 )
 _MOST_TITLES = 10
 """Rows above the headers that are looked at."""
-_UNNAMED = re.compile(r"^(?:#\d+|Unnamed: \d+(?:_level_\d+)?|column_\d+|__UNNAMED__\d+)$")
+_UNNAMED = re.compile(r"^(?:#\d+|Unnamed: \d+(?:_level_\d+)?|column_\d+|__UNNAMED__\d+|column \d+)$")
 _TUPLE = re.compile(r"^\((?:'[^']*'|\"[^\"]*\"), *(?:'[^']*'|\"[^\"]*\")\)$")
 _LEAST = 3
 """Cells below a second header, to see that it is none of them."""

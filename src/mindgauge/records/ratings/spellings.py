@@ -45,7 +45,7 @@ def written(frame: pl.DataFrame, idle: Collection[str], said: Collection[str], n
             continue
         for spelling in (_quoted, _commas, _percent, _shares, _labelled, _ticks):
             spelled = spelling(levels)
-            if spelled:
+            if any(level != target for level, target in spelled.items()):
                 frame = _replaced(frame, criterion, spelled)
                 first, target = next((a, b) for a, b in spelled.items() if a != b)
                 notes.append(f"{criterion}: values such as {first!r} are read as {target!r}")
