@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -138,13 +139,17 @@ def _anything(
 ) -> Iterator[tuple[str, Material]]:
     """Read the texts of any files, and their ratings, in whatever shape these are."""
     materials = list(shape.read([folder.at(path) for path in paths], column_map))
-    rated = None
+    rated, faults = None, list[str]()
     if layout != NOTHING_SAID or not any(material.ratings.height for _, material in materials):
-        rated = known_forms.any_shape(paths, layout, scale)
+        rated = known_forms.any_shape(paths, layout, scale, faults)
     if rated is not None:
         yield "ratings", rated
     elif not any(material.texts.height or material.ratings.height for _, material in materials):
         remarks = [note for _, material in materials for note in material.notes]
+        if faults and not re.search(
+            "no (?:ratings|column|table|such)", faults[0]
+        ):  # it holds some that cannot be told apart
+            raise DataError(faults[0])
         raise DataError("; ".join([f"{paths[0]}: no table of texts or ratings here", *remarks[:3]]))
     yield from materials
 

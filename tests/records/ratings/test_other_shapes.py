@@ -449,3 +449,12 @@ def test_numbers_among_which_some_do_not_apply_stay_as_they_are(tmp_path: Path) 
     rows = [[c, p, "不适用" if a == 5 else a] for c, p, a, _ in rated()]
     frame, account = read([table(tmp_path / "t.csv", [["样本编号", "评分者", "共情"], *rows])])
     assert set(frame["value"].drop_nulls()) <= {"1", "2", "3", "4"} and account.not_applicable > 0
+
+
+def test_an_audit_says_why_ratings_cannot_be_read(tmp_path: Path) -> None:
+    from mindgauge import audit
+
+    table(tmp_path / "expert1.csv", [["id", "Empathy"], *([i, level(i, 0)] for i in range(ITEMS))])
+    table(tmp_path / "expert2.csv", [["id", "Empathy"], *([f"{i:03}", level(i, 1)] for i in range(ITEMS))])
+    with pytest.raises(DataError, match="spelled in different ways by different raters"):
+        audit(tmp_path)

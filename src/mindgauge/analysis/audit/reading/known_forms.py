@@ -157,8 +157,10 @@ def material(
     return Material(pl.concat([frame([], TEXTS), *texts]), table, scales, options, tuple(notes))
 
 
-def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, str]) -> Material | None:
-    """Read ratings in any shape; None where there are none.
+def any_shape(
+    paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, str], faults: list[str]
+) -> Material | None:
+    """Read ratings in any shape; None where there are none, or where what holds them cannot be read, which is written to `faults`.
 
     Raises:
         UsageError: a scale cannot be read, or the layout names what is not there.
@@ -166,8 +168,9 @@ def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, s
     """
     try:
         rated, account = ratings_in.read(paths, layout, [])  # what is odd in the files is said with their texts
-    except DataError:
+    except DataError as error:
         if layout == ratings_in.NOTHING_SAID:
+            faults.append(str(error))
             return None
         raise
     declared = dict(scale)
