@@ -134,6 +134,12 @@ def _materials(
         yield from _anything(others, scale, column_map, layout)
 
 
+_UNCLEAR = re.compile(
+    "spelled in different ways|repeat a subject|use other words|is numbers for|look like one|may have the raters"
+)
+"""Of ratings that are there and cannot be told apart."""
+
+
 def _anything(
     paths: Sequence[Path], scale: Mapping[str, str], column_map: ColumnMap, layout: RatingLayout
 ) -> Iterator[tuple[str, Material]]:
@@ -146,9 +152,7 @@ def _anything(
         yield "ratings", rated
     elif not any(material.texts.height or material.ratings.height for _, material in materials):
         remarks = [note for _, material in materials for note in material.notes]
-        if faults and not re.search(
-            "no (?:ratings|column|table|such)", faults[0]
-        ):  # it holds some that cannot be told apart
+        if faults and _UNCLEAR.search(faults[0]):
             raise DataError(faults[0])
         raise DataError("; ".join([f"{paths[0]}: no table of texts or ratings here", *remarks[:3]]))
     yield from materials
