@@ -18,7 +18,7 @@ from mindgauge.analysis.audit.reading import known_forms, shape
 from mindgauge.analysis.audit.reading import known_forms as ratings_files
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.benchmarks import own_folder
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
 from mindgauge.records.ratings import NOTHING_SAID
@@ -152,12 +152,18 @@ def _anything(
 ) -> Iterator[tuple[str, Material]]:
     """Read the texts of any files, and their ratings, in whatever shape these are."""
     materials = list(shape.read([folder.at(path) for path in paths], column_map))
+    has_texts = any(material.texts.height for _, material in materials)
     rated = None
     if layout != NOTHING_SAID or not any(material.ratings.height for _, material in materials):
-        rated = known_forms.any_shape(paths, layout, scale)
+        try:
+            rated = known_forms.any_shape(paths, layout, scale)
+        except UnclearRatingsError as error:
+            if not has_texts or layout != NOTHING_SAID:
+                raise
+            materials.append(("the ratings", shape.remarks([f"ratings are not read: {error}"])))
     if rated is not None:
         yield "ratings", rated
-    elif not any(material.texts.height or material.ratings.height for _, material in materials):
+    elif not has_texts and not any(material.ratings.height for _, material in materials):
         remarks = [note for _, material in materials for note in material.notes]
         raise DataError("; ".join([f"{paths[0]}: no table of texts or ratings here", *remarks[:3]]))
     yield from materials

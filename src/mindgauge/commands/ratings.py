@@ -56,17 +56,29 @@ def ratings(
         layout: what is said of the shape of the tables; the rest is seen from them.
 
     Raises:
-        UsageError: `out` has another ending, or the layout names what is not there.
+        UsageError: `out` has another ending or is one of the files that are read, or the layout names what is not there.
         DataError: a file cannot be read, or nothing in it is a rating.
     """
     path = None if out is None else Path(out)
     if path is not None and path.suffix.lower() not in ENDINGS:
         raise UsageError(f"--out {path}: write a table that ends in {', '.join(ENDINGS)}")
     sources: list[str | Path | Frame] = list(files) if isinstance(files, list | tuple) else [files]  # type: ignore[list-item]  # a lone source
+    if path is not None and path.exists() and any(_holds(source, path) for source in sources):
+        raise UsageError(
+            f"--out {path}: that file is among what is read; name another one, so that nobody's ratings are replaced"
+        )
     frame, reading = read(sources, layout)
     if path is not None:
         _write(frame, path)
     return LongTable(frame, reading, None if path is None else str(path))
+
+
+def _holds(source: str | Path | Frame, path: Path) -> bool:
+    """Whether a file is a source, or lies in one."""
+    if not isinstance(source, str | Path):
+        return False
+    own = Path(source).resolve()
+    return own == path.resolve() or own in path.resolve().parents
 
 
 def _write(frame: pl.DataFrame, path: Path) -> None:

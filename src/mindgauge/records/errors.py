@@ -40,6 +40,10 @@ class MissingDataError(DataError):
     """A released file that is not there; the message says how to get it."""
 
 
+class UnclearRatingsError(DataError):
+    """Ratings that are there, and that cannot be told apart or compared as they stand."""
+
+
 class EndpointError(MindgaugeError):
     """A model cannot be reached, refuses our key, or does not speak the protocol."""
 

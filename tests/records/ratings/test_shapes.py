@@ -427,7 +427,7 @@ def test_what_holds_no_ratings_gets_one_line(content: str, words: str, tmp_path:
 
 
 def test_a_clinicians_workbook_and_a_judges_file_are_one_set(tmp_path: Path) -> None:
-    from xlsxwriter import Workbook  # type: ignore[import-untyped]
+    from xlsxwriter import Workbook
 
     with Workbook(tmp_path / "review.xlsx") as book:
         for place, name in enumerate(("Dr. Chen", "M. Rossi")):

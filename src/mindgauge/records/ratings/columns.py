@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.records import drawn
+from mindgauge.records.ratings import raters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -20,13 +21,16 @@ NAMES: dict[str, tuple[str, ...]] = {
         "subject", "subject_id", "reply_id", "response_id", "answer_id", "item", "item_id", "sample", "sample_id", "example_id",
         "message_id", "id", "uid", "uuid", "case", "case_id", "qid", "question_id", "conv_id", "convid", "conversation_id", "conversation",
         "dialogue_id", "dialog_id", "dialogue", "post_id", "thread_id", "session_id", "data_id", "idx", "index", "nr", "no", "number",
-        "编号", "样本", "对话",
+        "fall", "fall_id", "fallnummer", "vignette", "scenario", "scenario_id", "transcript", "chat", "chat_id", "prompt_id", "text_id",
+        "record", "record_id", "row_id", "task_id", "session", "nummer", "_input_hash",
+        "编号", "样本", "对话", "样本编号", "对话编号", "回复编号", "序号",
     ),
     "rater": (
         "rater", "rater_id", "rater_name", "annotator", "annotator_id", "annotator_name", "annotation_method", "coder", "coder_id",
         "reviewer", "reviewer_id", "evaluator", "evaluator_id", "assessor", "judge", "judge_model", "judge_name", "scorer",
         "labeler", "labeller", "expert", "expert_id", "clinician", "clinician_id", "worker", "worker_id", "rated_by", "评分者",
-        "标注者", "标注员", "评审", "gutachter", "beurteiler", "bewerter",
+        "标注者", "标注员", "评审", "评分人", "评估者", "gutachter", "gutachterin", "beurteiler", "bewerter", "_annotator_id", "completed_by",
+        "initials", "your_initials", "your_name", "rater_initials", "respondent", "respondent_id", "e_mail", "email", "email_address",
     ),
     "criterion": ("criterion", "criteria", "dimension", "attribute", "aspect", "metric", "rubric", "kriterium", "维度", "指标"),
     "value": ("value", "score", "rating", "level", "label", "answer", "judgement", "judgment", "verdict", "wert", "评分", "分数"),
@@ -41,19 +45,40 @@ NAMES: dict[str, tuple[str, ...]] = {
     "run": ("run", "repeat", "replicate", "repetition", "trial", "epoch", "seed"),
 }  # fmt: skip
 """Our name of a column → what people call it, the likeliest first."""
-_ID = re.compile(r"(?:^|_)(?:id|ids|nr|no|key|uuid|hash)$|编号$")
+_ID = re.compile(r"(?:^|_)(?:id|ids|nr|no|num|number|key|uuid|hash)$|编号$|^序号$")
 _NO_VALUE = re.compile(
-    r"(?i)length|tokens?$|(?:^|_)(?:time|timestamp|date|datetime|seconds?|secs|duration|elapsed|cost|age|year|n|count|std|sd|stdev|mean_of)(?:_|$)"
-    r"|_at$|latency|^(?:comments?|notes?|remarks?|split|fold|language|gender)$"
-)  # fmt: skip
+    r"""(?ix)
+    length | tokens?$ | latency | _at$ | e_?mail | url$
+    | (?:^|_)(?:time|timestamp|date|datetime|submitdate|seconds?|secs|minutes?|min|duration|elapsed|cost|age|year|n|count)(?:_|$)
+    | ^(?:n_|num_)?(?:words|chars|characters|turns|messages)$
+    | (?:^|_)(?:confidence|certainty|konfidenz|zeit|dauer|alter|datum|order|batch|seed|temperature|progress|finished|completed|lastpage|token)(?:_|$)
+    | ^(?:split|fold|language|startlanguage|gender|sex|ip_?address|user_language|recipient\w*|distribution_channel|location_\w+)$
+    | ^(?:rater|annotator|coder|reviewer|expert|evaluator|worker|clinician|judge|participant)s?_(?:age|name|gender|sex|role|profession|background|experience|type|id|email)$
+    | 时间|日期|年龄|性别|姓名|置信|时长
+    """
+)
 """Names of columns that hold something else than a rating."""
+_REMARK = re.compile(
+    r"(?i)(?:^|_)(?:comments?|notes?|remarks?|rationale|explanation|reason|reasoning|feedback|kommentar\w*|bemerkung\w*|anmerkung\w*)(?:$|\?)"
+    r"|备注|评论|意见|理由|说明"
+)
+"""Names of columns with words that somebody wrote beside a rating."""
+_STATISTIC = re.compile(
+    r"""(?ix)
+    (?:^|_)(?:kappa|alpha|icc|ac1|ac2|pearson|spearman|kendall|rho|corr|correlation|p_value|pvalue|std|sd|stdev|stddev|variance|mean|avg|average
+    |median|ci|ci_low|ci_high|lower|upper|f1|auc|rmse|mae|mittelwert|durchschnitt|均值|平均)(?:_|$)
+    | (?:^|_)(?:inter_?rater\w*|percent_agreement|krippendorff\w*|cohen\w*|fleiss\w*|gwet\w*)(?:_|$) | _vs_
+    """
+)
+"""Names of columns that hold what was computed from ratings."""
 _UNNAMED = re.compile(r"(?i)#\d+$|unnamed:|index$|level_0$|column_?0$|_c0$|row(?:_?(?:number|nr|id))?$")
 """Names of a column that counts rows, also where these were put into another order."""
+DECIMAL_COMMA = r"^(-?\d+),(\d+)$"
 _LONGEST, _WORDS, _NUMBERS = 80, 25, 60
 MOST_RATERS = 60
 """Characters of a level; distinct words, and distinct numbers, of a criterion."""
-_PROSE = 5
-"""Words of a text that is longer than a level."""
+_PROSE, _HAN = 5, 12
+"""Words, and Chinese characters, of a text that is longer than a level."""
 
 
 class InputColumn(NamedTuple):
@@ -72,6 +97,18 @@ class InputColumn(NamedTuple):
     """Cells with several words."""
     counts: bool
     """Whether it counts the rows."""
+    models: bool = False
+    """Whether its cells are names of models."""
+
+    @property
+    def beside(self) -> bool:
+        """Whether it is named like what stands beside ratings: a time, an age, a remark."""
+        return bool(_NO_VALUE.search(self.key) or (not self.numeric and _REMARK.search(self.key)))
+
+    @property
+    def computed(self) -> bool:
+        """Whether it is named like what is computed from ratings: a mean, a kappa."""
+        return bool(_STATISTIC.search(self.key))
 
     @property
     def numeric(self) -> bool:
@@ -96,7 +133,9 @@ class InputColumn(NamedTuple):
     @property
     def could_rate(self) -> bool:
         """Whether its cells can be the values of one criterion."""
-        if not self.filled or self.counts or self.is_text or _NO_VALUE.search(self.key) or _ID.search(self.key):
+        if not self.filled or self.counts or self.is_text or self.beside or _ID.search(self.key):
+            return False
+        if self.computed or self.models or self.key in NAMES["subject"]:
             return False
         if self.numeric:
             return self.distinct <= _NUMBERS or 4 * self.distinct <= self.filled
@@ -117,13 +156,15 @@ def describe(sheet: Sheet) -> dict[str, InputColumn]:
     if not frame.height:
         return {}
     names = frame.columns
-    number = pl.all().cast(pl.Float64, strict=False)
+    number = pl.all().str.replace(DECIMAL_COMMA, "$1.$2").cast(pl.Float64, strict=False)
     sums = {
         "filled": pl.all().is_not_null().sum(),
         "distinct": pl.all().drop_nulls().n_unique(),
         "numbers": number.is_finite().sum(),
         "longest": pl.all().str.len_chars().max().fill_null(0),
-        "prose": (pl.all().str.count_matches(r"\s") >= _PROSE).sum(),
+        "prose": (
+            (pl.all().str.count_matches(r"\s") >= _PROSE) | (pl.all().str.count_matches(r"\p{Han}") > _HAN)
+        ).sum(),
         "step": (number.diff().drop_nulls() == 1).all() & (number.min() <= 1),
     }
     figures = {what: frame.select(expr).row(0) for what, expr in sums.items()}
@@ -132,7 +173,12 @@ def describe(sheet: Sheet) -> dict[str, InputColumn]:
         filled, distinct, numbers, longest, prose = (int(figures[what][at]) for what in ("filled", "distinct", "numbers", "longest", "prose"))  # fmt: skip
         in_order = bool(figures["step"][at]) or bool(_UNNAMED.match(name))
         counts = in_order and distinct == numbers == frame.height > 1
-        described[name] = InputColumn(name, key(name), frame.height, filled, distinct, numbers, longest, prose, counts)
+        models = numbers == 0 < distinct <= MOST_RATERS and all(
+            map(raters.names_model, frame[name].drop_nulls().unique())
+        )
+        described[name] = InputColumn(
+            name, key(name), frame.height, filled, distinct, numbers, longest, prose, counts, models
+        )
     return described
 
 

@@ -28,6 +28,8 @@ _SOURCES = {
     "eval": "model",
     "human": "person",
     "llm": "model",
+    "llm_judge": "model",
+    "ai_judge": "model",
     "code": "rule",
     "api": None,
     "app": None,
@@ -48,7 +50,9 @@ def read(sheet: Sheet) -> tuple[str, pl.DataFrame, list[str]] | None:
     if {"name", "value"} <= keys.keys() and keys.keys() & {"trace_id", "observation_id"}:
         return _langfuse(sheet, keys)
     if keys.keys() & {"annotation_name", "name"} and "annotator_kind" in keys:
-        return _openinference(sheet, keys)
+        return _openinference(sheet, keys, "annotations in OpenInference's form")
+    if "assessment_name" in keys and keys.keys() & {"trace_id", "request_id"}:
+        return _openinference(sheet, keys, "assessments of MLflow's")
     return None
 
 
@@ -65,8 +69,8 @@ def _langfuse(sheet: Sheet, keys: dict[str, str]) -> tuple[str, pl.DataFrame, li
     kind = _first(keys, ["data_type"]).str.to_uppercase()
     author = _first(keys, ["author_user_id", "author_user_name", "user_id"])
     judge = _first(keys, ["evaluator_id", "evaluator_name", "config_id"])
-    frame = sheet.frame.with_row_index("row", offset=1).select(
-        "row",
+    frame = sheet.frame.select(
+        sheet.rows,
         subject=_first(keys, ["observation_id", "trace_id", "session_id", "dataset_run_id"]),
         criterion=pl.col(keys["name"]),
         rater=pl.when(source == "annotation").then(pl.coalesce(author, pl.lit(_UNKNOWN)))
@@ -101,17 +105,25 @@ def _latest(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return kept.sort("row"), len(frame) - len(kept)
 
 
-def _openinference(sheet: Sheet, keys: dict[str, str]) -> tuple[str, pl.DataFrame, list[str]]:
+def _openinference(sheet: Sheet, keys: dict[str, str], form: str) -> tuple[str, pl.DataFrame, list[str]]:
     """Read annotations: name, score or label, annotator_kind, identifier, on a span, trace or session."""
-    kind = _first(keys, ["annotator_kind"]).str.to_lowercase()
-    subject = _first(keys, ["span_id", "context.span_id", "document_id", "trace_id", "context.trace_id", "session_id"])
-    label, score = _first(keys, ["label", "result.label"]), _first(keys, ["score", "result.score"])
-    who = _first(keys, ["identifier", "user_id", "annotator", "metadata.annotator", "metadata.model"])
-    frame = sheet.frame.with_row_index("row", offset=1)
-    name = _first(keys, ["annotation_name", "name"])
+    kind = _first(keys, ["annotator_kind", "source.source_type", "source_type"]).str.to_lowercase()
+    subject = _first(
+        keys, ["span_id", "context.span_id", "document_id", "trace_id", "context.trace_id", "request_id", "session_id"]
+    )
+    label, score = (
+        _first(keys, ["label", "result.label"]),
+        _first(keys, ["score", "result.score", "feedback.value", "feedback_value", "value"]),
+    )
+    who = _first(
+        keys,
+        ["identifier", "user_id", "source.source_id", "source_id", "annotator", "metadata.annotator", "metadata.model"],
+    )
+    frame = sheet.frame
+    name = _first(keys, ["annotation_name", "assessment_name", "name"])
     scored = frame.group_by(name.alias("criterion")).agg(all=score.is_not_null().sum() >= label.is_not_null().sum())
     frame = frame.select(
-        "row", subject=subject, criterion=name, rater=pl.coalesce(who, kind, pl.lit(_UNKNOWN)),
+        sheet.rows, subject=subject, criterion=name, rater=pl.coalesce(who, kind, pl.lit(_UNKNOWN)),
         rater_kind=kind.replace_strict(_SOURCES, default=None, return_dtype=pl.String),
         score=score, label=label,
         cluster=_first(keys, ["session_id", "session.id", "trace_id", "context.trace_id"]),
@@ -120,7 +132,7 @@ def _openinference(sheet: Sheet, keys: dict[str, str]) -> tuple[str, pl.DataFram
     frame = frame.with_columns(value=pl.when("all").then("score").otherwise("label")).drop("score", "label", "all")
     unnamed = frame.filter((pl.col("rater_kind") == "person") & pl.col("rater").is_in(["human", _UNKNOWN])).height
     left_out = [f"{sheet.name}: who gave {unnamed} of people's annotations; they have no identifier, so all of them are one rater"] if unnamed else []  # fmt: skip
-    return f"{sheet.name}: annotations in OpenInference's form, one a row", frame, left_out
+    return f"{sheet.name}: {form}, one a row", frame, left_out
 
 
 def _lists(sheet: Sheet) -> tuple[str, pl.DataFrame, list[str]]:
@@ -151,7 +163,7 @@ def _lists(sheet: Sheet) -> tuple[str, pl.DataFrame, list[str]]:
                 if str(state or "").casefold() not in _KEPT:
                     idle += 1
                     continue
-                kind = "model" if raters.names_model(str(person)) else "person"
+                kind = raters.kind(str(person)) or "person"
                 rows.append((number, idents[number - 1], question, str(person), kind, _value(answer)))
         if (agent := f"{question}.suggestion") in names:
             rows += _suggestions(sheet, question, agent, idents)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.records.english import named
+from mindgauge.records.errors import DataError
 from mindgauge.records.ratings import raters
+from mindgauge.records.ratings.columns import key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +44,37 @@ def of(names: Sequence[str]) -> Grid | None:
         for cut in (_shortest, _longest, _shared(names, before=before))
         if (grid := _grid(names, cut, before=before)) is not None
     ]
+    persons = [name for name in names if raters.names_person(name)]
+    if not grids and len(persons) >= 2 and 2 * len(persons) >= len(names):  # beside them, what they agreed on
+        return whole(persons)
     return min(grids, key=lambda grid: (len(grid.raters) + max(1, len(grid.criteria)), not grid.criteria), default=None)
+
+
+def split(names: Sequence[str], criteria: Sequence[str] = ()) -> Grid | None:
+    """Split columns of which the user says that they are raters: `Anna_empathy`, `Ben_empathy`; None where they have one part.
+
+    Args:
+        names: the columns.
+        criteria: how the user calls the criteria.
+
+    Raises:
+        DataError: which part is the rater and which the criterion is not told.
+    """
+    known = {key(criterion) for criterion in criteria}
+    grids = []
+    for before in (True, False):
+        cut = _shared(names, before=before)
+        cells = {name: parts for name in names if (parts := cut(_cuts(name, before=before)))}
+        grid = Grid(cells)
+        told = not known or {key(criterion) for criterion in grid.criteria} <= known
+        if len(cells) == len(names) and len(grid.raters) > 1 and grid.criteria and told:
+            grids.append(grid)
+    if len(grids) > 1 and grids[0].raters != grids[1].raters and min(len(grid.criteria) for grid in grids) > 1:
+        raise DataError(
+            f"the columns {', '.join(names[:4])}, … may have the raters {named(grids[0].raters)}, or {named(grids[1].raters)}; "
+            "say which are the criteria with --criteria a,b"
+        )
+    return min(grids, key=lambda grid: len(grid.criteria), default=None)
 
 
 def whole(names: Sequence[str]) -> Grid:

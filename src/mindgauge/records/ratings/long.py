@@ -9,7 +9,7 @@ import polars as pl
 
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
-from mindgauge.records.ratings import raters
+from mindgauge.records.ratings import raters, spellings
 from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 from mindgauge.records.rounding import plural
 
@@ -111,15 +111,22 @@ def valued(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.Da
             f"{_file(nested)}the column with values holds lists or objects ({_rows(nested)}); one value per row is needed"
         )
     idle = {word.casefold() for word in (*NOT_APPLICABLE, *layout.not_applicable)}
-    missing = [word for word in MISSING if word not in idle]
+    missing = [word for word in MISSING if word not in {*idle, *layout.words}]
     unclear = frame.filter(folded.is_in(["n/a", "na"]) & ~folded.is_in(list(idle)))
     if len(unclear):
         notes.append(
             f"{plural(len(unclear), 'answer')} {unclear['value'][0]!r} {'counts' if len(unclear) == 1 else 'count'} as missing; "
             f"where that means that a criterion does not apply, say --not-applicable {unclear['value'][0]}"
         )
+    # Among words, `none` is a level, as of risk; among numbers, it is what a program writes for nothing.
+    words = (
+        (~_number("value") & pl.col("value").is_not_null() & ~folded.is_in([*MISSING, *idle])).any().over("criterion")
+    )
+    absent = folded.is_in(missing) & ~(words & (folded == "none"))
+    frame = frame.with_columns(value=pl.when(~absent).then(text))
+    frame = spellings.written(frame, {*missing, *idle} - {"none"}, layout.words, notes)
     applies = ~folded.is_in(list(idle)).fill_null(value=False)
-    value = pl.when(applies & ~folded.is_in(missing)).then(text)
+    value = pl.when(applies).then(text)
     status = pl.when(~applies).then(pl.lit("not_applicable")).when(value.is_not_null()).then(pl.lit("ok"))
     kind = pl.col("rater_kind").str.to_lowercase()
     frame = frame.with_columns(

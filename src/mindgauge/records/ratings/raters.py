@@ -25,6 +25,9 @@ _PEOPLE = (
     r"consensus|majority|gutachter\w*|评分者|标注者|标注员|专家|医生|咨询师"
 )
 _PERSON = re.compile(rf"(?i)^(?:(?:{_PEOPLE})[ _.\-]?\w{{0,3}}|[hraec][ _.\-]?\d{{1,2}})$")
+_SYSTEM = re.compile(
+    r"(?i)^(?:(?:model|system|(?:chat)?bot|assistant|agent)[ _.\-]?(?:[a-h]|\d{1,2})|(?:response|reply|answer)[ _.\-]?[a-d])$"
+)
 _BEGINS = re.compile(rf"(?i)^(?:h\d+|{_PEOPLE})")
 _TITLED = re.compile(r"(?:(?i:dr|prof|mr|mrs|ms|herr|frau)\.? |(?:[A-Z]\. ?)+[A-Z][a-z])")
 """How the name of a person begins who is called by it: `Dr. Chen`, `M. Rossi`."""
@@ -52,12 +55,17 @@ def kind(name: str) -> str | None:
 
 def names_rater(name: str) -> bool:
     """Whether a column's name, or a part of it, is that of a person or a model."""
-    return bool(_PERSON.match(name.strip()) or _GOLD.match(name.strip()) or names_model(name))
+    return bool(names_person(name) or _GOLD.match(name.strip()) or names_model(name) or names_system(name))
 
 
 def names_person(name: str) -> bool:
     """Whether it is the name of a person, as far as names like `expert 2` and `H1` tell."""
     return bool(_PERSON.match(name.strip()))
+
+
+def names_system(name: str) -> bool:
+    """Whether it stands for a system that is rated: `model_a`, `System 2`, `reply B`."""
+    return bool(_SYSTEM.match(name.strip()))
 
 
 def names_model(name: str) -> bool:

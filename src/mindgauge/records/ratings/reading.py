@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.records.errors import DataError
-from mindgauge.records.ratings import account, columns, exports, long, raters, shapes, tables
-from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED
+from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
+from mindgauge.records.ratings import account, columns, exports, forms, layers, long, raters, shapes, tables, tasks
+from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED, ROW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,8 @@ def read(
 
     Raises:
         UsageError: a criterion, or a thing to leave out, is not there.
-        DataError: a file cannot be read, nothing in it is a rating, or what is there cannot be told apart.
+        UnclearRatingsError: what is there cannot be told apart.
+        DataError: a file cannot be read, or nothing in it is a rating.
     """
     left_out: list[str] = []
     sheets = tables.opened(sources, layout, left_out, notes)
@@ -55,6 +57,7 @@ def read(
             parts.append(part)
             rows += sheet.frame.height
     shapes.refuse_unsaid(layout, [] if parts else wides)
+    _refuse_subject(sheets, layout)
     groups = shapes.grouped([table for table in wides if table.values])
     left_out += [f"{table.sheet.name}: no column holds ratings" for table in wides if not table.values]
     lone = not parts and sum(len(group) for group in groups) == 1
@@ -67,8 +70,45 @@ def read(
             parts.append(outcome)
             rows += sum(table.sheet.frame.height for table in group)
     if not parts:
-        raise DataError(_nothing(sources, left_out))
-    return _checked(parts, rows, layout, left_out)
+        raise (UnclearRatingsError if groups else DataError)(_nothing(sources, left_out))
+    try:
+        return _checked(parts, sheets, rows, layout, left_out)
+    except DataError as error:
+        raise UnclearRatingsError(str(error)) from error
+
+
+def _columns(sheets: Sequence[Sheet]) -> set[str]:
+    return {
+        columns.key(name) for sheet in sheets for name in shapes.expanded(layers.under_headers(sheet, [])).frame.columns
+    }
+
+
+def _refuse_subject(sheets: Sequence[Sheet], layout: RatingLayout) -> None:
+    """Refuse a subject that is a column of no table.
+
+    Raises:
+        UsageError: there is such a one.
+    """
+    absent = [name for name in layout.subject if name != ROW]
+    absent = [name for name in absent if columns.key(name) not in _columns(sheets)]
+    if absent:
+        raise UsageError(f"--subject {absent[0]}: no column is called so")
+
+
+def _refuse_drop(sheets: Sequence[Sheet], frame: pl.DataFrame, layout: RatingLayout, left_out: Sequence[str]) -> None:
+    """Refuse to leave out what is not there: a name with a slip of the pen would stay in.
+
+    Raises:
+        UsageError: there is such a one.
+    """
+    if not layout.drop or any(sheet.part for sheet in sheets):  # sheets that are left out are not known by now
+        return
+    files = {line.removesuffix(": dropped") for line in left_out if line.endswith(": dropped")}
+    known = {PurePosixPath(file).name for file in files} | {PurePosixPath(file).stem for file in files}
+    known |= {*frame["rater"].drop_nulls().unique(), *frame["criterion"].drop_nulls().unique()}
+    absent = [name for name in layout.drop if name not in known and columns.key(name) not in _columns(sheets)]
+    if absent:
+        raise UsageError(f"--drop {absent[0]}: no column, criterion, rater or file is called so")
 
 
 def _nothing(sources: Sequence[object], left_out: Sequence[str]) -> str:
@@ -96,12 +136,19 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     if not sheet.frame.height:
         left_out.append(f"{sheet.name}: no ratings in it (0 rows)")
         return None
-    exported = exports.read(sheet)
+    if set(long.COLUMNS) <= {
+        *sheet.frame.columns
+    }:  # what `mindgauge ratings` wrote, where a formula's mark stands behind an apostrophe
+        sheet = sheet._replace(frame=sheet.frame.with_columns(pl.all().str.replace(r"^'([=+\-@])", "$1")))
+    exported = tasks.read(sheet) or exports.read(shapes.expanded(sheet)) or forms.read(layers.under_headers(sheet, []))
     if exported is not None:
         shape, frame, lines = exported
         left_out += lines
         return shapes.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
-    sheet = shapes.expanded(sheet)
+    sheet = layers.without_summary(shapes.expanded(layers.under_headers(sheet, left_out)), left_out)
+    if not sheet.frame.height:
+        left_out.append(f"{sheet.name}: it holds what was computed from ratings")
+        return None
     described = columns.describe(sheet)
     roles = shapes.roles(sheet, described, layout)
     rated = shapes.long(sheet, described, roles, layout)
@@ -116,13 +163,16 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     return shapes.wide(sheet, described, roles, layout)
 
 
-def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: list[str]) -> LongRatings:
+def _checked(
+    parts: Sequence[Long], sheets: Sequence[Sheet], rows: int, layout: RatingLayout, left_out: list[str]
+) -> LongRatings:
     """Put ratings one under the other, check them, and say what was read."""
     notes: list[str] = []
     left_out += [line for part in parts for line in part.left_out]
     frame = pl.concat([long.shaped(part.frame) for part in parts])
     guessed = any(part.shape for part in parts)
     names = {name: raters.kind(name) for name in frame["rater"].drop_nulls().unique()} if guessed else {}
+    _refuse_drop(sheets, frame, layout, left_out)
     frame = long.dropped(frame, layout, left_out)
     if frame.is_empty():
         raise DataError("nothing is left of the ratings; look at --drop and --criteria")
@@ -139,6 +189,8 @@ def _checked(parts: Sequence[Long], rows: int, layout: RatingLayout, left_out: l
         frame, idle = long.not_rated(frame)
         if idle:
             left_out.append(f"{idle:,} empty cells of subjects that somebody did not rate at all")
+        if frame.is_empty():
+            raise DataError("no ratings: all cells that may hold values are empty")
         long.near_ids(frame)
     frame = long.whole_subjects(frame, notes)
     frame = long.without_copies(frame, left_out)

@@ -173,9 +173,7 @@ def long(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
         if not {"criterion", "value"} <= roles_read.keys() or not ("rater" in roles_read or layout.rater == FILE):
             return None
     if "subject" not in roles_read:
-        subject = _said_subject(columns, layout) or [
-            column.name for column in [kinds.named(columns.values(), "subject", set(roles_read.values()))] if column
-        ]
+        subject = _said_subject(columns, layout) or _rated(sheet, columns, roles_read)
         if not subject:
             return None
     else:
@@ -185,8 +183,8 @@ def long(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
     ):
         roles_read["cluster"] = column.name
     rater = pl.lit(raters.of_files([sheet.stem])[0]) if "rater" not in roles_read else pl.col(roles_read["rater"])
-    frame = sheet.frame.with_row_index("row", offset=1).select(
-        "row",
+    frame = sheet.frame.select(
+        sheet.rows,
         _joined(subject).alias("subject"),
         rater.alias("rater"),
         *(pl.col(column).alias(name) for name, column in roles_read.items() if name not in {"subject", "rater"}),
@@ -195,6 +193,16 @@ def long(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
         frame = frame.filter(pl.col("criterion").is_in(layout.criteria))
     used = ", ".join(f"{name} in {column!r}" for name, column in roles_read.items() if name != column)
     return Long(frame, "" if exact and not used else f"{sheet.name}: a rating a row ({used})", [])
+
+
+def _rated(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]) -> list[str]:
+    """Find the column that is named like what a row rates: one whose ids several rows share on one criterion, if there is one."""
+    ranked: list[str] = []
+    while column := kinds.named(columns.values(), "subject", {*assigned.values(), *ranked}):
+        ranked.append(column.name)
+    criterion = assigned["criterion"]
+    shared = [name for name in ranked if sheet.frame.select(criterion, name).drop_nulls().is_duplicated().any()]
+    return (shared or ranked)[:1]
 
 
 # -- criteria or raters as columns -----------------------------------------------------------------------------------------
@@ -206,16 +214,23 @@ def wide(sheet: Sheet, columns: dict[str, InputColumn], assigned: dict[str, str]
     drop = {name for name in (_column(text, columns) for text in layout.drop) if name}
     subject = _said_subject(columns, layout) or ([assigned["subject"]] if "subject" in assigned else [])
     roles_taken = {name for role, name in assigned.items() if role not in REQUIRED or role == "rater"}
-    if said:
-        values = said
-    elif layout.criteria:  # criteria of a grid
-        values = [name for name in columns if any(kinds.key(c) in columns[name].key for c in layout.criteria)]
-    else:
+    values = said or [name for name in columns if any(kinds.key(c) in columns[name].key for c in layout.criteria)]
+    if not values and len(layout.criteria) < 2:  # the one criterion may be in no column's name
         values = [
             column.name for column in columns.values()
-            if column.could_rate and not (column.key in kinds.NAMES["subject"] and not column.numeric)
+            if column.could_rate
         ]  # fmt: skip
     values = [name for name in values if name not in {*roles_taken, *subject, *drop}]
+    classes = assigned.get("category")
+    if (
+        not values
+        and classes
+        and "category" not in layout.columns
+        and columns[classes].could_rate
+        and classes not in drop
+    ):
+        # What nothing else is rated on is no property of the subject: the category is what people judged.
+        values, assigned = [classes], {role: name for role, name in assigned.items() if role != "category"}
     return Wide(sheet, columns, assigned, values)
 
 
@@ -225,8 +240,10 @@ def grouped(tables: Sequence[Wide]) -> list[list[Wide]]:
     for table in tables:
         keys = {table.columns[name].key for name in table.values}
         for shared, members in groups:
-            alike = members[0].sheet.folder == table.sheet.folder and ("rater" in table.roles) == (
-                "rater" in members[0].roles
+            alike = (
+                members[0].sheet.folder == table.sheet.folder
+                and ("rater" in table.roles) == ("rater" in members[0].roles)
+                and _same_subject(members[0], table)
             )
             if alike and len(keys & shared) > _ALIKE * min(len(keys), len(shared)):
                 members.append(table)
@@ -234,7 +251,83 @@ def grouped(tables: Sequence[Wide]) -> list[list[Wide]]:
                 break
         else:
             groups.append((keys, [table]))
-    return _folder_each([part for _, members in groups for part in _one_file_each(members)])
+    spelled = [_spelled_alike(members) for _, members in groups]
+    return _folder_each(
+        [part for members in spelled for sheets in _sheet_each(members) for part in _one_file_each(sheets)]
+    )
+
+
+def _ids(table: Wide) -> list[str]:
+    """Return the columns that are named like ids, as names are compared."""
+    return [
+        column.key for column in table.columns.values() if column.identifies and column.filled and not column.is_text
+    ]
+
+
+def _same_subject(first: Wide, second: Wide) -> bool:
+    """Whether two tables have an id in common, or neither has one."""
+    ids, others = {*_ids(first)}, {*_ids(second)}
+    return bool(ids & others) or not (ids or others) or {*ids, *others} == {"subject"}
+
+
+def _spelled_alike(group: list[Wide]) -> list[Wide]:
+    """Give columns that differ in letter case and blanks alone the name that the first table has."""
+    names: dict[str, str] = {}
+    renamed = []
+    for table in group:
+        own = {name: names.setdefault(column.key, name) for name, column in table.columns.items()}
+        if all(old == new for old, new in own.items()) or len(set(own.values())) < len(own):
+            renamed.append(table)
+            continue
+        renamed.append(
+            Wide(
+                table.sheet._replace(frame=table.sheet.frame.rename(own)),
+                {own[name]: column._replace(name=own[name]) for name, column in table.columns.items()},
+                {role: own[name] for role, name in table.roles.items()},
+                [own[name] for name in table.values],
+            )
+        )
+    return renamed
+
+
+def _sheet_each(group: list[Wide]) -> list[list[Wide]]:
+    """Part workbooks of several sheets: a file for each rater with a sheet for each framework, or the other way round."""
+    files = list(dict.fromkeys(table.sheet.place for table in group))
+    sheets = list(dict.fromkeys(table.sheet.part for table in group))
+    if len(files) < 2 or len(sheets) < 2 or 2 * len(group) <= len(files) * len(sheets):
+        return [group]
+    by_file = sum(map(raters.names_rater, sheets)) > sum(raters.names_rater(file.stem) for file in files)
+    parts: dict[str, list[Wide]] = {}
+    for table in group:
+        parts.setdefault(table.sheet.place.stem if by_file else table.sheet.part, []).append(table)
+    again = any(
+        {*a[0].values} & {*b[0].values} and _overlap(a[0], b[0]) for a, b in itertools.combinations(parts.values(), 2)
+    )
+    return [[_of_framework(table, name) for table in tables] if again else tables for name, tables in parts.items()]
+
+
+def _overlap(first: Wide, second: Wide) -> bool:
+    """Whether two tables rate the same subjects, as far as their ids tell."""
+    shared = [key for key in _ids(first) if key in _ids(second)][:1]
+    cells = [
+        {*table.sheet.frame[column.name]}
+        for table in (first, second)
+        for column in table.columns.values()
+        if column.key in shared
+    ]
+    return len(cells) == 2 and bool((cells[0] & cells[1]) - {None})
+
+
+def _of_framework(table: Wide, framework: str) -> Wide:
+    """Name the criteria of a sheet by it, where other sheets have columns of the same names."""
+    own = {name: framework if len(table.values) == 1 else f"{framework}.{name}" for name in table.values}
+    return table._replace(
+        sheet=table.sheet._replace(frame=table.sheet.frame.rename(own)),
+        columns={
+            own.get(name, name): column._replace(name=own.get(name, name)) for name, column in table.columns.items()
+        },
+        values=[*own.values()],
+    )
 
 
 def _folder_each(groups: list[list[Wide]]) -> list[list[Wide]]:
@@ -289,9 +382,13 @@ def read(group: list[Wide], layout: RatingLayout, place: str, *, lone: bool) -> 
     subject = _subject(group, values, layout)
     if isinstance(subject, str):
         return subject
-    stems = raters.of_files(_stems(group)) if by_file else [""] * len(group)
-    left_out = _others(group, values, subject)
-    parts = [
+    many = len(group) > 1
+    stems = raters.of_files(_stems(group)) if by_file or many else [""]
+    systems = by_column and many and _files_are_systems(group, stems)
+    left_out = _others(group, values if grid is None else list(grid.cells), subject)
+    apart = many and grid is not None and not grid.criteria and _rate_the_same(group, subject)
+    parts = stems if apart else [""] * len(group)
+    frames = [
         _melted(
             table,
             [v for v in values if v in table.columns],
@@ -300,20 +397,64 @@ def read(group: list[Wide], layout: RatingLayout, place: str, *, lone: bool) -> 
             stem,
             place,
             as_systems=as_systems,
-            layout=layout,
+            unnamed=layout.criteria[0]
+            if len(layout.criteria) == 1
+            else part or (table.sheet.part if not many else "") or RATING,
         )
-        for table, stem in zip(group, stems, strict=True)
+        for table, stem, part in zip(group, stems, parts, strict=True)
     ]
+    if layout.criteria and grid is not None and grid.criteria:
+        wanted = {kinds.key(name) for name in layout.criteria}
+        frames = [
+            frame.filter(pl.col("criterion").map_elements(kinds.key, pl.String).is_in(wanted)) for frame in frames
+        ]
+    if systems:
+        frames = [frame.with_columns(system=pl.lit(stem)) for frame, stem in zip(frames, stems, strict=True)]
     shape = _shape(group, name, subject, grid, by_column=by_column, by_file=by_file, as_systems=as_systems)
-    return Long(pl.concat(parts, how="diagonal_relaxed"), shape, left_out)
+    if systems:
+        shape += "; each file is one system's"
+    if by_file and not layout.rater and len(values) > 1:
+        shape += _doubt(group, stems)
+    return Long(pl.concat(frames, how="diagonal_relaxed"), shape, left_out)
+
+
+def _doubt(group: list[Wide], stems: list[str]) -> str:
+    """Say what to say where nothing is named like a rater, so that the columns may be raters as well."""
+    if any(raters.names_rater(stem) or raters.kind(stem) for stem in stems):
+        return ""
+    if len(group) == 1:
+        return " (nothing in it says who rated, so it is taken for one rater's; if each column is a rater, say --rater columns)"
+    return f" (if each {_unit(group)} is a criterion and each column a rater, say --rater columns)"
+
+
+def _unit(group: list[Wide]) -> str:
+    many = len(group) > 1
+    return "sheet" if many and len({table.sheet.place for table in group}) == 1 else "file"
+
+
+def _files_are_systems(group: list[Wide], stems: list[str]) -> bool:
+    """Whether each file is named by the model that it rates, since a column of it says who rated."""
+    free = not any("system" in table.roles for table in group)
+    return free and len(set(stems)) == len(stems) and all(map(raters.names_model, stems))
+
+
+def _rate_the_same(group: list[Wide], subject: list[str]) -> bool:
+    """Whether tables rate the same subjects, so that each has a criterion of its own; batches have other subjects."""
+    if not subject:
+        return True
+    idents = [set(table.sheet.frame.select(subject).drop_nulls().iter_rows()) for table in group]
+    return len(set().union(*idents)) < sum(map(len, idents))
 
 
 def _stems(group: list[Wide]) -> list[str]:
-    """Return what the names of some tables' files, or of their folders where the files are named alike, say of who rated."""
-    stems = [table.sheet.stem for table in group]
-    if len(group) > 1 and len(set(stems)) == 1:
-        return [table.sheet.place.parent.name for table in group]
-    return stems
+    """Return what the names of some tables' sheets, files or folders say of who rated: the first of these that differ."""
+    sheets = [table.sheet.stem for table in group]
+    files = [table.sheet.place.stem for table in group]
+    folders = [table.sheet.place.parent.name for table in group]
+    return next(
+        (names for names in (sheets, files, folders) if len(set(names)) == len(names)),
+        sheets if len(set(sheets)) > 1 else folders,
+    )
 
 
 def _name(group: list[Wide]) -> str:
@@ -342,19 +483,18 @@ def _grid(
 ) -> tuple[grids.Grid | None, bool]:
     """See whether the columns are raters, or systems; with the answer whether they are systems."""
     if layout.rater == COLUMNS:
-        return grids.of(values) or grids.whole(values), False
+        return grids.of(values) or grids.split(values, layout.criteria) or grids.whole(values), False
     grid = grids.of(values)
     if grid is None:
         return None, False
     people = any(raters.names_person(name) or raters.kind(name) in {"person", "gold"} for name in grid.raters)
-    shared = _shared_words(grid.raters)
-    if shared and not by_column:  # `human_response_gpt`, `human_response_claude`: one rater, several systems
-        return grid, True
-    if by_column:
-        return grid, True
-    if people:
-        return grid, False
-    return grid, len(group) > 1 or not lone or len(grid.criteria) > 1 or layout.rater == FILE
+    if not by_column and all(map(raters.names_person, grid.raters)):
+        as_systems = False
+    elif by_column or _shared_words(grid.raters) or all(map(raters.names_system, grid.raters)):
+        as_systems = True  # `human_response_gpt`, `human_response_claude`: one rater, several systems
+    else:
+        as_systems = not people and (len(group) > 1 or not lone or len(grid.criteria) > 1 or layout.rater == FILE)
+    return grid, as_systems
 
 
 def _shared_words(names: list[str]) -> str:
@@ -403,14 +543,28 @@ def _identifying(group: list[Wide], free: list[InputColumn]) -> list[str]:
     """Find columns that tell all rows apart: as few as possible, those that are named like ids first."""
     ranks = {name: rank for rank, name in enumerate(kinds.NAMES["subject"])}
     ids = sorted((c for c in free if c.identifies and not c.is_text), key=lambda c: ranks.get(c.key, len(ranks)))
-    others = [c for c in free if not c.identifies and not c.is_text and not c.counts and c.distinct > 1]
-    for candidates in (ids, [*ids, *others]):
+    others = [
+        c for c in free if not (c.identifies or c.is_text or c.counts or c.beside or c.computed) and c.distinct > 1
+    ]
+    # An id that no two raters share is that of a rating, or of a form that was sent.
+    for candidates, fits in ((ids, _compared), (ids, _tells_all), ([*ids, *others], _tells_all)):
         for size in range(1, min(_MOST, len(candidates)) + 1):
             for combination in itertools.combinations(candidates, size):
                 names = [column.name for column in combination]
-                if all(_tells(table, names) for table in group):
+                if fits(group, names):
                     return names
     return []
+
+
+def _tells_all(group: list[Wide], subject: list[str]) -> bool:
+    return all(_tells(table, subject) for table in group)
+
+
+def _compared(group: list[Wide], subject: list[str]) -> bool:
+    """Whether some columns tell the rows apart, and what they name occurs for several raters or systems."""
+    keys = [table.sheet.frame.select(subject).drop_nulls() for table in group]
+    once = len(group) == 1 and not group[0].roles.keys() & {"rater", "system", "run"}
+    return _tells_all(group, subject) and (once or pl.concat(keys).n_unique() < sum(map(len, keys)))
 
 
 def _nearly(group: list[Wide], free: list[InputColumn]) -> list[str]:
@@ -474,17 +628,17 @@ def _melted(
     place: str,
     *,
     as_systems: bool,
-    layout: RatingLayout,
+    unnamed: str,
 ) -> pl.DataFrame:
     """Set out one table in long form."""
-    frame = table.sheet.frame.with_row_index("row", offset=1)
-    ident = _joined(subject) if subject else pl.format("{}row {}", pl.lit(place), "row")
+    frame = table.sheet.frame
+    ident = _joined(subject) if subject else pl.format("{}row {}", pl.lit(place), table.sheet.rows)
     if any(table.columns[name].is_text for name in subject):
         ident = ident.map_elements(_short, return_dtype=pl.String)
     cluster = table.roles.get("cluster") or _cluster(table, subject)
     named_columns = {role: name for role, name in table.roles.items() if role not in {*REQUIRED, "cluster"}}
     frame = frame.select(
-        "row",
+        table.sheet.rows,
         ident.alias("subject"),
         *([pl.col(table.roles["rater"]).alias("rater")] if "rater" in table.roles else []),
         *([pl.col(cluster).alias("cluster")] if cluster else []),
@@ -496,8 +650,6 @@ def _melted(
     melted = melted.with_columns(pl.col("column").str.strip_prefix("\0"))
     criteria = {name: name.strip() for name in values}
     if grid is not None:
-        alone = layout.criteria[0] if len(layout.criteria) == 1 else ""
-        unnamed = alone or (table.sheet.part or RATING)
         criteria = {name: criterion or unnamed for name, (_, criterion) in grid.cells.items()}
         melted = melted.filter(pl.col("column").is_in(list(grid.cells)))
         who = {name: part for name, (part, _) in grid.cells.items()}
@@ -512,9 +664,6 @@ def _melted(
     if "rater" not in melted.columns:
         melted = melted.with_columns(rater=pl.lit(rater))
     melted = melted.with_columns(criterion=pl.col("column").replace_strict(criteria, default=pl.col("column")))
-    if layout.criteria and grid is not None and grid.criteria:
-        wanted = {kinds.key(name) for name in layout.criteria}
-        melted = melted.filter(pl.col("criterion").is_in([c for c in set(criteria.values()) if kinds.key(c) in wanted]))
     return melted.drop("column").with_columns(file=pl.lit(table.sheet.name))
 
 
@@ -543,7 +692,7 @@ def _shape(
 ) -> str:
     """Say how tables are read."""
     many = len(group) > 1
-    unit = "sheet" if many and len({table.sheet.place for table in group}) == 1 else "file"
+    unit = _unit(group)
     ident = joined([repr(column) for column in subject]) if subject else "the place of the row"
     if by_column:
         form = f"a row for each rater (column {group[0].roles['rater']!r}) and subject"
@@ -569,6 +718,9 @@ def refuse_unsaid(layout: RatingLayout, tables: Sequence[Wide]) -> None:
     keys = {column.key for table in tables for column in table.columns.values()}
     for name in layout.criteria:
         wanted = kinds.key(name)
-        if tables and not any(wanted == key or wanted in key for key in keys):
+        unnamed = len(layout.criteria) == 1 and any(
+            layout.rater == COLUMNS or grids.of(table.values) for table in tables
+        )
+        if tables and not unnamed and not any(wanted == key or wanted in key for key in keys):
             known = joined([value for table in tables[:1] for value in table.values], limit=12)
             raise UsageError(f"--criteria {name}: no column is called so; columns with values are {known or 'none'}")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import bounds, folder
+from mindgauge.records.files import bounds, folder, texts
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import InputTable, RecordTable
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.records.files.folder import Readable
+    from mindgauge.records.files.mapping import FileLayout
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.ratings.layout import RatingLayout
 
@@ -33,11 +34,18 @@ class Sheet(NamedTuple):
     frame: pl.DataFrame
     alone: bool
     """Whether it is all that was brought."""
+    above: int = 0
+    """Rows below the headers of the file that are none of its ratings."""
 
     @property
     def name(self) -> str:
         """How messages call it."""
         return f"{self.place} ({self.part})" if self.part else str(self.place)
+
+    @property
+    def rows(self) -> pl.Expr:
+        """The number of each of its rows in the file, from 1 below the headers, as `row`."""
+        return pl.int_range(1 + self.above, pl.len() + 1 + self.above).alias("row")
 
     @property
     def folder(self) -> str:
@@ -125,10 +133,26 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def _sheets(place: PurePosixPath, file: Readable, layout: RatingLayout, notes: list[str] | None) -> Iterator[Sheet]:
     file_layout = reader.suited(file, layout.file)
     try:
+        if file.suffix.lower() == ".json" and (records := _enveloped(file, file_layout)) is not None:
+            yield Sheet(place, "", _frame(RecordTable(file, lambda: enumerate(records, 1))), alone=False)
+            return
         for table in reader.open_tables(file, file_layout, notes):
             yield Sheet(place, table.part, _frame(table), alone=False)
     except bounds.Fault as fault:
         raise DataError(fault.at(str(file))) from fault
+
+
+def _enveloped(file: Readable, layout: FileLayout) -> list[dict[str, Any]] | None:
+    """Return the only list of objects that an object holds, as interfaces answer: `{"data": […], "meta": {…}}`."""
+    content = texts.read_json(file, layout.encoding)
+    if not isinstance(content, dict):
+        return None
+    lists = [
+        value
+        for value in content.values()
+        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
+    ]
+    return lists[0] if len(lists) == 1 else None
 
 
 def _frame(table: InputTable) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from mindgauge.analysis.audit.reading.tables import named
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
 from mindgauge.records import ratings as ratings_in
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import bounds, confined
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.input_table import RecordTable
@@ -162,10 +162,13 @@ def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, s
 
     Raises:
         UsageError: a scale cannot be read, or the layout names what is not there.
+        UnclearRatingsError: there are ratings that cannot be told apart.
         DataError: ratings that the user describes cannot be read so.
     """
     try:
         rated, account = ratings_in.read(paths, layout, [])  # what is odd in the files is said with their texts
+    except UnclearRatingsError:
+        raise
     except DataError:
         if layout == ratings_in.NOTHING_SAID:
             return None

@@ -318,7 +318,12 @@ def read(paths: Iterable[Path | File], column_map: ColumnMap = NOTHING) -> Itera
     for table_group in group(tables(paths, notes, column_map)):
         yield table_group.name, material(table_group)
     if notes:
-        yield "the files", Material(frame([], TEXTS), frame([], RATINGS), {}, {}, tuple(notes))
+        yield "the files", remarks(notes)
+
+
+def remarks(notes: Iterable[str]) -> Material:
+    """Return a material that only tells what could not be read."""
+    return Material(frame([], TEXTS), frame([], RATINGS), {}, {}, tuple(notes))
 
 
 def material(table_group: Group) -> Material:
