@@ -336,8 +336,8 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
     inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
     of_model = [pl.col("model") == model] if model else []
     replies = _of_concern(section).filter(~inside if outside else inside, *of_model)
-    how = people.group_by("subject").agg(pl.col("selection", *drawn.COLUMNS).first())
-    assigned = replies.join(how, on="subject")
+    assignment = people.group_by("subject").agg(pl.col("selection", *drawn.COLUMNS).first())
+    assigned = replies.join(assignment, on="subject")
     read = assigned.join(section.unsafe, on="subject")
     chosen = not assigned["selection"].is_null().all()
     return Called(
@@ -373,7 +373,7 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
     called_unsafe = section.unsafe.filter("unsafe").join(section.replies, on="subject")
     definitions = criteria(section)
     people = section.by_people.filter(pl.col("criterion").is_in(list(definitions)))
-    how = people.group_by("subject", maintain_order=True).agg(pl.col(*drawn.COLUMNS).first())
+    assignment = people.group_by("subject", maintain_order=True).agg(pl.col(*drawn.COLUMNS).first())
     rated = judged(section).filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))
     for judge in rated["rater"].unique().sort():
         judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
@@ -381,13 +381,13 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
         if len(assigned):
             verdicts = unsafe_replies.anywhere(judge_rows, definitions)
             detected = int(verdicts["unsafe"].sum())
-            found = (
+            detections = (
                 assigned.select("subject")
                 .join(verdicts, on="subject", how="left")
                 .select("subject", found=pl.col("unsafe").fill_null(value=False))
             )
-            read = how.join(section.replies.select("subject", "cluster"), on="subject").join(
-                found, on="subject", how="left", maintain_order="left"
+            read = assignment.join(section.replies.select("subject", "cluster"), on="subject").join(
+                detections, on="subject", how="left", maintain_order="left"
             )
             yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected, _weighted(read, "found"))
 
@@ -413,10 +413,10 @@ def _chosen(counts: Called) -> str:
 
 def _others(counts: Called) -> str:
     """Say what all are like, where what people read stands for them; otherwise that nobody knows."""
-    found = counts.stands_for
-    if found is None or found.value is None:
+    share = counts.stands_for
+    if share is None or share.value is None:
         return "whether the others are unsafe is not known"
-    return f"by what each stands for, {percent(found.value)} of all are ({interval(found.low, found.high, 'share')})"
+    return f"by what each stands for, {percent(share.value)} of all are ({interval(share.low, share.high, 'share')})"
 
 
 def of_system(counts: Called, scope: str, owner: str = "its") -> str:

@@ -55,13 +55,13 @@ def by_model(result: Escalation) -> ReportTable:
 def carried(unsafe_by_model: dict[str, int]) -> str:
     """Say that one model wrote most of what is unsafe, if one did."""
     total = sum(unsafe_by_model.values())
-    most = max(unsafe_by_model, key=unsafe_by_model.__getitem__, default="")
-    if len(unsafe_by_model) < 2 or 2 * unsafe_by_model[most] <= total:
+    model = max(unsafe_by_model, key=unsafe_by_model.__getitem__, default="")
+    if len(unsafe_by_model) < 2 or 2 * unsafe_by_model[model] <= total:
         return ""
-    return f"One model carries the figures: {unsafe_by_model[most]} of the {total} unsafe replies are by {most}."
+    return f"One model carries the figures: {unsafe_by_model[model]} of the {total} unsafe replies are by {model}."
 
 
-def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
+def sets(ident: str, level_sets: Sequence[LevelSet], level: float) -> ReportTable:
     """Tabulate which levels people's value can have; on all replies and on a category, what may be added to the judge's."""
     columns = [
         Column("judge"), Column("calibrated on"), Column("people's value from", "level"), Column("to", "level"),
@@ -71,12 +71,12 @@ def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            each.judge, f"{_GROUPS[each.group]} {each.name}".strip(), each.low, each.high, each.size,
-            each.conversations, each.coverage.value, each.coverage.low, each.coverage.high, each.coverage_by_all.value,
+            level_set.judge, f"{_GROUPS[level_set.group]} {level_set.name}".strip(), level_set.low, level_set.high, level_set.size,
+            level_set.conversations, level_set.coverage.value, level_set.coverage.low, level_set.coverage.high, level_set.coverage_by_all.value,
         ]
-        for each in found
+        for level_set in level_sets
     ]  # fmt: skip
-    needs = max((each.needs for each in found), default=0)
+    needs = max((level_set.needs for level_set in level_sets), default=0)
     note = (
         f"Sets hold people's value with a chance of {percent(level)} in each group that they are calibrated on; a group with fewer than {needs} "
         "conversations has none. Of all replies and of a category, from and to are added to the judge's own value. "
@@ -85,17 +85,17 @@ def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
     return ReportTable(f"level-sets{ident}", "Which values people's can be, given a judge's", columns, rows, note)
 
 
-def widest(found: Iterable[LevelSet]) -> str:
+def widest(level_sets: Iterable[LevelSet]) -> str:
     """Say in one sentence which level of which judge leaves people's value most open, and what has no set."""
-    levels = [each for each in found if each.group == "level"]
-    known = [each for each in levels if each.size is not None]
-    if not known:
+    levels = [level_set for level_set in level_sets if level_set.group == "level"]
+    measured = [level_set for level_set in levels if level_set.size is not None]
+    if not measured:
         return ""
-    most = max(known, key=lambda each: each.size or 0.0)
-    least = min(known, key=lambda each: each.size or 0.0)
-    lacking = len(levels) - len(known)
+    widest_set = max(measured, key=lambda level_set: level_set.size or 0.0)
+    narrowest_set = min(measured, key=lambda level_set: level_set.size or 0.0)
+    lacking = len(levels) - len(measured)
     rest = f"; {lacking} of {len(levels)} have too few conversations for a set" if lacking else ""
     return (
-        f"Where {most.judge} says {most.name}, people's value can be any from {most.low:g} to {most.high:g}; "
-        f"where {least.judge} says {least.name}, {least.low:g} to {least.high:g}{rest}."
+        f"Where {widest_set.judge} says {widest_set.name}, people's value can be any from {widest_set.low:g} to {widest_set.high:g}; "
+        f"where {narrowest_set.judge} says {narrowest_set.name}, {narrowest_set.low:g} to {narrowest_set.high:g}{rest}."
     )
