@@ -206,7 +206,9 @@ def how(runs: Sequence[OpenRun]) -> MethodsSection:
         used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
         for section in run.sections:
             name = section.benchmark.name
-            instrument = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""), asked=has_calls)
+            instrument = _instrument(
+                section.benchmark, plan.get("mode", "joint"), used.get(name, ""), has_calls=has_calls
+            )
             if name not in instruments:
                 instruments[name] = instrument
             elif used.get(name) and used[name] not in instruments[name].used:
