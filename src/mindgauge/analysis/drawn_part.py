@@ -26,6 +26,8 @@ MEAN, UNSAFE = "mean", "unsafe"
 ALONE = "people"
 _OTHER = 0.05
 """By how much of the frame what a judge rated may differ from it before it is something else."""
+_FEW = 5
+"""Events below which Student's interval of a share holds too little."""
 TOO_FEW = "among those that were drawn too few are unsafe, or safe, for a judge to make the share surer"
 TOO_OTHER = "{judge} rated {judged} replies, and these were drawn from {frame}"
 
@@ -156,17 +158,13 @@ def _rare(estimate: FrameEstimate, measure: str, interval: Interval) -> FrameEst
     """Give a share of the frame alone the bounds for rare events where Student's say more than they can know."""
     if measure != UNSAFE or interval.value is None or estimate.frame_low is None:
         return estimate
-    is_rare = min(interval.value, 1 - interval.value) * estimate.n < _FEW
-    if not is_rare:
+    if min(interval.value, 1 - interval.value) * estimate.n >= _FEW:
         return estimate
     return msgspec.structs.replace(estimate, frame_low=interval.low, frame_high=interval.high)
 
 
-_FEW = 5
-"""Events below which Student's interval of a share holds too little."""
-
-
 def _filled(subjects: pl.DataFrame, end: float) -> float:
+    """Return the weighted mean were every value that is missing the one at an end."""
     weight = 1 / subjects["probability"].to_numpy()
     return float(np.average(subjects["value"].fill_null(end).to_numpy(), weights=weight))
 

@@ -254,8 +254,15 @@ def _seen(
 
 def _dependence(rater: str, how: How, evidence: str, adjudication: Adjudication) -> Dependence:
     return Dependence(
-        rater, how, evidence, adjudication.unanimous, adjudication.agreed, adjudication.split, adjudication.sided, adjudication.p
-    )  # fmt: skip
+        rater,
+        how,
+        evidence,
+        adjudication.unanimous,
+        adjudication.agreed,
+        adjudication.split,
+        adjudication.sided,
+        adjudication.p,
+    )
 
 
 def _counted(adjudication: Adjudication) -> str:

@@ -17,12 +17,13 @@ from mindgauge.analysis.escalation import features, orders, subjects
 from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
-from mindgauge.records.english import ended, named, words
+from mindgauge.analysis.escalation.result import said_of_carrier
+from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.reading_promises import by_model, carried, guaranteed, sets, widest
+from mindgauge.reports.reading_promises import by_model, guaranteed, sets, widest
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.stats import escalation
@@ -118,10 +119,10 @@ def notes(
     rest = int((rated.unsafe == 1).sum()) - needed
     if rest:
         yield f"{plural(rest, 'unsafe reply', 'unsafe replies')} would stay unread."
-    if carrier := carried(
+    if carrier := said_of_carrier(
         {m: int((rated.unsafe[rated.system == m] == 1).sum()) for m in np.unique(rated.system).tolist() if m}
     ):
-        yield carrier
+        yield ended(raised(carrier))
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
     if left_out:

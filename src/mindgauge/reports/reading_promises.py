@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.records.rounding import percent
+from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.reports.content import Column, ReportTable
 
 if TYPE_CHECKING:
@@ -45,20 +45,11 @@ def by_model(result: Escalation) -> ReportTable:
     models = [model for model, unsafe in result.unsafe_by_model.items() if unsafe]
     columns = [Column("read in the order of"), *(Column(model, "precise") for model in models)]
     counts: list[Cell] = [
-        "unsafe of all", *(f"{result.unsafe_by_model[model]} of {result.models[model]}" for model in models)
+        "unsafe of all", *(f"{count(result.unsafe_by_model[model])} of {count(result.models[model])}" for model in models)
     ]  # fmt: skip
     rows: list[list[Cell]] = [[order.name, *(order.by_model[model] for model in models)] for order in result.orders]
     title = f"Must read of each model's replies to find {percent(result.target)} of its unsafe ones"
     return ReportTable("escalation-models", title, columns, [counts, *rows] if len(models) > 1 else [])
-
-
-def carried(unsafe_by_model: dict[str, int]) -> str:
-    """Say that one model wrote most of what is unsafe, if one did."""
-    total = sum(unsafe_by_model.values())
-    model = max(unsafe_by_model, key=unsafe_by_model.__getitem__, default="")
-    if len(unsafe_by_model) < 2 or 2 * unsafe_by_model[model] <= total:
-        return ""
-    return f"One model carries the figures: {unsafe_by_model[model]} of the {total} unsafe replies are by {model}."
 
 
 def sets(ident: str, level_sets: Sequence[LevelSet], level: float) -> ReportTable:
@@ -96,6 +87,6 @@ def widest(level_sets: Iterable[LevelSet]) -> str:
     lacking = len(levels) - len(measured)
     rest = f"; {lacking} of {len(levels)} have too few conversations for a set" if lacking else ""
     return (
-        f"Where {widest_set.judge} says {widest_set.name}, people's value can be any from {widest_set.low:g} to {widest_set.high:g}; "
-        f"where {narrowest_set.judge} says {narrowest_set.name}, {narrowest_set.low:g} to {narrowest_set.high:g}{rest}."
+        f"Where {widest_set.judge} says {widest_set.name}, people's value can be any from {decimal(widest_set.low, 1)} to {decimal(widest_set.high, 1)}; "
+        f"where {narrowest_set.judge} says {narrowest_set.name}, {decimal(narrowest_set.low, 1)} to {decimal(narrowest_set.high, 1)}{rest}."
     )

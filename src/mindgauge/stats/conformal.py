@@ -61,6 +61,7 @@ def residuals(distance: Floats, cluster: Codes, level: float = LEVEL) -> Residua
 
 
 def _quantile(values: Floats, weight: Floats, level: float) -> float:
+    """Return the lowest value at or below which weights (n,) add up to the level; the highest where they never do."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
     return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])

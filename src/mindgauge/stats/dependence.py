@@ -117,7 +117,7 @@ def _mode(codes: Codes) -> Codes:
 def adjudication(criteria: Sequence[RaterCodes], rater: int, cases: Sequence[Departures] | None = None) -> Adjudication:
     """Put one rater beside the others, over one criterion or several with the same raters in the same columns.
 
-    Over several, a conversation counts once, however many criteria of it there are, and `only_split` is not known.
+    Over several, a conversation counts once, however many criteria of it there are, and `drawn` is not known.
 
     Args:
         criteria: the ratings.

@@ -68,7 +68,7 @@ class RaterSample(NamedTuple):
 
 
 class _Draws(NamedTuple):
-    """Draws of λ by factor, and of σ², shape (B,) each; and what the curves of each factor were made of."""
+    """Draws of λ by factor, and of σ², shape (B,) each."""
 
     ratios: dict[str, Floats]
     residual: Floats
@@ -165,6 +165,7 @@ def mean_at_large(
 
 
 def _means(design: Design, fit: Fit, draws: _Draws, rater: str, k: int, tail: float) -> MeanAtLarge:
+    """Return the mean with the bounds of its mixture of normals, and with those of the mean of k other raters."""
     own = _mean_variance(design, fit, draws)
     halves = (_half_width(variance, tail) for variance in (own, own + draws.variance(rater) / k))
     return MeanAtLarge(*(Interval(fit.mean, fit.mean - half, fit.mean + half) for half in halves))
@@ -195,6 +196,8 @@ def _solved(curve: Floats, target: Floats) -> Floats:
 
 
 def _draw(design: Design, fit: Fit, curves: dict[str, Floats], generator: np.random.Generator) -> _Draws:
+    """Draw σ² and each λ by a χ² of the degrees of freedom that the kurtosis leaves (see the module)."""
+
     def chance(freedom: float, effective: float) -> Floats:
         points = (generator.permutation(DRAWS) + 0.5) / DRAWS
         drawn = np.asarray(special.chdtri(effective, 1 - points)) * freedom / effective

@@ -18,7 +18,7 @@ from scipy import special
 from mindgauge.stats.correction import NOISE, CorrectedIntervals
 from mindgauge.stats.interval import SAME, Interval
 from mindgauge.stats.jackknife import effective
-from mindgauge.stats.stratified import BORROWED
+from mindgauge.stats.stratified import borrowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,9 +108,9 @@ class DrawnSample(NamedTuple):
         return self._replace(weight=self.weight[mask], stratum=self.stratum[mask], cluster=self.cluster[mask])
 
 
-def _summed(group: Codes, values: Floats, length: int = 0) -> Floats:
+def _summed(group: Codes, values: Floats) -> Floats:
     """Add up values in each group, shape (G,)."""
-    return np.asarray(np.bincount(group, values, minlength=length), dtype=np.float64)
+    return np.asarray(np.bincount(group, values), dtype=np.float64)
 
 
 def _probabilities(values: ArrayLike) -> Floats:
@@ -254,10 +254,7 @@ def _lacking(squares: Floats, counts: Floats, sizes: Floats, share: Floats) -> f
         return 0.0
     weights, counts, free = weights[present], counts[present], 1 - share[present]
     units = squares[present] / free / weights**2 * counts
-    freedom = np.maximum(counts - 1, 0.0)
-    pooled = float(freedom @ units) / max(float(freedom.sum()), 1.0)
-    steadied = (freedom * units + BORROWED * pooled) / (freedom + BORROWED)
-    return float((weights**2 * free) @ (np.maximum(steadied - units, 0.0) / counts))
+    return float((weights**2 * free) @ borrowed(units, counts))
 
 
 def _of_frame(compute: Callable[[Floats], Floats], value: float, sample: DrawnSample) -> float:

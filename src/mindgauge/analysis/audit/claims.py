@@ -270,7 +270,7 @@ def _recomputed(claim: Claim, ratings: Ratings) -> _Recomputed:
     rows = rows.filter(pl.col("rater").is_in(raters)).sort("cluster", "subject", "rater", "run")
     if rows.is_empty():
         raise UsageError("there is no such rating with a value")
-    numbers = [scale.place(str(value)) for value in claim.values] if _on(scale, claim.values) else []
+    numbers = _placed(scale, claim.values)
     if claim.metric in OF_ONE:
         if len(raters) > 1 and not claim.raters:
             raise UsageError(f"it names no rater; there are {', '.join(raters[:8])}")
@@ -278,18 +278,16 @@ def _recomputed(claim: Claim, ratings: Ratings) -> _Recomputed:
     return _of_agreement(rows, claim.metric, raters, scale)
 
 
-def _on(scale: ValueScale, values: Sequence[int | float | str]) -> bool:
-    """Say yes if levels are on the scale.
+def _placed(scale: ValueScale, values: Sequence[int | float | str]) -> list[float]:
+    """Return levels as numbers.
 
     Raises:
-        UsageError: one is not.
+        UsageError: one is not on the scale.
     """
-    for value in values:
-        try:
-            scale.place(str(value))
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    return True
+    try:
+        return [scale.place(str(value)) for value in values]
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _known(rows: pl.DataFrame, column: str, name: str) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LevelSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The levels that people's value can have where a judge says `said`, or on a group of replies.
+    """The levels that people's value can have where a judge says a level, or on a group of replies.
 
     `group` is `all`, `level` or `category`, `name` which one; each is calibrated on its own replies (Mondrian), so that
     coverage holds in each. `low` and `high` are the levels of a level's set; of other groups, which differ from reply to

@@ -11,7 +11,7 @@ import numpy as np
 from mindgauge.analysis.escalation.features import CATEGORY, JUDGES, LearnedFeatures, combinations
 from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
-from mindgauge.analysis.escalation.result import Escalation, Order
+from mindgauge.analysis.escalation.result import Escalation, Order, said_of_carrier
 from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
@@ -362,12 +362,8 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
 
 def _of_words(result: Escalation) -> list[str]:
     """Say which model the figures hang on, what was chosen of the judges' words, and which order is for whom."""
-    notes = []
-    model = max(result.unsafe_by_model, key=result.unsafe_by_model.__getitem__, default="")
-    if len(result.unsafe_by_model) > 1 and 2 * result.unsafe_by_model[model] > result.n_unsafe:
-        notes.append(
-            f"one model carries the figures: {result.unsafe_by_model[model]} of the {result.n_unsafe} unsafe replies are {model}'s"
-        )
+    carrier = said_of_carrier(result.unsafe_by_model)
+    notes = [carrier] if carrier else []
     for order in result.orders:
         if order.chosen:
             difference = order.unseen_minus_jury

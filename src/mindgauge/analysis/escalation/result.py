@@ -112,6 +112,15 @@ class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
+def said_of_carrier(unsafe_by_model: dict[str, int]) -> str:
+    """Say which model wrote more than half of what is unsafe; empty where none did, or there is one model only."""
+    total = sum(unsafe_by_model.values())
+    model = max(unsafe_by_model, key=unsafe_by_model.__getitem__, default="")
+    if len(unsafe_by_model) < 2 or 2 * unsafe_by_model[model] <= total:
+        return ""
+    return f"one model carries the figures: {count(unsafe_by_model[model])} of the {count(total)} unsafe replies are by {model}"
+
+
 def said_of_guarantee(result: Escalation, order: Order) -> str:
     """Say what an order must read so that enough is found with the confidence asked for, or why that cannot be said."""
     promise = (
