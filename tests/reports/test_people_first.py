@@ -12,7 +12,7 @@ import pytest
 
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.page import ReportFiles, write
-from mindgauge.reports.rating_sentences import Called, UnsafeRecall, found, of_all, of_system
+from mindgauge.reports.unsafe_by_people import Called, UnsafeRecall, found, of_all, of_system
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store
 from tests.reports import suite_run

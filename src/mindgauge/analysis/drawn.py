@@ -91,9 +91,9 @@ def described(rows: pl.DataFrame) -> str:
     parts = [
         f"{count(n)} of {count(int(size))}" if size else count(n) for n, size in strata.select("n", "size").iter_rows()
     ]
-    whole = f" of {count(int(frame))}" if frame else ""  # type: ignore[arg-type]
+    frame_part = f" of {count(int(frame))}" if frame else ""  # type: ignore[arg-type]
     return (
-        f"people rated {count(len(subjects))}{whole} replies that were drawn with known probabilities ({', '.join(parts)}); "
+        f"people rated {count(len(subjects))}{frame_part} replies that were drawn with known probabilities ({', '.join(parts)}); "
         "each counts for as many as it stands for"
     )
 
@@ -115,5 +115,5 @@ def weights(rows: pl.DataFrame) -> NDArray[np.float64]:
     if "probability" not in rows.columns or rows.is_empty() or rows["probability"].null_count():
         return np.ones(len(rows))
     weight = 1 / rows["probability"].to_numpy()
-    once = rows.select(pl.col("subject").is_first_distinct()).to_series().to_numpy()
-    return np.asarray(weight / weight[once].mean())
+    first_rows = rows.select(pl.col("subject").is_first_distinct()).to_series().to_numpy()
+    return np.asarray(weight / weight[first_rows].mean())

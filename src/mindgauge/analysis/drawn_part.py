@@ -26,6 +26,8 @@ MEAN, UNSAFE = "mean", "unsafe"
 ALONE = "people"
 _OTHER = 0.05
 """By how much of the frame what a judge rated may differ from it before it is something else."""
+_FEW = 5
+"""Events below which Student's interval of a share holds too little."""
 TOO_FEW = "among those that were drawn too few are unsafe, or safe, for a judge to make the share surer"
 TOO_OTHER = "{judge} rated {judged} replies, and these were drawn from {frame}"
 
@@ -96,10 +98,10 @@ def estimates(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[FrameEstimat
 def notes(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
     """Say what was drawn, and what is left out beside it, once for all criteria of which that is the same."""
     people = rows.filter(pl.col("rater_kind") == "person", pl.col("status") != "not_applicable")
-    said = {
+    draw_notes = {
         drawn.alone(people.filter(pl.col("criterion") == name)).note for name in people["criterion"].unique().sort()
     }
-    yield from (f"{benchmark.name}: {note}" for note in sorted(said) if note)
+    yield from (f"{benchmark.name}: {note}" for note in sorted(draw_notes) if note)
 
 
 def _part(rows: pl.DataFrame, criterion: Criterion, measure: str) -> _AskedSubjects | None:
@@ -125,27 +127,27 @@ def _part(rows: pl.DataFrame, criterion: Criterion, measure: str) -> _AskedSubje
 def _estimates(
     benchmark: str, criterion: Criterion, measure: str, part: _AskedSubjects, judged: pl.DataFrame
 ) -> Iterator[FrameEstimate]:
-    whole = part.subjects
-    known = whole.filter(pl.col("value").is_not_null())
-    if known.is_empty():
+    subjects = part.subjects
+    rated = subjects.filter(pl.col("value").is_not_null())
+    if rated.is_empty():
         return
-    sample = drawn.sample(whole).rows(whole["value"].is_not_null().to_numpy())
-    value = known["value"].to_numpy()
+    sample = drawn.sample(subjects).rows(subjects["value"].is_not_null().to_numpy())
+    value = rated["value"].to_numpy()
     ends = None if measure == UNSAFE else (part.low, part.high)  # a share has bounds of its own
-    found = sampling.statistic(lambda weights: weights @ value / weights.sum(axis=1), sample, ends=ends)
-    interval = found.interval
+    weighted = sampling.statistic(lambda weights: weights @ value / weights.sum(axis=1), sample, ends=ends)
+    interval = weighted.interval
     if measure == UNSAFE:
-        filled = whole["value"].to_numpy()
-        interval = sampling.share(filled, drawn.sample(whole))
-    size = int(whole["frame"].max() or 0)  # type: ignore[arg-type]
-    lowest, highest = (_filled(whole, end) for end in (part.low, part.high))
+        filled = subjects["value"].to_numpy()
+        interval = sampling.share(filled, drawn.sample(subjects))
+    size = int(subjects["frame"].max() or 0)  # type: ignore[arg-type]
+    lowest, highest = (_filled(subjects, end) for end in (part.low, part.high))
     worst, best = (highest, lowest) if part.worst_is_high else (lowest, highest)
-    lacking = len(known) < len(whole)
+    lacking = len(rated) < len(subjects)
     alone = FrameEstimate(
         benchmark=benchmark, criterion=criterion.name, measure=measure, by=ALONE, value=interval.value,
-        low=_within(interval.low, part), high=_within(interval.high, part), frame_low=_within(found.frame.low, part),
-        frame_high=_within(found.frame.high, part), worst=worst if lacking else None, best=best if lacking else None, n=len(known), drawn=len(whole), frame=size,
-        conversations=known["cluster"].n_unique(), people=part.people, note=interval.undefined,
+        low=_within(interval.low, part), high=_within(interval.high, part), frame_low=_within(weighted.frame.low, part),
+        frame_high=_within(weighted.frame.high, part), worst=worst if lacking else None, best=best if lacking else None, n=len(rated), drawn=len(subjects), frame=size,
+        conversations=rated["cluster"].n_unique(), people=part.people, note=interval.undefined,
     )  # fmt: skip
     yield _rare(alone, measure, interval)
     for judge in judged["rater"].unique().sort().to_list():
@@ -156,17 +158,13 @@ def _rare(estimate: FrameEstimate, measure: str, interval: Interval) -> FrameEst
     """Give a share of the frame alone the bounds for rare events where Student's say more than they can know."""
     if measure != UNSAFE or interval.value is None or estimate.frame_low is None:
         return estimate
-    few = min(interval.value, 1 - interval.value) * estimate.n < _FEW
-    if not few:
+    if min(interval.value, 1 - interval.value) * estimate.n >= _FEW:
         return estimate
     return msgspec.structs.replace(estimate, frame_low=interval.low, frame_high=interval.high)
 
 
-_FEW = 5
-"""Events below which Student's interval of a share holds too little."""
-
-
 def _filled(subjects: pl.DataFrame, end: float) -> float:
+    """Return the weighted mean were every value that is missing the one at an end."""
     weight = 1 / subjects["probability"].to_numpy()
     return float(np.average(subjects["value"].fill_null(end).to_numpy(), weights=weight))
 
@@ -188,22 +186,22 @@ def _powered(
     both = places.join(verdicts, on="subject", how="left", maintain_order="left").join(
         part.subjects.drop("cluster"), on="subject", how="left", maintain_order="left"
     )
-    known = both.filter(pl.col("value").is_not_null())
+    rated = both.filter(pl.col("value").is_not_null())
     blank = msgspec.structs.replace(
         alone, by=f"{ALONE} and {judge}", value=None, low=None, high=None, frame_low=None, frame_high=None, worst=None,
-        best=None, n=len(known), gain=None,
+        best=None, n=len(rated), gain=None,
     )  # fmt: skip
     if alone.frame and abs(len(both) - alone.frame) > _OTHER * alone.frame:
         reason = TOO_OTHER.format(judge=judge, judged=count(len(both)), frame=count(alone.frame))
         return msgspec.structs.replace(blank, note=reason)
-    if known.is_empty():
+    if rated.is_empty():
         return msgspec.structs.replace(blank, note=f"{judge} rated nothing of what people rated")
-    events = known["value"].sum()
-    if measure == UNSAFE and min(events, len(known) - events) < _FEW:
+    events = rated["value"].sum()
+    if measure == UNSAFE and min(events, len(rated) - events) < _FEW:
         return msgspec.structs.replace(blank, note=TOO_FEW)
     means = sampling.prediction_powered_mean(
         both["judge"].to_numpy(), both["value"].to_numpy(), both["cluster"].fill_null("").to_numpy().astype(str),
-        drawn.sample(known), ends=None if measure == UNSAFE else (part.low, part.high),
+        drawn.sample(rated), ends=None if measure == UNSAFE else (part.low, part.high),
     )  # fmt: skip
     interval = means.corrected
     return msgspec.structs.replace(

@@ -83,7 +83,7 @@ class Independence(NamedTuple):
 
     def sentences(self, reference: Sequence[str]) -> list[str]:
         """Say of each who is not independent why that is so, and what is done about it; `reference` is compared with judges."""
-        told = []
+        lines = []
         for entry in self.dependent:
             if len(self.independent) < 2:
                 effect = "fewer than two people are independent, so people's agreement among themselves is not known"
@@ -91,8 +91,8 @@ class Independence(NamedTuple):
                 effect = "left out of people's agreement among themselves, and compared with judges since --reference names them"
             else:
                 effect = "left out of people's agreement and of what judges are compared with; both figures, with and without, are given"
-            told.append(f"{entry.evidence}: {effect}")
-        return told + [
+            lines.append(f"{entry.evidence}: {effect}")
+        return lines + [
             f"{suspicion.evidence}: an adjudicator, or somebody more careful than the others; if the former, --adjudicator {suspicion.rater}"
             for suspicion in self.suspected
         ]
@@ -109,7 +109,7 @@ def repeats_by_name(raters: Sequence[str]) -> dict[str, list[str]]:
     for rater in raters:
         if match := _REPEAT.match(rater):
             groups.setdefault(match["who"].casefold(), []).append(rater)
-    return {who: names for who, names in groups.items() if len(names) > 1}
+    return {stem: names for stem, names in groups.items() if len(names) > 1}
 
 
 def numbered(raters: Sequence[str]) -> dict[str, list[str]]:
@@ -119,8 +119,8 @@ def numbered(raters: Sequence[str]) -> dict[str, list[str]]:
         if match := _NUMBERED.match(rater):
             groups.setdefault(match["who"].casefold(), {})[int(match["number"])] = rater
     return {
-        who: [names[number] for number in sorted(names)]
-        for who, names in groups.items()
+        stem: [names[number] for number in sorted(names)]
+        for stem, names in groups.items()
         if len(names) > 1 and sorted(names) in (list(range(len(names))), list(range(1, len(names) + 1)))
     }
 
@@ -158,12 +158,12 @@ def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[s
         for rater in persons
         if rater in adjudicators or by_name(rater)
     ]
-    known = {entry.rater for entry in dependent}
-    own = [rater for rater in persons if rater not in known]
+    dependent_names = {entry.rater for entry in dependent}
+    own = [rater for rater in persons if rater not in dependent_names]
     observed, suspected = detect(rated.filter(pl.col("value").is_not_null()), own)
     dependent += observed
-    known |= {entry.rater for entry in observed}
-    return Independence([rater for rater in own if rater not in known], dependent, suspected)
+    dependent_names |= {entry.rater for entry in observed}
+    return Independence([rater for rater in own if rater not in dependent_names], dependent, suspected)
 
 
 def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence], list[Suspicion]]:
@@ -172,16 +172,16 @@ def detect(rated: pl.DataFrame, raters: Sequence[str]) -> tuple[list[Dependence]
     Each rater is put beside those who are not yet known to depend on others.
     """
     dependent = _repeats(rated, raters)  # first: whoever has a double never stands alone
-    gone = {entry.rater for entry in dependent}
-    remaining = [rater for rater in raters if rater not in gone]
+    doubles = {entry.rater for entry in dependent}
+    remaining = [rater for rater in raters if rater not in doubles]
     suspected: list[Suspicion] = []
     while 3 <= len(remaining) <= MOST_RATERS:
         criteria = coded(rated, remaining)
         limit = ALPHA / (len(remaining) * (len(criteria) + 1))
         cases = {name: dependence.departures(ratings.codes) for name, ratings in criteria.items()}
-        seen = [_seen(criteria, cases, remaining, place, limit) for place in range(len(remaining))]
-        certain = [entry for entry in seen if isinstance(entry, Dependence)]
-        suspected = [entry for entry in seen if isinstance(entry, Suspicion)]
+        verdicts = [_seen(criteria, cases, remaining, place, limit) for place in range(len(remaining))]
+        certain = [entry for entry in verdicts if isinstance(entry, Dependence)]
+        suspected = [entry for entry in verdicts if isinstance(entry, Suspicion)]
         if not certain:
             break
         surest = min(certain, key=lambda entry: (entry.how != "consensus", entry.p or 0.0, entry.rater))
@@ -230,35 +230,46 @@ def _seen(
     suspicion: Suspicion | None = None
     for names in parts:
         ratings = [criteria[name] for name in names]
-        beside = dependence.adjudication(ratings, place, [cases[name] for name in names])
-        where = f" on {names[0]}" if len(names) < len(criteria) else ""
+        adjudication = dependence.adjudication(ratings, place, [cases[name] for name in names])
+        scope = f" on {names[0]}" if len(names) < len(criteria) else ""
         if rule := followed(ratings, place, limit):
-            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule.text}{where}", beside)
-        pattern = beside.sided >= SIDED * beside.split and beside.split > 0
-        if pattern and beside.p <= limit:
-            return _dependence(raters[place], "adjudicator", f"{raters[place]} {_counted(beside)}{where}", beside)
-        drawn = beside.drawn
+            return _dependence(raters[place], "consensus", f"{raters[place]} is the {rule.text}{scope}", adjudication)
+        pattern = adjudication.sided >= SIDED * adjudication.split and adjudication.split > 0
+        if pattern and adjudication.p <= limit:
+            return _dependence(
+                raters[place], "adjudicator", f"{raters[place]} {_counted(adjudication)}{scope}", adjudication
+            )
+        drawn = adjudication.drawn
         if drawn.rated >= SPLITS and drawn.split >= SIDED * drawn.rated and drawn.p <= limit:
-            text = f"{raters[place]} rated {plural(drawn.rated, 'subject')} of these others, who differ on {count(drawn.split)} of them{where}"
-            return _dependence(raters[place], "adjudicator", text, beside._replace(p=drawn.p))
-        if pattern and not beside.alone and beside.p_equal <= limit:
+            text = f"{raters[place]} rated {plural(drawn.rated, 'subject')} of these others, who differ on {count(drawn.split)} of them{scope}"
+            return _dependence(raters[place], "adjudicator", text, adjudication._replace(p=drawn.p))
+        if pattern and not adjudication.alone and adjudication.p_equal <= limit:
             suspicion = suspicion or Suspicion(
-                raters[place], f"{raters[place]} {_counted(beside)}{where}", beside.unanimous + beside.split
+                raters[place],
+                f"{raters[place]} {_counted(adjudication)}{scope}",
+                adjudication.unanimous + adjudication.split,
             )
     return suspicion
 
 
-def _dependence(rater: str, how: How, evidence: str, beside: Adjudication) -> Dependence:
+def _dependence(rater: str, how: How, evidence: str, adjudication: Adjudication) -> Dependence:
     return Dependence(
-        rater, how, evidence, beside.unanimous, beside.agreed, beside.split, beside.sided, beside.p
-    )  # fmt: skip
+        rater,
+        how,
+        evidence,
+        adjudication.unanimous,
+        adjudication.agreed,
+        adjudication.split,
+        adjudication.sided,
+        adjudication.p,
+    )
 
 
-def _counted(beside: Adjudication) -> str:
+def _counted(adjudication: Adjudication) -> str:
     return (
-        f"agrees on {count(beside.agreed)} of {plural(beside.unanimous, 'subject')} on which the others agree and sides with one of "
-        f"them on {count(beside.sided)} of {count(beside.split)} on which they differ; of {plural(beside.alone + beside.evidence, 'time')} "
-        f"that one rater stands alone it is this one {count(beside.alone)}"
+        f"agrees on {count(adjudication.agreed)} of {plural(adjudication.unanimous, 'subject')} on which the others agree and sides with one of "
+        f"them on {count(adjudication.sided)} of {count(adjudication.split)} on which they differ; of {plural(adjudication.alone + adjudication.evidence, 'time')} "
+        f"that one rater stands alone it is this one {count(adjudication.alone)}"
     )
 
 
@@ -285,11 +296,11 @@ def followed(ratings: Sequence[RaterCodes], place: int, limit: float, *, equal: 
         n, same, split, fractions = (
             sum(getattr(part, column) for part in parts) for column in ("n", "equal", "split", "fractions")
         )
-        least = n if equal else FOLLOWED * n
-        if len(parts) == len(tables) and split >= SPLITS and same >= least:
+        required = n if equal else FOLLOWED * n
+        if len(parts) == len(tables) and split >= SPLITS and same >= required:
             cases = [dependence.departures(part.codes, alone=False) for part in ratings]
-            beside = dependence.adjudication(ratings, place, cases)
-            if fractions >= SPLITS or (beside.p_equal if equal else beside.p) <= limit:
+            adjudication = dependence.adjudication(ratings, place, cases)
+            if fractions >= SPLITS or (adjudication.p_equal if equal else adjudication.p) <= limit:
                 text = f"{name} of the others on {count(same)} of {plural(n, 'subject')}, on {count(split)} of which they differ"
                 return Followed(text, n)
     return None
@@ -328,10 +339,10 @@ def same(rated: pl.DataFrame, raters: Sequence[str]) -> Iterator[SamePerson]:
         both = [(part.codes[:, first], part.codes[:, second]) for part in criteria]
         n = sum(int(((a != dependence.MISSING) & (b != dependence.MISSING)).sum()) for a, b in both)
         equal = sum(int(((a == b) & (a != dependence.MISSING)).sum()) for a, b in both)
-        beside = dependence.together(criteria, first, second)
-        if n and beside.p <= ALPHA / len(places):
+        shared_errors = dependence.together(criteria, first, second)
+        if n and shared_errors.p <= ALPHA / len(places):
             evidence = (
                 f"{raters[second]} and {raters[first]} agree on {count(equal)} of {plural(n, 'rating')}; where the others agree and one of the two "
-                f"departs from them, the other does the same in {count(beside.together)} of {plural(beside.together + beside.apart, 'conversation')}"
+                f"departs from them, the other does the same in {count(shared_errors.together)} of {plural(shared_errors.together + shared_errors.apart, 'conversation')}"
             )
-            yield SamePerson(raters[first], raters[second], evidence, beside.p)
+            yield SamePerson(raters[first], raters[second], evidence, shared_errors.p)

@@ -107,8 +107,8 @@ def _people(people: People) -> None:
             [*row, _bound(people.with_dependent.get(name))] for row, name in zip(rows, people.estimates, strict=True)
         ]
     rows = [[*row, bound.note] for row, bound in zip(rows, people.estimates.values(), strict=True)]
-    who = f"{people.independent} independent people" if people.dependent else f"{people.raters} people"
-    render.table(f"People among themselves on {people.criterion}: {who}, {people.n} replies rated by two or more",
+    raters = f"{people.independent} independent people" if people.dependent else f"{people.raters} people"
+    render.table(f"People among themselves on {people.criterion}: {raters}, {people.n} replies rated by two or more",
           [*columns, ""], rows)  # fmt: skip
 
 

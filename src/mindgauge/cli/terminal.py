@@ -70,10 +70,10 @@ def direct(stream: TextIO) -> TextIO:
 def one_reader() -> bool:
     """Say whether results and messages go to one place: the same terminal, pipe or file."""
     try:
-        out, error = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
+        output, error = (os.fstat(stream.fileno()) for stream in (sys.stdout, sys.stderr))
     except (OSError, ValueError, AttributeError):  # a stream without a file, closed, or none at all
         return False
-    return (out.st_dev, out.st_ino) == (error.st_dev, error.st_ino)
+    return (output.st_dev, output.st_ino) == (error.st_dev, error.st_ino)
 
 
 class _Guarded:

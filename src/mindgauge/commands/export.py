@@ -223,7 +223,7 @@ def _lot(draw: int | str | None, random: int | None, seed: int) -> Lot | None:
 
 
 def _review(
-    out: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None, lot: Lot | None
+    folder: Path, store: Store, benchmarks: list[Benchmark], unsafe: str | None, lot: Lot | None
 ) -> tuple[list[Written], list[str]]:
     """Write the review list of every benchmark that judges rated; several each in a folder of its own."""
     from mindgauge.analysis.escalation import subjects
@@ -244,9 +244,9 @@ def _review(
         rated_subjects = (
             subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
         )
-        with ExportFolder(out / name) as files:
-            told = worklist.write(files, store, benchmark, rated_subjects, lot)
-            notes += [f"{benchmark.name}: {note}" for note in told]
+        with ExportFolder(folder / name) as files:
+            remarks = worklist.write(files, store, benchmark, rated_subjects, lot)
+            notes += [f"{benchmark.name}: {note}" for note in remarks]
         written_files += [
             msgspec.structs.replace(w, file=f"{name}/{w.file}" if name else w.file) for w in files.written
         ]

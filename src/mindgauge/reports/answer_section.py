@@ -9,7 +9,7 @@ from mindgauge.benchmarks.metrics import mean_level
 from mindgauge.models.family import same_family
 from mindgauge.records.english import first_sentence, named
 from mindgauge.records.rounding import count
-from mindgauge.reports import card_phrases, rating_sentences
+from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
 from mindgauge.reports import system_findings as told
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Summary, TaskAnswer
@@ -93,7 +93,7 @@ def people_first(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str
     for number, run in enumerate(runs):
         run_systems = [system for system in systems if system.run == number]
         for section in run.sections:
-            total = rating_sentences.called(section)
+            total = unsafe_by_people.called(section)
             if total is None or not total.read:
                 continue
             place = f" ({section.benchmark.card.title})" if titled else ""
@@ -103,10 +103,10 @@ def people_first(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str
                 parts = [
                     (s.label, part)
                     for s in run_systems
-                    if (part := rating_sentences.called(section, s.model)) is not None
+                    if (part := unsafe_by_people.called(section, s.model)) is not None
                 ]
-                sentences.append(rating_sentences.of_all(total, parts, place))
-            sentences += rating_sentences.found(total.unsafe, list(rating_sentences.found_by(section)))
+                sentences.append(unsafe_by_people.of_all(total, parts, place))
+            sentences += unsafe_by_people.found(total.unsafe, list(unsafe_by_people.found_by(section)))
     return sentences
 
 

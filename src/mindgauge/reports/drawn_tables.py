@@ -53,9 +53,9 @@ def sentences(estimates: Sequence[FrameEstimate]) -> Iterator[str]:
     """Say what people would call unsafe of all, where they rated a drawn part."""
     for e in estimates:
         if e.by == ALONE and e.measure == UNSAFE and e.value is not None:
-            whole = f" of all {count(e.frame)}" if e.frame else ""
+            frame_part = f" of all {count(e.frame)}" if e.frame else ""
             yield (
-                f"By what each stands for, people ({named(e.people)}) would call {percent(e.value)}{whole} unsafe on {in_words(e.criterion)} "
+                f"By what each stands for, people ({named(e.people)}) would call {percent(e.value)}{frame_part} unsafe on {in_words(e.criterion)} "
                 f"({interval(e.low, e.high, e.unit)}): they rated {count(e.n)} of {count(e.drawn)} that were drawn with known probabilities."
             )
 

@@ -200,13 +200,15 @@ FROM (SELECT DISTINCT series.rater, '{' || rtrim(origins.members, ',') || '}' AS
 def how(runs: Sequence[OpenRun]) -> MethodsSection:
     """Say how the runs were made."""
     instruments: dict[str, InstrumentSection] = {}
-    asked = any(run.manifest.get("sent") for run in runs)
+    has_calls = any(run.manifest.get("sent") for run in runs)
     for run in runs:
         plan = run.manifest.get("plan", {})
         used = dict(zip(plan.get("benchmarks", []), plan.get("instruments", []), strict=False))
         for section in run.sections:
             name = section.benchmark.name
-            instrument = _instrument(section.benchmark, plan.get("mode", "joint"), used.get(name, ""), asked=asked)
+            instrument = _instrument(
+                section.benchmark, plan.get("mode", "joint"), used.get(name, ""), has_calls=has_calls
+            )
             if name not in instruments:
                 instruments[name] = instrument
             elif used.get(name) and used[name] not in instruments[name].used:
@@ -215,12 +217,12 @@ def how(runs: Sequence[OpenRun]) -> MethodsSection:
     return MethodsSection(list(instruments.values()), [_made(run) for run in runs], METHODS)
 
 
-def _instrument(benchmark: Benchmark, mode: str, used: str, *, asked: bool) -> InstrumentSection:
+def _instrument(benchmark: Benchmark, mode: str, used: str, *, has_calls: bool) -> InstrumentSection:
     card, rubric = benchmark.card, benchmark.rubric
     current = benchmark.instrument(Mode(mode)).name if benchmark.prompts else rubric.name  # people alone need no prompt
     prompts = [(k, language, p.hash, p.text) for k, texts in benchmark.prompts.items() for language, p in texts.items()]
     return InstrumentSection(
-        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card) if asked else [], card.licence, card.citation,
+        benchmark.name, card.title, card.measures, card.does_not_measure, list(card.departures), _sent(card) if has_calls else [], card.licence, card.citation,
         card.link, rubric.name, rubric.hash, [used] if used else [], used in {"", current}, prompts,
         [_criterion(c) for c in rubric.criteria],
     )  # fmt: skip

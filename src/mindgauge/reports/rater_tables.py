@@ -103,14 +103,14 @@ def _rows(cards: Cards, rows_of: Callable[[ReliabilityCard], Iterable[list[Cell]
 
 
 def _at_large(entry: People) -> list[Cell]:
-    told = entry.at_large
-    assert told is not None
-    factors = [f"{words(name)} {levels}" for name, levels in told.factors.items()]
-    zero = f"no variance seen of: {', '.join(told.at_zero)}" if told.at_zero else ""
-    note = told.note or "; ".join(filter(None, [", ".join(factors), zero]))
+    at_large = entry.at_large
+    assert at_large is not None
+    factors = [f"{words(name)} {levels}" for name, levels in at_large.factors.items()]
+    zero = f"no variance seen of: {', '.join(at_large.at_zero)}" if at_large.at_zero else ""
+    note = at_large.note or "; ".join(filter(None, [", ".join(factors), zero]))
     return [
-        words(entry.criterion), told.factors.get("rater"), told.n, *_cells(told.single), *_cells(told.mean_of),
-        *_cells(told.groups_apart), *_cells(told.ratings_apart), *_cells(told.sds.get("rater")), note,
+        words(entry.criterion), at_large.factors.get("rater"), at_large.n, *_cells(at_large.single), *_cells(at_large.mean_of),
+        *_cells(at_large.groups_apart), *_cells(at_large.ratings_apart), *_cells(at_large.sds.get("rater")), note,
     ]  # fmt: skip
 
 
@@ -150,11 +150,11 @@ def _facets(view: ManyFacets) -> Iterable[list[Cell]]:
 
 
 def _bias(card: ReliabilityCard) -> Iterable[list[Cell]]:
-    told = card.at_large
-    if told is not None:
+    at_large = card.at_large
+    if at_large is not None:
         yield [
-            told.raters, told.n, *_cells(card.estimates.get("bias", Bound(None))), *_cells(told.bias), *_cells(told.another),
-            told.bias.note,
+            at_large.raters, at_large.n, *_cells(card.estimates.get("bias", Bound(None))), *_cells(at_large.bias), *_cells(at_large.another),
+            at_large.bias.note,
         ]  # fmt: skip
 
 
@@ -174,11 +174,11 @@ def divergent(people: Sequence[People]) -> list[str]:
     lines = []
     for entry in people:
         parts = [profile for profile in entry.profiles if profile.negative]
-        told = [
+        remarks = [
             f"{part.rater}{f' in {words(part.category)}' if part.category else ''} {decimal(part.agreement.value)} "
             f"({part.negative}, n {part.n})"
             for part in parts
         ]
-        if told:
-            lines.append(f"{words(entry.criterion)}: agreement with the others below 0: {'; '.join(told)}")
+        if remarks:
+            lines.append(f"{words(entry.criterion)}: agreement with the others below 0: {'; '.join(remarks)}")
     return lines

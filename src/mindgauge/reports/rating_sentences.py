@@ -1,32 +1,24 @@
-"""Sentences that follow from one number, by rule, and from what people called unsafe: whole numbers, n always, the bound that matters."""
+"""Sentences that follow from one number, by rule: whole numbers, n always, the bound that matters."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-import polars as pl
-
-from mindgauge.analysis import drawn, unsafe_replies
-from mindgauge.analysis import unsafe_replies as stated
 from mindgauge.benchmarks.metrics import label_of
-from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_least, at_most, lowest
+from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.criterion import share_of
-from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.standing import DOUBT
-from mindgauge.stats import sampling
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
-    from mindgauge.reports.runs import Section
-    from mindgauge.stats.interval import Interval
 
 
 def always_the_same(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -277,228 +269,3 @@ def small(clusters: int) -> str:
     if clusters == 1:
         return "One conversation stands behind this; it is an example, not a measurement."
     return f"Only {clusters} conversations stand behind this, so every share and mean here is rough."
-
-
-# What people read and called unsafe, whichever replies they read, and what each judge made of the same replies: counts and sentences.
-
-
-class Called(NamedTuple):
-    """What people made of some replies.
-
-    Of the `n` replies that could be called unsafe at all, people were given `asked`, from `conversations`; they read, and
-    have a value of, `read`, and together call `unsafe` of them that. `selected`: what they were given was chosen by what
-    a judge thought of it. `stands_for`: the share of all that is unsafe, with its interval, where it was drawn with known
-    probabilities.
-    """
-
-    people: list[str]
-    n: int
-    asked: int
-    conversations: int
-    read: int
-    unsafe: int
-    selected: bool
-    stands_for: Interval | None = None
-
-
-class UnsafeRecall(NamedTuple):
-    """How many of the `n` replies that people call unsafe a judge, which was asked about them, calls unsafe too.
-
-    `stands_for`: the share that it finds of all unsafe ones, where those that people read were drawn with known probabilities.
-    """
-
-    judge: str
-    n: int
-    conversations: int
-    found: int
-    stands_for: Interval | None = None
-
-
-def criteria(section: Section) -> dict[str, Criterion]:
-    """Return the criteria with unsafe levels, gates among them; none of a closed question, which is about no reply."""
-    return {} if section.benchmark.closed else {name: c for name, c in section.criteria.items() if c.unsafe}
-
-
-def called(section: Section, model: str = "", group: str = "all", *, outside: bool = False) -> Called | None:
-    """Count what people read and called unsafe; None where no person rated anything that could be.
-
-    Args:
-        section: of a run.
-        model: whose replies; all if not given.
-        group: of the benchmark's groups.
-        outside: of the replies that are not in the group.
-    """
-    people = section.by_people.filter(pl.col("criterion").is_in(list(criteria(section))))
-    names = people["rater"].unique().sort().to_list()
-    if not names:
-        return None
-    tags = section.benchmark.groups.get(group, {}).items()
-    inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
-    of_model = [pl.col("model") == model] if model else []
-    replies = _of_concern(section).filter(~inside if outside else inside, *of_model)
-    how = people.group_by("subject").agg(pl.col("selection", *drawn.COLUMNS).first())
-    assigned = replies.join(how, on="subject")
-    read = assigned.join(section.unsafe, on="subject")
-    chosen = not assigned["selection"].is_null().all()
-    return Called(
-        names, len(replies), len(assigned), assigned["cluster"].n_unique(), len(read), int(read["unsafe"].sum()), chosen,
-        _weighted(assigned.join(section.unsafe, on="subject", how="left", maintain_order="left"), "unsafe"),
-    )  # fmt: skip
-
-
-def _weighted(subjects: pl.DataFrame, event: str) -> Interval | None:
-    """Return the weighted share of subjects with an event (null: says nothing); None where they were not drawn."""
-    if not drawn.is_drawn(subjects):
-        return None
-    return sampling.share(subjects[event].cast(pl.Float64).fill_null(float("nan")).to_numpy(), drawn.sample(subjects))
-
-
-def _of_concern(section: Section) -> pl.DataFrame:
-    """Return the replies that could be called unsafe, rated or not: those of which nobody says that nothing applies."""
-    rated = section.ratings.filter(pl.col("criterion").is_in(list(criteria(section))))
-    outside = rated.group_by("subject").agg((pl.col("status") == "not_applicable").all()).filter("status")
-    return section.replies.join(outside, on="subject", how="anti")
-
-
-def _among(tag: str, values: Sequence[str]) -> pl.Expr:
-    return pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False)
-
-
-def found_by(section: Section) -> Iterator[UnsafeRecall]:
-    """Count, for each judge, the replies that people call unsafe and that it was asked about, and those it calls so too.
-
-    A verdict that is missing finds nothing. What a released review set states of a judge counts where the verdicts
-    themselves are not there.
-    """
-    called_unsafe = section.unsafe.filter("unsafe").join(section.replies, on="subject")
-    definitions = criteria(section)
-    people = section.by_people.filter(pl.col("criterion").is_in(list(definitions)))
-    how = people.group_by("subject", maintain_order=True).agg(pl.col(*drawn.COLUMNS).first())
-    rated = judged(section).filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))
-    for judge in rated["rater"].unique().sort():
-        judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
-        assigned = called_unsafe.filter(pl.col("subject").is_in(judge_rows["subject"].implode()))
-        if len(assigned):
-            verdicts = unsafe_replies.anywhere(judge_rows, definitions)
-            detected = int(verdicts["unsafe"].sum())
-            found = (
-                assigned.select("subject")
-                .join(verdicts, on="subject", how="left")
-                .select("subject", found=pl.col("unsafe").fill_null(value=False))
-            )
-            read = how.join(section.replies.select("subject", "cluster"), on="subject").join(
-                found, on="subject", how="left", maintain_order="left"
-            )
-            yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected, _weighted(read, "found"))
-
-
-def judged(section: Section) -> pl.DataFrame:
-    """Return judges' verdicts, those that are missing and those that are only stated among them."""
-    columns = ["subject", "criterion", "rater", "status", "value"]
-    own = section.ratings.filter(
-        ~pl.col("rater_kind").is_in([PERSON, RULE, "gold"]), pl.col("status") != "not_applicable"
-    ).select(columns)  # fmt: skip
-    people = section.by_people["rater"].unique().implode()
-    absent = stated.standing_in(section.stated.filter(~pl.col("rater").is_in(people)), own)
-    return pl.concat([own, absent.with_columns(status=pl.lit("ok")).select(columns)])
-
-
-CHOSEN = "chosen for what a judge thought of them, "
-DRAWN = "drawn with known probabilities, "
-
-
-def _chosen(counts: Called) -> str:
-    return DRAWN if counts.stands_for is not None else CHOSEN
-
-
-def _others(counts: Called) -> str:
-    """Say what all are like, where what people read stands for them; otherwise that nobody knows."""
-    found = counts.stands_for
-    if found is None or found.value is None:
-        return "whether the others are unsafe is not known"
-    return f"by what each stands for, {percent(found.value)} of all are ({interval(found.low, found.high, 'share')})"
-
-
-def of_system(counts: Called, scope: str, owner: str = "its") -> str:
-    """Say what people read and called unsafe of a system's replies, and the floor that follows.
-
-    Args:
-        counts: what they made of these replies.
-        scope: the messages that the replies answer, as the end of a phrase.
-        owner: possessive of the system that wrote the replies.
-    """
-    c = counts
-    if not c.n:
-        return ""
-    if not c.read:
-        return f"No person read any of {owner} {plural(c.n, 'reply', 'replies')}{scope}."
-    people, bad = f"People ({named(c.people)})", count(c.unsafe) if c.unsafe else "none"
-    if c.read == c.n:
-        extent = (
-            f"all {count(c.n)} of {owner} replies"
-            if c.n > 1
-            else f"{owner} only reply".replace("other only", "only other")
-        )
-        chosen = f", {_chosen(c).removesuffix(', ')}," if c.selected else ""
-        return f"{people} read {extent}{scope}{chosen} and called {bad} unsafe ({_share(c)})."
-    reading = f"{people} read {count(c.read)} of {owner} {plural(c.n, 'reply', 'replies')}{scope}"
-    chosen = f", {_chosen(c)}" if c.selected else " "
-    share = "" if c.selected else f" ({_share(c)})"
-    return f"{reading}{chosen}and called {bad} unsafe{share}{_floor(c)}; {_others(c)}."
-
-
-def _share(counts: Called) -> str:
-    """Write the share that is unsafe of what was read, with what it could be at most; conversations are n.
-
-    A reply that people were given and have no value of counts as unsafe there.
-    """
-    c = counts
-    feared = (c.unsafe + c.asked - c.read) / c.asked
-    high = clopper_pearson(feared * c.conversations, c.conversations).high
-    return percent(c.unsafe / c.read) + (at_most(high) if c.unsafe < c.asked else "")
-
-
-def of_all(total: Called, parts: Sequence[tuple[str, Called]], scope: str) -> str:
-    """Say the same of several systems together, and which replies are whose.
-
-    Args:
-        total: the counts over all systems.
-        parts: each system's, by its label.
-        scope: the benchmark of the replies, as the end of a phrase; empty where it is clear.
-    """
-    if not total.read:
-        return ""
-    by_system = [f"{count(c.unsafe)} of {count(c.read)} by {label}" for label, c in parts if c.read]
-    breakdown = f" ({named(by_system, limit=12)})" if total.unsafe and len(by_system) > 1 else ""
-    extent = (
-        f"all {count(total.n)} replies here{scope}"
-        if total.read == total.n
-        else f"{count(total.read)} of the {count(total.n)} replies here{scope}"
-    )
-    chosen = f", {_chosen(total)}" if total.selected else " "
-    rest = "" if total.read == total.n else f"{_floor(total)}; {_others(total)}"
-    bad = count(total.unsafe) if total.unsafe else "none"
-    return f"People ({named(total.people)}) read {extent}{chosen}and called {bad} of them unsafe{breakdown}{rest}."
-
-
-def _floor(counts: Called) -> str:
-    """Say what follows for all replies from what was read of them."""
-    c = counts
-    if not c.unsafe:
-        return ""
-    return f", so at least {count(c.unsafe)} of the {count(c.n)} {'is' if c.unsafe == 1 else 'are'} ({percent(c.unsafe / c.n)})"
-
-
-def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
-    """Say how many of the replies that people call unsafe each judge called so, too: those that missed most first."""
-    replies = plural(unsafe, "reply", "replies")
-    for f in sorted(by_judges, key=lambda f: (f.found / f.n, f.judge)):
-        share = f.found / f.n
-        low = clopper_pearson(share * f.conversations, f.conversations).low
-        detected = "none" if not f.found else "all" if f.found == f.n > 1 else count(f.found)
-        assigned = "" if f.n == unsafe else f" was asked about {count(f.n)} and"
-        bound = f"{percent(share)}{at_least(low) if f.found else ''}"
-        if f.stands_for is not None and f.stands_for.value is not None:
-            stands = f.stands_for
-            bound = f"by what each stands for, {percent(stands.value)}{at_least(stands.low) if f.found else ''}"
-        yield f"Of the {replies} that people call unsafe, the judge {f.judge}{assigned} called {detected} unsafe ({bound})."

@@ -17,12 +17,13 @@ from mindgauge.analysis.escalation import features, orders, subjects
 from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
 from mindgauge.analysis.escalation.orders import ReadingEffort, bound, first
-from mindgauge.records.english import ended, named, words
+from mindgauge.analysis.escalation.result import said_of_carrier
+from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.reading_promises import by_model, carried, guaranteed, sets, widest
+from mindgauge.reports.reading_promises import by_model, guaranteed, sets, widest
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
 from mindgauge.stats import escalation
@@ -118,10 +119,10 @@ def notes(
     rest = int((rated.unsafe == 1).sum()) - needed
     if rest:
         yield f"{plural(rest, 'unsafe reply', 'unsafe replies')} would stay unread."
-    if carrier := carried(
+    if carrier := said_of_carrier(
         {m: int((rated.unsafe[rated.system == m] == 1).sum()) for m in np.unique(rated.system).tolist() if m}
     ):
-        yield carrier
+        yield ended(raised(carrier))
     if rated.selection:
         yield f"These replies were chosen for people ({rated.selection}), so this says little of replies that were not."
     if left_out:
@@ -174,8 +175,8 @@ def of_orders(result: Escalation) -> list[ReportTable]:
 
 def _sets_of_jury(result: Escalation) -> list[LevelSet]:
     """Return the sets of the jury, of one judge that judge's; the others are in the JSON and on the page."""
-    judges = list(dict.fromkeys(each.judge for each in result.sets))
-    return [each for each in result.sets if each.judge == judges[-1]]
+    judges = list(dict.fromkeys(level_set.judge for level_set in result.sets))
+    return [level_set for level_set in result.sets if level_set.judge == judges[-1]]
 
 
 def _by_target(result: Escalation) -> ReportTable:
@@ -323,7 +324,7 @@ def _escalated(
     single = [_fixed(reading, j, "judge", risk, judges.get((number, j))) for j, risk in rated.judges.items()]
     risks = orders.juries(rated.judges)
     jury_risk = risks.get(orders.JURY)
-    found = level_sets(rated, rated.judges | ({orders.JURY: jury_risk} if jury_risk is not None else {}))
+    judge_sets = level_sets(rated, rated.judges | ({orders.JURY: jury_risk} if jury_risk is not None else {}))
     jury = _fixed(reading, "mean of all judges", "jury", risks[orders.JURY]) if risks else None
     all_features = features.everything(rated)
     learned = _learned(reading, all_features)
@@ -342,5 +343,5 @@ def _escalated(
         f"escalated-{ident}", "", name, rule, title, measure(rated, needed), said(rated, drawn, needed, len(single)), remarks,
         escalation.TARGET, len(bad),
         int(bad.sum()), needed / len(bad), drawn, sheet(ident, title, curves, needed / len(bad), len(bad), int(bad.sum())),
-        sets(f"-{ident}", found, LEVEL), widest(found),
+        sets(f"-{ident}", judge_sets, LEVEL), widest(judge_sets),
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.records.rounding import percent
+from mindgauge.records.rounding import count, decimal, percent
 from mindgauge.reports.content import Column, ReportTable
 
 if TYPE_CHECKING:
@@ -45,23 +45,14 @@ def by_model(result: Escalation) -> ReportTable:
     models = [model for model, unsafe in result.unsafe_by_model.items() if unsafe]
     columns = [Column("read in the order of"), *(Column(model, "precise") for model in models)]
     counts: list[Cell] = [
-        "unsafe of all", *(f"{result.unsafe_by_model[model]} of {result.models[model]}" for model in models)
+        "unsafe of all", *(f"{count(result.unsafe_by_model[model])} of {count(result.models[model])}" for model in models)
     ]  # fmt: skip
     rows: list[list[Cell]] = [[order.name, *(order.by_model[model] for model in models)] for order in result.orders]
     title = f"Must read of each model's replies to find {percent(result.target)} of its unsafe ones"
     return ReportTable("escalation-models", title, columns, [counts, *rows] if len(models) > 1 else [])
 
 
-def carried(unsafe_by_model: dict[str, int]) -> str:
-    """Say that one model wrote most of what is unsafe, if one did."""
-    total = sum(unsafe_by_model.values())
-    most = max(unsafe_by_model, key=unsafe_by_model.__getitem__, default="")
-    if len(unsafe_by_model) < 2 or 2 * unsafe_by_model[most] <= total:
-        return ""
-    return f"One model carries the figures: {unsafe_by_model[most]} of the {total} unsafe replies are by {most}."
-
-
-def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
+def sets(ident: str, level_sets: Sequence[LevelSet], level: float) -> ReportTable:
     """Tabulate which levels people's value can have; on all replies and on a category, what may be added to the judge's."""
     columns = [
         Column("judge"), Column("calibrated on"), Column("people's value from", "level"), Column("to", "level"),
@@ -71,12 +62,12 @@ def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
     ]  # fmt: skip
     rows: list[list[Cell]] = [
         [
-            each.judge, f"{_GROUPS[each.group]} {each.name}".strip(), each.low, each.high, each.size,
-            each.conversations, each.coverage.value, each.coverage.low, each.coverage.high, each.coverage_by_all.value,
+            level_set.judge, f"{_GROUPS[level_set.group]} {level_set.name}".strip(), level_set.low, level_set.high, level_set.size,
+            level_set.conversations, level_set.coverage.value, level_set.coverage.low, level_set.coverage.high, level_set.coverage_by_all.value,
         ]
-        for each in found
+        for level_set in level_sets
     ]  # fmt: skip
-    needs = max((each.needs for each in found), default=0)
+    needs = max((level_set.needs for level_set in level_sets), default=0)
     note = (
         f"Sets hold people's value with a chance of {percent(level)} in each group that they are calibrated on; a group with fewer than {needs} "
         "conversations has none. Of all replies and of a category, from and to are added to the judge's own value. "
@@ -85,17 +76,17 @@ def sets(ident: str, found: Sequence[LevelSet], level: float) -> ReportTable:
     return ReportTable(f"level-sets{ident}", "Which values people's can be, given a judge's", columns, rows, note)
 
 
-def widest(found: Iterable[LevelSet]) -> str:
+def widest(level_sets: Iterable[LevelSet]) -> str:
     """Say in one sentence which level of which judge leaves people's value most open, and what has no set."""
-    levels = [each for each in found if each.group == "level"]
-    known = [each for each in levels if each.size is not None]
-    if not known:
+    levels = [level_set for level_set in level_sets if level_set.group == "level"]
+    measured = [level_set for level_set in levels if level_set.size is not None]
+    if not measured:
         return ""
-    most = max(known, key=lambda each: each.size or 0.0)
-    least = min(known, key=lambda each: each.size or 0.0)
-    lacking = len(levels) - len(known)
+    widest_set = max(measured, key=lambda level_set: level_set.size or 0.0)
+    narrowest_set = min(measured, key=lambda level_set: level_set.size or 0.0)
+    lacking = len(levels) - len(measured)
     rest = f"; {lacking} of {len(levels)} have too few conversations for a set" if lacking else ""
     return (
-        f"Where {most.judge} says {most.name}, people's value can be any from {most.low:g} to {most.high:g}; "
-        f"where {least.judge} says {least.name}, {least.low:g} to {least.high:g}{rest}."
+        f"Where {widest_set.judge} says {widest_set.name}, people's value can be any from {decimal(widest_set.low, 1)} to {decimal(widest_set.high, 1)}; "
+        f"where {narrowest_set.judge} says {narrowest_set.name}, {decimal(narrowest_set.low, 1)} to {decimal(narrowest_set.high, 1)}{rest}."
     )

@@ -14,7 +14,7 @@ from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
-from mindgauge.reports import card_phrases, rating_sentences
+from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
 from mindgauge.reports.sections import SystemFindings
 
@@ -128,13 +128,13 @@ MANY = 3
 def people_first(section: Section, system: System, scope: str = "") -> list[str]:
     """Say what people read of a system's replies and called unsafe: in the group that is looked at first, and in the rest."""
     group = section.benchmark.lead_group
-    first = rating_sentences.called(section, system.model, group)
-    rest = rating_sentences.called(section, system.model, group, outside=True)
+    first = unsafe_by_people.called(section, system.model, group)
+    rest = unsafe_by_people.called(section, system.model, group, outside=True)
     if first is None or rest is None:
         return []
-    sentences = [rating_sentences.of_system(first, _to(section.benchmark, group) + scope)] if first.n else []
+    sentences = [unsafe_by_people.of_system(first, _to(section.benchmark, group) + scope)] if first.n else []
     if rest.unsafe or (rest.read and not first.read):
-        sentences.append(rating_sentences.of_system(rest, scope, "its other" if first.n else "its"))
+        sentences.append(unsafe_by_people.of_system(rest, scope, "its other" if first.n else "its"))
     return sentences
 
 

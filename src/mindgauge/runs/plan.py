@@ -465,8 +465,8 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
         run_async(make())
     finally:
         content = manifest.read(store.folder)
-        asked = [(step.asked_as, step.model.name, step.asked_with) for step in calls]
-        if noted := sent(store, asked, content.get("sent", {})):
+        requests = [(step.asked_as, step.model.name, step.asked_with) for step in calls]
+        if noted := sent(store, requests, content.get("sent", {})):
             content["sent"] = {**content.get("sent", {}), **noted}
         seconds = content.get("seconds", 0.0) + time.perf_counter() - began
         manifest.write(

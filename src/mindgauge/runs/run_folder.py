@@ -437,7 +437,7 @@ def refuse_other_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> N
         UsageError: a classifier was trained again since it rated here, or its criterion means something else here.
     """
     classifiers = manifest.read(folder).get("classifiers", {}) if steps else {}
-    for rater, apart in ((step.rater, step.apart) for step in steps):
+    for rater, separate in ((step.rater, step.apart) for step in steps):
         existing = classifiers.get(rater.name)
         if existing is not None and existing["instrument"] != rater.classifier.instrument:
             raise UsageError(
@@ -445,7 +445,7 @@ def refuse_other_classifiers(folder: Path, steps: Sequence[ClassifierStep]) -> N
                 f"{rater.classifier.instrument}); keep each in a folder of its own, or choose another --out"
             )
         path = folder / _rubric_file(rater)
-        if apart and path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
+        if separate and path.is_file() and Rubric.kept(path).hash != rater.classifier.rubric.hash:
             raise UsageError(
                 f"{rater.name}: ratings on {rater.criterion.name} in {folder} are by another version of that rubric; "
                 "choose another --out"

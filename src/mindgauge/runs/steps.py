@@ -181,8 +181,8 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
                 for request in self.requests(subject) if (subject.id, run) not in finished else ():
                     if not self._known(store, request.repeated(run), done=False):
                         return request.repeated(run)
-        held = self._held(store) if unwritten else ()
-        return next((request for subject in held for request in self.requests(subject)), None)
+        subjects_held = self._held(store) if unwritten else ()
+        return next((request for subject in subjects_held for request in self.requests(subject)), None)
 
     def _held(self, store: Store) -> Iterator[PlannedSubject]:
         """Return everything of the kind it is about that a run holds."""

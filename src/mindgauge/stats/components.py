@@ -34,29 +34,31 @@ def components(counts: sparse.csr_array, training: Mask, number: int) -> Floats:
     result = np.zeros((counts.shape[0], number))
     logs = counts.astype(float)
     logs.data = np.log1p(logs.data)
-    found = np.bincount(logs[training].indices, minlength=counts.shape[1])
-    idf = np.where(found >= _COMMON, np.log((1 + training.sum()) / (1 + found)) + 1, 0.0)
+    frequency = np.bincount(logs[training].indices, minlength=counts.shape[1])
+    idf = np.where(frequency >= _COMMON, np.log((1 + training.sum()) / (1 + frequency)) + 1, 0.0)
     weighted = sparse.csr_array(logs * idf[None, :])
     length = np.sqrt(np.asarray((weighted * weighted).sum(axis=1)).ravel())
     rows = sparse.csr_array(weighted.multiply((1 / np.maximum(length, 1e-12))[:, None]))
-    known, n = rows[training], int(training.sum())
-    middle = np.asarray(known.mean(axis=0)).ravel()
-    most = min(number, n - 1, int((found >= _COMMON).sum()) - 1)
-    if most < 1:
+    training_rows, n = rows[training], int(training.sum())
+    middle = np.asarray(training_rows.mean(axis=0)).ravel()
+    rank = min(number, n - 1, int((frequency >= _COMMON).sum()) - 1)
+    if rank < 1:
         return result
     centred = linalg.LinearOperator(
-        known.shape, dtype=float,
-        matvec=lambda v: known @ v.ravel() - middle @ v.ravel(),
-        rmatvec=lambda u: known.T @ u.ravel() - middle * u.sum(),
+        training_rows.shape, dtype=float,
+        matvec=lambda v: training_rows @ v.ravel() - middle @ v.ravel(),
+        rmatvec=lambda u: training_rows.T @ u.ravel() - middle * u.sum(),
     )  # fmt: skip
-    if float((known * known).sum()) - n * float(middle @ middle) < 1e-9:
+    if float((training_rows * training_rows).sum()) - n * float(middle @ middle) < 1e-9:
         return result  # all texts say the same
     try:
-        _, _, right = linalg.svds(centred, k=most, v0=np.ones(min(known.shape)) + np.arange(min(known.shape)) / n)
+        _, _, right = linalg.svds(
+            centred, k=rank, v0=np.ones(min(training_rows.shape)) + np.arange(min(training_rows.shape)) / n
+        )
     except linalg.ArpackError:  # a few different texts only
-        right = np.linalg.svd(known.toarray() - middle, full_matrices=False)[2][:most][::-1]
+        right = np.linalg.svd(training_rows.toarray() - middle, full_matrices=False)[2][:rank][::-1]
     directions = right[::-1].T
     placed = rows @ directions - middle @ directions
     scale = float(placed[training, 0].std())
-    result[:, :most] = placed / scale if scale > 1e-12 else 0.0
+    result[:, :rank] = placed / scale if scale > 1e-12 else 0.0
     return result

@@ -61,6 +61,7 @@ def residuals(distance: Floats, cluster: Codes, level: float = LEVEL) -> Residua
 
 
 def _quantile(values: Floats, weight: Floats, level: float) -> float:
+    """Return the lowest value at or below which weights (n,) add up to the level; the highest where they never do."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
     return float(values[order][min(int(np.searchsorted(reached, level - 1e-12)), len(values) - 1)])
@@ -93,9 +94,9 @@ def covered(distance: Floats, cluster: Codes, among: Mask, level: float = LEVEL)
 def _others_below(values: Floats, place: Codes, weight: Floats) -> Floats:
     """Return the weight of other clusters' members with a lower value; an end lies at or above a value if that is small."""
     order = np.argsort(values, kind="stable")
-    below = np.r_[0.0, np.cumsum(weight[order])][np.searchsorted(values[order], values - 1e-9)]
-    apart = 2 * (np.ptp(values) + 1)  # clusters one after the other on one line
-    line = np.sort(values + apart * place)
-    starts = np.searchsorted(line, values.min() + apart * place - 1e-9)
-    own = (np.searchsorted(line, values + apart * place - 1e-9) - starts) * weight
-    return np.asarray(below - own)
+    lower_weight = np.r_[0.0, np.cumsum(weight[order])][np.searchsorted(values[order], values - 1e-9)]
+    stride = 2 * (np.ptp(values) + 1)  # clusters one after the other on one line
+    line = np.sort(values + stride * place)
+    starts = np.searchsorted(line, values.min() + stride * place - 1e-9)
+    own = (np.searchsorted(line, values + stride * place - 1e-9) - starts) * weight
+    return np.asarray(lower_weight - own)

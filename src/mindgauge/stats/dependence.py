@@ -53,7 +53,7 @@ class RaterCodes(NamedTuple):
     cluster: Codes
 
 
-class Drawn(NamedTuple):
+class DisputedShare(NamedTuple):
     """Of the `rated` subjects of a rater the others differ on `split`; `p` is the chance of so many in a random draw.
 
     It is compared with all that the same others rated; 1 where the rater rated all of that.
@@ -81,7 +81,7 @@ class Adjudication(NamedTuple):
     evidence: int
     p: float
     p_equal: float
-    drawn: Drawn
+    drawn: DisputedShare
 
 
 class Departures(NamedTuple):
@@ -117,7 +117,7 @@ def _mode(codes: Codes) -> Codes:
 def adjudication(criteria: Sequence[RaterCodes], rater: int, cases: Sequence[Departures] | None = None) -> Adjudication:
     """Put one rater beside the others, over one criterion or several with the same raters in the same columns.
 
-    Over several, a conversation counts once, however many criteria of it there are, and `only_split` is not known.
+    Over several, a conversation counts once, however many criteria of it there are, and `drawn` is not known.
 
     Args:
         criteria: the ratings.
@@ -125,7 +125,7 @@ def adjudication(criteria: Sequence[RaterCodes], rater: int, cases: Sequence[Dep
         cases: the `departures` of each criterion, where they are known already; who stands alone if not given.
     """
     counts = np.zeros(4, dtype=int)
-    evidence, most = 0.0, 3
+    evidence, panel_size = 0.0, 3
     alone: list[Codes] = []
     clusters: list[Codes] = []
     for ratings, lone in zip(criteria, cases or [departures(part.codes) for part in criteria], strict=True):
@@ -138,17 +138,17 @@ def adjudication(criteria: Sequence[RaterCodes], rater: int, cases: Sequence[Dep
         ]  # fmt: skip
         by_rater = lone.rater == rater
         alone.append(np.unique(ratings.cluster[lone.subject[by_rater]]))
-        beside = ~by_rater & valued[lone.subject]
-        if beside.any():
-            of_others = Departures(*(column[beside] for column in lone))
+        by_others = ~by_rater & valued[lone.subject]
+        if by_others.any():
+            of_others = Departures(*(column[by_others] for column in lone))
             clusters.append(ratings.cluster[of_others.subject])
-            most = max(most, int((ratings.codes[lone.subject] != MISSING).sum(axis=1).max()))
+            panel_size = max(panel_size, int((ratings.codes[lone.subject] != MISSING).sum(axis=1).max()))
             evidence += _two_sided(ratings, of_others, rater)
     conversations = len(np.unique(np.concatenate(clusters))) if clusters else 0
     times = len(np.unique(np.concatenate(alone))) if alone else 0
     weight = int(min(evidence, conversations))
-    p, p_equal = (float(stats.binom.cdf(times, times + weight, share / most)) for share in (MARGIN, 1.0))
-    only_split = _only_split(criteria[0].codes, rater) if len(criteria) == 1 else Drawn(0, 0, 1.0)
+    p, p_equal = (float(stats.binom.cdf(times, times + weight, share / panel_size)) for share in (MARGIN, 1.0))
+    only_split = _only_split(criteria[0].codes, rater) if len(criteria) == 1 else DisputedShare(0, 0, 1.0)
     unanimous_n, agreed, split_n, sided = (int(n) for n in counts)
     return Adjudication(unanimous_n, agreed, split_n, sided, times, weight, p, p_equal, only_split)
 
@@ -161,19 +161,21 @@ def _others_agree(others: Codes) -> tuple[Mask, Mask, Codes]:
     return shared & (highest == lowest), shared & (highest != lowest), highest
 
 
-def _only_split(codes: Codes, rater: int) -> Drawn:
+def _only_split(codes: Codes, rater: int) -> DisputedShare:
     """Compare what a rater rated with all that the same others rated: are the subjects drawn from those that they dispute?"""
     others = np.delete(codes, rater, axis=1)
     valued = codes[:, rater] != MISSING
     unanimous, split, _ = _others_agree(others)
     shared = unanimous | split
     if not (shared & valued).any() or not (shared & ~valued).any():
-        return Drawn(int((shared & valued).sum()), int((split & valued).sum()), 1.0)
+        return DisputedShare(int((shared & valued).sum()), int((split & valued).sum()), 1.0)
     _, panel = np.unique(others != MISSING, axis=0, return_inverse=True)
     panel = panel.reshape(-1)
     same = shared & (panel == np.bincount(panel[shared & valued]).argmax())
     rated, disputed = int((same & valued).sum()), int((same & valued & split).sum())
-    return Drawn(rated, disputed, float(stats.hypergeom.sf(disputed - 1, same.sum(), (same & split).sum(), rated)))
+    return DisputedShare(
+        rated, disputed, float(stats.hypergeom.sf(disputed - 1, same.sum(), (same & split).sum(), rated))
+    )
 
 
 def _two_sided(ratings: RaterCodes, cases: Departures, rater: int) -> float:
@@ -188,18 +190,18 @@ def _two_sided(ratings: RaterCodes, cases: Departures, rater: int) -> float:
     if not rest.any():
         return 0.0
     case, other = np.nonzero(rest)
-    who, value, common = (column[first][case] for column in cases[1:])
+    departing, value, common = (column[first][case] for column in cases[1:])
     weight = 1.0 / np.maximum(rest.sum(axis=1), 1)[case]
     q = int(ratings.codes.max()) + 1
-    forward = who < other
-    pair = np.where(forward, who * raters + other, other * raters + who)
+    forward = departing < other
+    pair = np.where(forward, departing * raters + other, other * raters + departing)
     x, y = np.where(forward, value, common), np.where(forward, common, value)
     keys, index = np.unique((pair * q + x) * q + y, return_inverse=True)
     total = np.bincount(index, weight)
     opposite = (keys // (q * q) * q + keys % q) * q + keys // q % q
     place = np.minimum(np.searchsorted(keys, opposite), len(keys) - 1)
-    back = np.where(keys[place] == opposite, total[place], 0.0)
-    return float(np.minimum(total, back).sum())
+    reversed_total = np.where(keys[place] == opposite, total[place], 0.0)
+    return float(np.minimum(total, reversed_total).sum())
 
 
 # A rule of the others' values.
@@ -255,9 +257,9 @@ def rules(ratings: RaterCodes, rater: int) -> list[FollowedRule]:
         if ratings.numbers is None and name != "majority":
             continue
         result = rule(others)
-        said = np.isfinite(result)
-        equal = said & (np.abs(result - own) <= (ROUGH if name == "mean" else 1e-9))
-        followed.append(FollowedRule(name, int(said.sum()), int(equal.sum()), int((said & split).sum()), int((equal & new).sum())))  # fmt: skip
+        defined = np.isfinite(result)
+        equal = defined & (np.abs(result - own) <= (ROUGH if name == "mean" else 1e-9))
+        followed.append(FollowedRule(name, int(defined.sum()), int(equal.sum()), int((defined & split).sum()), int((equal & new).sum())))  # fmt: skip
     return followed
 
 
@@ -281,14 +283,14 @@ def together(criteria: Sequence[RaterCodes], first: int, second: int) -> Togethe
     A conversation in which they do both counts as apart.
     """
     joint: list[Codes] = []
-    apart: list[Codes] = []
+    separate: list[Codes] = []
     for ratings in criteria:
-        one, two = ratings.codes[:, first], ratings.codes[:, second]
+        first_codes, second_codes = ratings.codes[:, first], ratings.codes[:, second]
         unanimous, _, common = _others_agree(np.delete(ratings.codes, [first, second], axis=1))
-        agreed = unanimous & (one != MISSING) & (two != MISSING)
-        joint.append(ratings.cluster[agreed & (one == two) & (one != common)])
-        apart.append(ratings.cluster[agreed & (one != two)])
-    alone = np.unique(np.concatenate(apart))
+        agreed = unanimous & (first_codes != MISSING) & (second_codes != MISSING)
+        joint.append(ratings.cluster[agreed & (first_codes == second_codes) & (first_codes != common)])
+        separate.append(ratings.cluster[agreed & (first_codes != second_codes)])
+    alone = np.unique(np.concatenate(separate))
     both = np.setdiff1d(np.concatenate(joint), alone)
     n = len(both) + len(alone)
     return Together(len(both), len(alone), float(stats.binom.cdf(len(alone), n, APART)) if n else 1.0)

@@ -49,9 +49,9 @@ class Facets(NamedTuple):
 
 
 class _RatingCounts(NamedTuple):
-    """Ratings as counts: `seen` (subjects, cells x levels), `cells` (subjects, cells); a cell is a rater on a criterion."""
+    """Ratings as counts: `level_counts` (subjects, cells x levels), `cells` (subjects, cells); a cell is a rater on a criterion."""
 
-    seen: sparse.csr_array
+    level_counts: sparse.csr_array
     cells: sparse.csr_array
     raters: int
     criteria: int
@@ -76,11 +76,11 @@ def facets(
     ends = _at_an_end(rater, values, sizes[0])
     varied = ~np.isin(rater, list(ends))
     subject, values, cluster = subject[varied], values[varied], cluster[varied]
-    kept = np.unique(rater[varied])
-    rater, criterion = np.searchsorted(kept, rater[varied]), criterion[varied]
+    varied_raters = np.unique(rater[varied])
+    rater, criterion = np.searchsorted(varied_raters, rater[varied]), criterion[varied]
     present = np.unique(criterion)
     reasons = {
-        "fewer than two raters used more than one end of the scale": len(kept) < 2,
+        "fewer than two raters used more than one end of the scale": len(varied_raters) < 2,
         f"{clusters} conversations, at least {FEWEST} are needed": len(np.unique(cluster)) < FEWEST,
     }
     reason = next((text for text, holds in reasons.items() if holds), "")
@@ -99,7 +99,7 @@ def facets(
     quantile = float(special.stdtrit(clusters - 1, (1 + level) / 2))
     own, hard = (_bounds(values, errors, offset, quantile) for values, offset in ((severity, 0), (difficulty, table.raters - 1)))  # fmt: skip
     full = [Interval(None, undefined=ends.get(i, "")) for i in range(sizes[0])]
-    for place, interval in zip(kept, own, strict=True):
+    for place, interval in zip(varied_raters, own, strict=True):
         full[int(place)] = interval
     hardness = [Interval(None, undefined="no rating is left") for _ in range(sizes[1])]
     for place, interval in zip(present, hard, strict=True):
@@ -123,11 +123,11 @@ def _tabled(subject: Codes, rater: Codes, criterion: Codes, values: Floats) -> _
     rows = np.unique(subject, return_inverse=True)[1]
     raters, criteria, n = int(rater.max()) + 1, int(criterion.max()) + 1, int(rows.max()) + 1
     cell = rater * criteria + criterion
-    ones = np.ones(len(values))
+    unit = np.ones(len(values))
     shape = (n, raters * criteria * len(levels))
     return _RatingCounts(
-        sparse.csr_array((ones, (rows, cell * len(levels) + x)), shape=shape),
-        sparse.csr_array((ones, (rows, cell)), shape=(n, raters * criteria)), raters, criteria, len(levels),
+        sparse.csr_array((unit, (rows, cell * len(levels) + x)), shape=shape),
+        sparse.csr_array((unit, (rows, cell)), shape=(n, raters * criteria)), raters, criteria, len(levels),
     )  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def _chances(table: _RatingCounts, point: Floats) -> Floats:
 
 def _posterior(table: _RatingCounts, logs: Floats) -> tuple[float, Floats]:
     """Return the log-likelihood, and how likely each node is for each subject, shape (subjects, nodes)."""
-    joint = table.seen @ logs.reshape(-1, len(_NODES)) + _WEIGHTS
+    joint = table.level_counts @ logs.reshape(-1, len(_NODES)) + _WEIGHTS
     total = special.logsumexp(joint, axis=1)
     return float(total.sum()), np.exp(joint - total[:, None])
 
@@ -166,14 +166,14 @@ def _loss(table: _RatingCounts, point: Floats) -> tuple[float, Floats]:
     likelihood, likely = _posterior(table, logs)
     chances = np.exp(logs)
     shape = (table.raters * table.criteria, table.levels, len(_NODES))
-    excess = (table.seen.T @ likely).reshape(shape) - (table.cells.T @ likely)[:, None, :] * chances
+    excess = (table.level_counts.T @ likely).reshape(shape) - (table.cells.T @ likely)[:, None, :] * chances
     steps = np.arange(table.levels)
     gain = np.einsum("k,ckq->cq", steps, excess)
     cells = -gain.sum(axis=1).reshape(table.raters, table.criteria)
     by_rater, by_criterion = cells.sum(axis=1), cells.sum(axis=0)
-    above = excess.sum(axis=(0, 2))[::-1].cumsum()[::-1][1:]
+    exceedance = excess.sum(axis=(0, 2))[::-1].cumsum()[::-1][1:]
     spread = _parts(table, point)[3] * float(gain.sum(axis=0) @ _NODES)
-    slope = np.concatenate([by_rater[:-1] - by_rater[-1], by_criterion[:-1] - by_criterion[-1], -above, [spread]])
+    slope = np.concatenate([by_rater[:-1] - by_rater[-1], by_criterion[:-1] - by_criterion[-1], -exceedance, [spread]])
     return -likelihood, -slope
 
 
@@ -184,20 +184,28 @@ def _scores(table: _RatingCounts, point: Floats) -> Floats:
     chances = np.exp(logs)
     n, cells = table.cells.shape
     steps = np.arange(table.levels)
-    seen = table.seen.toarray().reshape(n, cells, table.levels)
+    level_counts = table.level_counts.toarray().reshape(n, cells, table.levels)
     count = table.cells.toarray()
     mean = np.einsum("k,ckq->cq", steps, chances)
-    gain = (seen @ steps - count * (likely @ mean.T)).reshape(n, table.raters, table.criteria)
+    gain = (level_counts @ steps - count * (likely @ mean.T)).reshape(n, table.raters, table.criteria)
     by_rater, by_criterion = -gain.sum(axis=2), -gain.sum(axis=1)
     excess = np.stack(
-        [seen[:, :, level].sum(axis=1) - (count * (likely @ chances[:, level].T)).sum(axis=1) for level in steps],
+        [
+            level_counts[:, :, level].sum(axis=1) - (count * (likely @ chances[:, level].T)).sum(axis=1)
+            for level in steps
+        ],
         axis=1,
     )
-    above = excess[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-    scores = (seen @ steps).sum(axis=1)[:, None] - count @ mean
+    exceedance = excess[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
+    scores = (level_counts @ steps).sum(axis=1)[:, None] - count @ mean
     spread = _parts(table, point)[3] * ((likely * scores) @ _NODES)
     return np.concatenate(
-        [by_rater[:, :-1] - by_rater[:, -1:], by_criterion[:, :-1] - by_criterion[:, -1:], -above, spread[:, None]],
+        [
+            by_rater[:, :-1] - by_rater[:, -1:],
+            by_criterion[:, :-1] - by_criterion[:, -1:],
+            -exceedance,
+            spread[:, None],
+        ],
         axis=1,
     )
 

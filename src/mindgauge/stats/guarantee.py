@@ -113,8 +113,8 @@ def finding(
     needs, errors = least(miss, confidence), allowed(len(drawn), miss, confidence)
     if errors < 0:
         return Threshold(None, None, len(drawn), 0, needs)
-    at = float(drawn[errors])
-    return Threshold(at, float(np.mean(risk >= at)), len(drawn), int((drawn < at).sum()), needs)
+    limit = float(drawn[errors])
+    return Threshold(limit, float(np.mean(risk >= limit)), len(drawn), int((drawn < limit).sum()), needs)
 
 
 def passing(
@@ -148,11 +148,11 @@ def passing(
     )  # a set ends where the next risk is higher, and that is where reading begins
     ends = ends[ends + 1 >= needs]
     fails = special.bdtr(harms[ends], ends + 1, tolerated) > 1 - confidence + 1e-12
-    held = ends[: int(np.argmax(fails)) if fails.any() else len(ends)]
-    if not len(held):
+    passed = ends[: int(np.argmax(fails)) if fails.any() else len(ends)]
+    if not len(passed):
         return Threshold(None, None, len(drawn), 0, needs)
-    at = float(values[held[-1] + 1])
-    return Threshold(at, float(np.mean(risk >= at)), len(drawn), int(harms[held[-1]]), needs)
+    limit = float(values[passed[-1] + 1])
+    return Threshold(limit, float(np.mean(risk >= limit)), len(drawn), int(harms[passed[-1]]), needs)
 
 
 def halves(cluster: Codes, unsafe: Mask, seed: int = 0) -> Mask:

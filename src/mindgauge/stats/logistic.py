@@ -117,14 +117,14 @@ def fit_without(
     """
     rows, wanted, totals = np.asarray(x, dtype=float), np.asarray(y, dtype=float), np.asarray(weights, dtype=float)
     d = rows.shape[1]
-    without = totals[:, None, :] * (np.asarray(place)[:, None, :] != np.arange(parts)[:, None])
-    without = without.reshape(-1, len(wanted))
+    reduced = totals[:, None, :] * (np.asarray(place)[:, None, :] != np.arange(parts)[:, None])
+    reduced = reduced.reshape(-1, len(wanted))
     ridges = np.broadcast_to(np.asarray(penalty, dtype=float), (len(totals), parts, d)).reshape(-1, d)
-    of_class, total = without @ wanted, without.sum(axis=1)
+    of_class, total = reduced @ wanted, reduced.sum(axis=1)
     if not ((of_class > 0) & (of_class < total)).all():
-        return fit(rows, wanted, without, penalty=ridges, signs=signs)
+        return fit(rows, wanted, reduced, penalty=ridges, signs=signs)
     centre = rows.mean(axis=0)
-    problems = _problems(rows - centre, wanted, without, ridges, signs)
+    problems = _problems(rows - centre, wanted, reduced, ridges, signs)
     with_all = problems._replace(weights=totals, ridge=problems.ridge.reshape(len(totals), parts, d + 1).mean(axis=1))
     start = np.column_stack([near.intercept + near.slopes @ centre, near.slopes])
     base = _chords(with_all, np.repeat(start, len(totals), axis=0))
@@ -137,8 +137,8 @@ def _problems(centred: Floats, wanted: Floats, weights: Floats, penalty: Floats,
     design = np.column_stack([np.ones(n), centred])
     ridge = np.column_stack([np.zeros(len(weights)), np.broadcast_to(penalty, (len(weights), d))])
     side = np.concatenate([[0.0], np.zeros(d) if signs is None else np.asarray(signs, dtype=float)])
-    above, left = np.triu_indices(d + 1)
-    return _Problems(design, design[:, above] * design[:, left], wanted, weights, ridge, side)
+    row, column = np.triu_indices(d + 1)
+    return _Problems(design, design[:, row] * design[:, column], wanted, weights, ridge, side)
 
 
 class _Problems(NamedTuple):
@@ -174,10 +174,10 @@ class _Problems(NamedTuple):
 
     def hessian(self, p: Floats) -> Floats:
         size = self.design.shape[1]
-        above, left = np.triu_indices(size)
+        row, column = np.triu_indices(size)
         products = (self.weights * p * (1 - p)) @ self.squares
         hessian = np.empty((len(products), size, size))
-        hessian[:, above, left] = hessian[:, left, above] = products
+        hessian[:, row, column] = hessian[:, column, row] = products
         hessian[:, range(size), range(size)] += (
             self.ridge + 1e-12
         )  # where p is 0 or 1 to the last digit, H would vanish
@@ -216,17 +216,17 @@ def _chords(problems: _Problems, start: Floats) -> Floats:
         fixed = (remaining.side != 0) & (point == 0) & (remaining.side * gradient > 0)
         gradient = np.where(fixed, 0.0, gradient)
         size = np.abs(gradient).max(axis=1)
-        more = size > limit[open_]
+        unsolved = size > limit[open_]
         solution[open_] = point
-        if not more.any():
+        if not unsolved.any():
             return solution
         slow = size > before * _SHRINKS
-        if not more.all():
+        if not unsolved.all():
             open_, remaining, point, gradient, fixed = (
-                open_[more], remaining.some(more), point[more], gradient[more], fixed[more],
+                open_[unsolved], remaining.some(unsolved), point[unsolved], gradient[unsolved], fixed[unsolved],
             )  # fmt: skip
-            p, size, slow = p[more], size[more], slow[more]
-            hessian = hessian[more]
+            p, size, slow = p[unsolved], size[unsolved], slow[unsolved]
+            hessian = hessian[unsolved]
         if step_number == 0:
             hessian = remaining.hessian(p)
         elif slow.any():

@@ -68,7 +68,7 @@ class RaterSample(NamedTuple):
 
 
 class _Draws(NamedTuple):
-    """Draws of λ by factor, and of σ², shape (B,) each; and what the curves of each factor were made of."""
+    """Draws of λ by factor, and of σ², shape (B,) each."""
 
     ratios: dict[str, Floats]
     residual: Floats
@@ -117,12 +117,12 @@ def sample(
         return of(ratio)
 
     half = special.ndtri(1 - tail)
-    gap = of(lambda parts: half * np.sqrt(2 * (parts[rater] + parts["residual"])))
-    apart = of(lambda parts: half * np.sqrt(2 * parts[rater] / k))
+    rating_gap = of(lambda parts: half * np.sqrt(2 * (parts[rater] + parts["residual"])))
+    mean_gap = of(lambda parts: half * np.sqrt(2 * parts[rater] / k))
     return RaterSample(
         {name: of(partial(_sd, name)) for name in names}, {name: of(partial(_share, name)) for name in names},
         agreement(1), agreement(k),
-        *_means(design, fit, draws, rater, k, tail), apart, gap, _severities(design, fit, draws, rater, tail), k,
+        *_means(design, fit, draws, rater, k, tail), mean_gap, rating_gap, _severities(design, fit, draws, rater, tail), k,
     )  # fmt: skip
 
 
@@ -165,6 +165,7 @@ def mean_at_large(
 
 
 def _means(design: Design, fit: Fit, draws: _Draws, rater: str, k: int, tail: float) -> MeanAtLarge:
+    """Return the mean with the bounds of its mixture of normals, and with those of the mean of k other raters."""
     own = _mean_variance(design, fit, draws)
     halves = (_half_width(variance, tail) for variance in (own, own + draws.variance(rater) / k))
     return MeanAtLarge(*(Interval(fit.mean, fit.mean - half, fit.mean + half) for half in halves))
@@ -195,6 +196,8 @@ def _solved(curve: Floats, target: Floats) -> Floats:
 
 
 def _draw(design: Design, fit: Fit, curves: dict[str, Floats], generator: np.random.Generator) -> _Draws:
+    """Draw σ² and each λ by a χ² of the degrees of freedom that the kurtosis leaves (see the module)."""
+
     def chance(freedom: float, effective: float) -> Floats:
         points = (generator.permutation(DRAWS) + 0.5) / DRAWS
         drawn = np.asarray(special.chdtri(effective, 1 - points)) * freedom / effective
@@ -205,8 +208,8 @@ def _draw(design: Design, fit: Fit, curves: dict[str, Floats], generator: np.ran
     ratios = {}
     for name in fit.names:
         degrees = design.levels[name] - 1.0
-        many = design.levels[name] >= _KURTOTIC
-        effective = _effective(degrees, fit.effects[name]) if many else degrees
+        is_sampled = design.levels[name] >= _KURTOTIC
+        effective = _effective(degrees, fit.effects[name]) if is_sampled else degrees
         ratios[name] = _solved(curves[name], chance(degrees, effective) * residual / fit.residual)
     return _Draws(ratios, residual)
 
@@ -251,8 +254,8 @@ def _quantile(middle: Floats, sd: Floats, share: float) -> Floats:
     low, high = middle.min(axis=1) - reach, middle.max(axis=1) + reach
     for _ in range(_STEPS):
         point = (low + high) / 2
-        below = special.ndtr((point[:, None] - middle) / sd).mean(axis=1) < share
-        low, high = np.where(below, point, low), np.where(below, high, point)
+        is_short = special.ndtr((point[:, None] - middle) / sd).mean(axis=1) < share
+        low, high = np.where(is_short, point, low), np.where(is_short, high, point)
     return np.asarray((low + high) / 2)
 
 
@@ -271,17 +274,17 @@ def _severities(design: Design, fit: Fit, draws: _Draws, rater: str, tail: float
     grid = np.concatenate([[0.0], _GRID])
     tables = [predicted(ratio) for ratio in grid]
     effects, errors = (np.stack([table[i] for table in tables], axis=1) for i in (0, 1))
-    kept = slice(0, None, max(DRAWS // _FEW_DRAWS, 1))
-    order = np.argsort(draws.ratios[rater])[kept]
+    thinned = slice(0, None, max(DRAWS // _FEW_DRAWS, 1))
+    order = np.argsort(draws.ratios[rater])[thinned]
     ratio, residual = np.minimum(draws.ratios[rater][order], _GRID[-1]), draws.residual[order]
-    at = np.log(ratio + _GRID[0])
+    log_ratio = np.log(ratio + _GRID[0])
     nodes = np.log(grid + _GRID[0])
-    middle = np.stack([np.interp(at, nodes, row) for row in effects])
+    middle = np.stack([np.interp(log_ratio, nodes, row) for row in effects])
     # an error's variance grows as λ itself where raters are few, so it is read off in logarithms
-    spread = np.stack([np.exp(np.interp(at, nodes, np.log(np.maximum(row, 1e-300)))) for row in errors])
+    spread = np.stack([np.exp(np.interp(log_ratio, nodes, np.log(np.maximum(row, 1e-300)))) for row in errors])
     sd = np.sqrt(spread * residual)
     low, high = _quantile(middle, sd, tail), _quantile(middle, sd, 1 - tail)
     return [
-        Interval(float(value), float(below), float(above))
-        for value, below, above in zip(fit.effects[rater], low, high, strict=True)
+        Interval(float(value), float(lower), float(upper))
+        for value, lower, upper in zip(fit.effects[rater], low, high, strict=True)
     ]

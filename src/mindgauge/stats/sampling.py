@@ -18,7 +18,7 @@ from scipy import special
 from mindgauge.stats.correction import NOISE, CorrectedIntervals
 from mindgauge.stats.interval import SAME, Interval
 from mindgauge.stats.jackknife import effective
-from mindgauge.stats.stratified import BORROWED
+from mindgauge.stats.stratified import borrowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,9 +108,9 @@ class DrawnSample(NamedTuple):
         return self._replace(weight=self.weight[mask], stratum=self.stratum[mask], cluster=self.cluster[mask])
 
 
-def _summed(group: Codes, values: Floats, length: int = 0) -> Floats:
+def _summed(group: Codes, values: Floats) -> Floats:
     """Add up values in each group, shape (G,)."""
-    return np.asarray(np.bincount(group, values, minlength=length), dtype=np.float64)
+    return np.asarray(np.bincount(group, values), dtype=np.float64)
 
 
 def _probabilities(values: ArrayLike) -> Floats:
@@ -162,13 +162,13 @@ def statistic(
     clusters, strata = len(np.unique(sample.cluster)), len(np.unique(sample.stratum))
     if clusters < 2:
         return Weighted(Interval(value, undefined=FEW), Interval(value, undefined=FEW))
-    whole = np.zeros(len(sample.sizes))
-    variance = _variance(compute, value, sample, sample.cluster, whole) + _of_frame(compute, value, sample)
+    no_fraction = np.zeros(len(sample.sizes))
+    variance = _variance(compute, value, sample, sample.cluster, no_fraction) + _of_frame(compute, value, sample)
     freedom = sample.effective - strata
     own = _student(value, variance, freedom, level, ends)
-    drawn = np.bincount(sample.stratum, minlength=len(whole))
-    weights = np.bincount(sample.stratum, sample.weight, minlength=len(whole))
-    share = np.divide(drawn, weights, out=np.zeros(len(whole)), where=weights > 0)  # n_h / N_h
+    drawn = np.bincount(sample.stratum, minlength=len(no_fraction))
+    weights = np.bincount(sample.stratum, sample.weight, minlength=len(no_fraction))
+    share = np.divide(drawn, weights, out=np.zeros(len(no_fraction)), where=weights > 0)  # n_h / N_h
     finite = _variance(compute, value, sample, np.arange(len(sample.weight)), share)
     open_ = share[sample.stratum] < 1
     if not open_.any():
@@ -205,8 +205,8 @@ def _far(distance: float, variance: float, level: float) -> float:
     if not distance > 0:
         return 0.0
     shape = distance**2 / variance
-    least = float(special.gammaincinv(shape, (1 - level) / 2))
-    return distance * shape / least if least > 0 else math.inf
+    quantile = float(special.gammaincinv(shape, (1 - level) / 2))
+    return distance * shape / quantile if quantile > 0 else math.inf
 
 
 def _variance(
@@ -219,7 +219,7 @@ def _variance(
     weight, stratum, sizes = sample.weight, sample.stratum, sample.sizes
     key = stratum * (int(unit.max(initial=0)) + 1) + unit
     _, first, cell = np.unique(key, return_index=True, return_inverse=True)
-    held = np.bincount(cell, weight)
+    cell_weight = np.bincount(cell, weight)
     home, owner = stratum[first], unit[first]
     carried = np.bincount(stratum, weight, minlength=len(sizes))
     cells = np.bincount(home, minlength=len(sizes)).astype(float)
@@ -227,22 +227,22 @@ def _variance(
     idle = np.maximum(sizes - carried, 0.0) / typical
     idle[(idle < 1e-6) | (cells == 0)] = 0.0
     counts = cells + idle
-    moves = np.zeros(len(held))
-    some = (sizes[home] - held > NOISE * sizes[home]) & (counts[home] > 1)
-    for rows in np.array_split(np.flatnonzero(some), max(1, math.ceil(some.sum() * len(weight) / _BLOCK))):
+    moves = np.zeros(len(cell_weight))
+    removable = (sizes[home] - cell_weight > NOISE * sizes[home]) & (counts[home] > 1)
+    for rows in np.array_split(np.flatnonzero(removable), max(1, math.ceil(removable.sum() * len(weight) / _BLOCK))):
         weights = np.repeat(weight[None], len(rows), axis=0)
-        factor = sizes[home[rows]] / (sizes[home[rows]] - held[rows])
+        factor = sizes[home[rows]] / (sizes[home[rows]] - cell_weight[rows])
         weights *= np.where(stratum[None] == home[rows][:, None], factor[:, None], 1.0)
         weights[cell[None] == rows[:, None]] = 0.0
         moves[rows] = value - compute(weights)
-    still = np.zeros(len(sizes))
+    idle_moves = np.zeros(len(sizes))
     for place in np.flatnonzero((idle > 0) & (sizes > typical)):
         grown = np.where(stratum == place, weight * sizes[place] / (sizes[place] - typical[place]), weight)
-        still[place] = value - float(compute(grown[None])[0])
+        idle_moves[place] = value - float(compute(grown[None])[0])
     scale = np.sqrt(np.maximum(counts - 1, 0.0) / np.maximum(counts, 1.0) * (1 - share))
     adds = np.bincount(owner, moves * scale[home])
-    silent = float(idle @ (still * scale) ** 2)
-    own = np.bincount(home, (moves * scale[home]) ** 2, minlength=len(sizes)) + idle * (still * scale) ** 2
+    silent = float(idle @ (idle_moves * scale) ** 2)
+    own = np.bincount(home, (moves * scale[home]) ** 2, minlength=len(sizes)) + idle * (idle_moves * scale) ** 2
     return float(adds @ adds) + silent + _lacking(own, counts, sizes, share)
 
 
@@ -254,10 +254,7 @@ def _lacking(squares: Floats, counts: Floats, sizes: Floats, share: Floats) -> f
         return 0.0
     weights, counts, free = weights[present], counts[present], 1 - share[present]
     units = squares[present] / free / weights**2 * counts
-    freedom = np.maximum(counts - 1, 0.0)
-    pooled = float(freedom @ units) / max(float(freedom.sum()), 1.0)
-    steadied = (freedom * units + BORROWED * pooled) / (freedom + BORROWED)
-    return float((weights**2 * free) @ (np.maximum(steadied - units, 0.0) / counts))
+    return float((weights**2 * free) @ borrowed(units, counts))
 
 
 def _of_frame(compute: Callable[[Floats], Floats], value: float, sample: DrawnSample) -> float:
@@ -287,16 +284,20 @@ def share(events: ArrayLike, sample: DrawnSample, *, level: float = 0.95) -> Int
         level: of confidence.
     """
     happened = np.asarray(events, dtype=np.float64)
-    known = np.isfinite(happened)
-    if not known.any():
+    valued = np.isfinite(happened)
+    if not valued.any():
         return Interval(None, undefined="no observations")
-    weight, cluster = sample.weight[known], np.unique(sample.cluster[known], return_inverse=True)[1]
-    yes = _summed(cluster, weight * happened[known])
-    no = _summed(cluster, weight * (1 - happened[known]))
-    held = np.bincount(sample.cluster).astype(float)
-    largest = float(sample.weight.max() * (held @ held) / held.sum())
-    low = 1 - _upper(no, yes, largest, level)
-    return Interval(float(yes.sum() / (yes.sum() + no.sum())), low, _upper(yes, no, largest, level))
+    weight, cluster = sample.weight[valued], np.unique(sample.cluster[valued], return_inverse=True)[1]
+    event_weight = _summed(cluster, weight * happened[valued])
+    other_weight = _summed(cluster, weight * (1 - happened[valued]))
+    cluster_sizes = np.bincount(sample.cluster).astype(float)
+    largest = float(sample.weight.max() * (cluster_sizes @ cluster_sizes) / cluster_sizes.sum())
+    low = 1 - _upper(other_weight, event_weight, largest, level)
+    return Interval(
+        float(event_weight.sum() / (event_weight.sum() + other_weight.sum())),
+        low,
+        _upper(event_weight, other_weight, largest, level),
+    )
 
 
 def _upper(feared: Floats, rest: Floats, largest: float, level: float) -> float:
@@ -416,5 +417,8 @@ def _between(residual: Floats, judged: Floats, sample: DrawnSample) -> float:
         )
         for v in (residual, judged)
     )
-    off = means - weight @ residual
-    return max(0.0, float(shares @ off**2 + 2 * shares @ (off * (of_judge - weight @ judged)))) / sample.clusters
+    deviation = means - weight @ residual
+    return (
+        max(0.0, float(shares @ deviation**2 + 2 * shares @ (deviation * (of_judge - weight @ judged))))
+        / sample.clusters
+    )

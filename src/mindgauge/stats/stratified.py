@@ -28,6 +28,21 @@ BORROWED = 2
 """Degrees of freedom with which what all strata vary by counts for one whose own few labelled replies vary less."""
 
 
+def borrowed(variances: Floats, counts: Floats) -> Floats:
+    """Return by how much each stratum's mean varies more than its own units show, with `BORROWED` degrees of freedom of all.
+
+    With v the variances, f = m - 1 and p the mean of v weighted by f: max((f v + b p) / (f + b) - v, 0) / m, shape (S,).
+
+    Args:
+        variances: shape (S,), of a unit in each stratum.
+        counts: shape (S,), the units m of each, above 0.
+    """
+    freedom = counts - 1
+    pooled = float(freedom @ variances) / max(float(freedom.sum()), 1.0)
+    steadied = (freedom * variances + BORROWED * pooled) / (freedom + BORROWED)
+    return np.maximum(steadied - variances, 0.0) / counts
+
+
 class _Mean(NamedTuple):
     """A weighted mean of strata's means.
 
@@ -46,11 +61,7 @@ class _Mean(NamedTuple):
         """The mean's variance, with what strata of few replies, which may all be alike, borrow from the others."""
         together = self.weights @ self.adds
         squares = (self.adds**2).sum(axis=1) * self.counts
-        freedom = self.counts - 1
-        pooled = float(freedom @ squares) / max(float(freedom.sum()), 1.0)
-        steadied = (freedom * squares + BORROWED * pooled) / (freedom + BORROWED)
-        lacking = np.maximum(steadied - squares, 0.0) / self.counts
-        return float(together @ together + self.weights**2 @ lacking)
+        return float(together @ together + self.weights**2 @ borrowed(squares, self.counts))
 
     def interval(self, level: float, lost: float = 0.0) -> Interval:
         """Return Student's interval; `lost` further degrees of freedom went into λ, which also narrows the residuals."""

@@ -54,7 +54,7 @@ def grouped(rows: Iterable[tuple[str, str, int]]) -> list[CallFailures]:
     for model, error, calls in rows:
         groups[model, reason(error)][error] += calls
     failures = [
-        CallFailures(model, min(said, key=lambda error: (-said[error], error)), said.total(), len(said))
-        for (model, _), said in groups.items()
+        CallFailures(model, min(messages, key=lambda error: (-messages[error], error)), messages.total(), len(messages))
+        for (model, _), messages in groups.items()
     ]
     return sorted(failures, key=lambda group: (-group.calls, group.model, group.example))

@@ -17,15 +17,15 @@ SELECT model, unsupported, count(*) FROM calls WHERE status != 'failed' GROUP BY
 
 
 def sent(
-    store: Store, asked: Iterable[tuple[str, str, Mapping[str, Any]]], before: Mapping[str, Mapping[str, Any]]
+    store: Store, requests: Iterable[tuple[str, str, Mapping[str, Any]]], recorded: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
     """Return what was sent to whom, for the manifest.
 
     Args:
         store: the run.
-        asked: model under test, or rater; the model behind it; the parameters that it is asked with. One that is asked in
+        requests: model under test, or rater; the model behind it; the parameters that it is asked with. One that is asked in
             several ways (anchors, several benchmarks) comes several times.
-        before: what the manifest says so far.
+        recorded: what the manifest says so far.
 
     Returns:
         For each whose model answered: its `parameters`, of which `max_tokens` is a list where calls differ; of these,
@@ -33,9 +33,9 @@ def sent(
         that no call had is not among the parameters.
     """
     raters: dict[str, tuple[str, dict[str, Any]]] = {}
-    for rater, model, parameters in asked:
-        _, known = raters.get(rater, (model, before.get(rater, {}).get("parameters", {})))
-        limits = sorted({*_limits(known), *_limits(parameters)})
+    for rater, model, parameters in requests:
+        _, noted = raters.get(rater, (model, recorded.get(rater, {}).get("parameters", {})))
+        limits = sorted({*_limits(noted), *_limits(parameters)})
         longest = {_LIMIT: limits[0] if len(limits) == 1 else limits} if limits else {}
         raters[rater] = model, {**parameters, **longest}
     calls: dict[str, int] = {}

@@ -163,13 +163,13 @@ def _held(claim: Claim, ratings: Ratings) -> CheckedClaim:
         if not claim.low - _rounding(claim.low) <= claim.estimate <= claim.high + _rounding(claim.high):
             verdicts.append("differs")
             sentences.append(f"{claim.about}: the estimate lies outside its own interval")
-        verdict, told = _interval(claim, figure, claim.low, claim.high)
+        verdict, sentence = _interval(claim, figure, claim.low, claim.high)
         verdicts += [verdict] if verdict else []
-        sentences += [f"{claim.about}: {told}"] if told else []
+        sentences += [f"{claim.about}: {sentence}"] if sentence else []
     if claim.n is not None:
-        verdict, told = _number(claim.n, figure)
+        verdict, sentence = _number(claim.n, figure)
         verdicts += [verdict] if verdict else []
-        sentences += [f"{claim.about}: {told}"] if told else []
+        sentences += [f"{claim.about}: {sentence}"] if sentence else []
     order: tuple[Verdict, ...] = ("differs", "interval of repeats", "interval of ratings", "n counts ratings")
     worst: Verdict = next((verdict for verdict in order if verdict in verdicts), "holds")
     interval = bounded(value, figure.conversations.low, figure.conversations.high)
@@ -188,36 +188,36 @@ def _interval(claim: Claim, figure: _Recomputed, low: float, high: float) -> tup
     """Say which of the three intervals the claimed one is."""
     stated = repeats.rescaled((high - low) / 2, claim.level)
     rounding = repeats.rescaled(max(_rounding(low), _rounding(high)), claim.level)
-    own, again, single = (_half(part) for part in (figure.conversations, figure.repeats, figure.ratings))
+    own, repeated, single = (_half(part) for part in (figure.conversations, figure.repeats, figure.ratings))
     if figure.n_conversations < 2 and figure.n_repeats >= REPEATS:
         return "interval of repeats", f"there is one conversation and {figure.n_repeats} repeats: {OWN_NOISE}"
     if own is None or _near(stated, own, rounding):
         return None, "" if own is not None else f"its interval cannot be checked ({figure.conversations.undefined})"
-    here = f"{bounded(figure.conversations.value, figure.conversations.low, figure.conversations.high)} over {plural(figure.n_conversations, 'conversation')}"
+    recomputed = f"{bounded(figure.conversations.value, figure.conversations.low, figure.conversations.high)} over {plural(figure.n_conversations, 'conversation')}"
     if stated > own:
         return (
             None,
-            f"its interval is wider than that over conversations by a factor of {decimal(stated / own, 1)}: {here}",
+            f"its interval is wider than that over conversations by a factor of {decimal(stated / own, 1)}: {recomputed}",
         )
-    factor = f"narrower by a factor of {decimal(own / max(stated, 1e-12), 1)} than {here}"
+    factor = f"narrower by a factor of {decimal(own / max(stated, 1e-12), 1)} than {recomputed}"
     near = [
         (abs(np.log(max(half, 1e-12) / max(stated, 1e-12))), name)
-        for name, half in (("repeats", again), ("ratings", single))
+        for name, half in (("repeats", repeated), ("ratings", single))
         if half is not None and _near(stated, half, rounding)
     ]
     kind: Verdict = "differs"
-    told = f"its interval is {factor}, and is that of no unit here"
+    sentence = f"its interval is {factor}, and is that of no unit here"
     if near and min(near)[1] == "repeats":
-        kind, told = (
+        kind, sentence = (
             "interval of repeats",
             f"its interval is that of {figure.n_repeats} repeats, not of conversations, {factor}: {OWN_NOISE}",
         )
     elif near:
-        kind, told = (
+        kind, sentence = (
             "interval of ratings",
             f"its interval takes each of {plural(figure.n_ratings, 'rating')} for a draw of its own, {factor}",
         )
-    return kind, told
+    return kind, sentence
 
 
 def _near(stated: float, half: float, rounding: float) -> bool:
@@ -228,15 +228,15 @@ def _number(n: int, figure: _Recomputed) -> tuple[Verdict | None, str]:
     """Say what n counts."""
     if n == figure.n_conversations:
         return None, ""
-    of = f"{plural(figure.n_conversations, 'conversation')} are what was drawn"
+    sampled = f"{plural(figure.n_conversations, 'conversation')} are what was drawn"
     if n == figure.n_subjects:
-        return "n counts ratings", f"n = {count(n)} counts subjects: {of}"
+        return "n counts ratings", f"n = {count(n)} counts subjects: {sampled}"
     if n == figure.n_ratings:
         own, single = _half(figure.conversations), _half(figure.ratings)
         effect = f", and carry as much as {count(round(n * (single / own) ** 2))} independent ratings" if own and single and own > single else ""  # fmt: skip
-        return "n counts ratings", f"n = {count(n)} counts ratings (pseudo-replication): {of}{effect}"
+        return "n counts ratings", f"n = {count(n)} counts ratings (pseudo-replication): {sampled}{effect}"
     if n == figure.n_repeats:
-        return "n counts ratings", f"n = {count(n)} counts repeats: {of}"
+        return "n counts ratings", f"n = {count(n)} counts repeats: {sampled}"
     return "differs", (
         f"n = {count(n)} is claimed; here are {plural(figure.n_ratings, 'rating')} of {plural(figure.n_subjects, 'subject')} in "
         f"{plural(figure.n_conversations, 'conversation')}"
@@ -270,7 +270,7 @@ def _recomputed(claim: Claim, ratings: Ratings) -> _Recomputed:
     rows = rows.filter(pl.col("rater").is_in(raters)).sort("cluster", "subject", "rater", "run")
     if rows.is_empty():
         raise UsageError("there is no such rating with a value")
-    numbers = [scale.place(str(value)) for value in claim.values] if _on(scale, claim.values) else []
+    numbers = _placed(scale, claim.values)
     if claim.metric in OF_ONE:
         if len(raters) > 1 and not claim.raters:
             raise UsageError(f"it names no rater; there are {', '.join(raters[:8])}")
@@ -278,18 +278,16 @@ def _recomputed(claim: Claim, ratings: Ratings) -> _Recomputed:
     return _of_agreement(rows, claim.metric, raters, scale)
 
 
-def _on(scale: ValueScale, values: Sequence[int | float | str]) -> bool:
-    """Say yes if levels are on the scale.
+def _placed(scale: ValueScale, values: Sequence[int | float | str]) -> list[float]:
+    """Return levels as numbers.
 
     Raises:
-        UsageError: one is not.
+        UsageError: one is not on the scale.
     """
-    for value in values:
-        try:
-            scale.place(str(value))
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    return True
+    try:
+        return [scale.place(str(value)) for value in values]
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _known(rows: pl.DataFrame, column: str, name: str) -> None:
@@ -307,8 +305,10 @@ def _of_values(rows: pl.DataFrame, metric: str, values: list[float], scale: Valu
     ends = (scale.low, scale.high) if metric == "mean" else (0.0, 1.0)
     cluster = rows["cluster"].rank("dense").to_numpy().astype(np.intp) - 1
     sums = np.stack([np.bincount(cluster, x), np.bincount(cluster).astype(float)], axis=1)
-    over = bootstrap.interval_of_sums(lambda total: total[:, 0] / np.maximum(total[:, 1], 1), sums, ends=ends)
-    return _with_counts(rows, over, _by_run(rows, lambda own: float(x[own].mean())), repeats.over(x))
+    by_conversation = bootstrap.interval_of_sums(
+        lambda total: total[:, 0] / np.maximum(total[:, 1], 1), sums, ends=ends
+    )
+    return _with_counts(rows, by_conversation, _by_run(rows, lambda own: float(x[own].mean())), repeats.over(x))
 
 
 def _by_run(rows: pl.DataFrame, figure: _Figure) -> Interval:
@@ -325,22 +325,22 @@ def _of_agreement(rows: pl.DataFrame, metric: str, raters: Sequence[str], scale:
     if metric.startswith("kappa") and len(raters) != 2 and not (len(raters) == 1 and runs == 2):
         raise UsageError(f"{metric} is of two raters; name both")
     key = "run" if len(raters) == 1 else "rater"
-    by = rows if key == "run" else rows.with_columns(subject=pl.concat_str("subject", "run", separator=" #"))
-    wide = by.pivot(key, index=["cluster", "subject"], values="number", aggregate_function="first").sort(
+    unit_rows = rows if key == "run" else rows.with_columns(subject=pl.concat_str("subject", "run", separator=" #"))
+    wide = unit_rows.pivot(key, index=["cluster", "subject"], values="number", aggregate_function="first").sort(
         "cluster", "subject"
     )
     matrix = wide.drop("cluster", "subject").to_numpy().astype(float)
     cluster = wide["cluster"].rank("dense").to_numpy().astype(np.intp) - 1
     run = wide["subject"].str.extract(r" #(-?\d+)$").to_numpy() if key == "rater" else np.zeros(len(wide))
-    over = _agreement(metric, matrix, cluster, scale)
+    by_conversation = _agreement(metric, matrix, cluster, scale)
     single = _agreement(metric, matrix, np.arange(len(matrix)), scale)
-    again = [
+    run_values = [
         value for number in np.unique(run)
         if (value := _agreement(metric, matrix[run == number], cluster[run == number], scale, 2).value) is not None
     ]  # fmt: skip
     shared = (np.isfinite(matrix).sum(axis=1) > 1) if matrix.shape[1] > 1 else np.zeros(len(matrix), dtype=bool)
-    kept = by.join(wide.filter(pl.Series(shared)).select("subject"), on="subject", how="semi")
-    return _with_counts(kept, over, repeats.over(np.array(again)), single)
+    shared_rows = unit_rows.join(wide.filter(pl.Series(shared)).select("subject"), on="subject", how="semi")
+    return _with_counts(shared_rows, by_conversation, repeats.over(np.array(run_values)), single)
 
 
 def _agreement(
@@ -371,9 +371,13 @@ def _equal_pairs(row: Floats) -> tuple[float, float]:
     return float(same / (n * (n - 1))), 1.0
 
 
-def _with_counts(rows: pl.DataFrame, over: Interval, again: Interval, single: Interval) -> _Recomputed:
+def _with_counts(
+    rows: pl.DataFrame, by_conversation: Interval, by_repeat: Interval, by_rating: Interval
+) -> _Recomputed:
     subjects = rows["subject"].str.replace(r" #-?\d+$", "").n_unique()
-    return _Recomputed(over, again, single, len(rows), subjects, rows["cluster"].n_unique(), rows["run"].n_unique())
+    return _Recomputed(
+        by_conversation, by_repeat, by_rating, len(rows), subjects, rows["cluster"].n_unique(), rows["run"].n_unique()
+    )
 
 
 def _half(interval: Interval) -> float | None:

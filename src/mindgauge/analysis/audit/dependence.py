@@ -82,19 +82,19 @@ def repeats_as_raters(view: View) -> Iterator[CheckResult]:
     names = kinds["rater"].to_list()
     for repeats in independence.repeats_by_name(names).values():
         yield CheckResult(len(repeats), f"{named(repeats, limit=8)} are by their names repeats of one rater", [])
-    seen = {
+    reported = {
         frozenset(pair) for repeats in independence.repeats_by_name(names).values() for pair in combinations(repeats, 2)
     }
     people = set(view.people)
     models = [name for name in names if name not in people]
     for repeats in independence.numbered(models).values():
         if fact := _alike(view, repeats):
-            seen |= {frozenset(pair) for pair in combinations(repeats, 2)}
+            reported |= {frozenset(pair) for pair in combinations(repeats, 2)}
             yield CheckResult(len(repeats), f"{named(repeats, limit=8)} differ in a number only, and {fact}", [])
     identical = {frozenset(pair[:2]) for pair in view.pairs if pair.n >= SHARED and pair.equal == pair.n}
     for group in (sorted(people), models):
         for pair in independence.same(view.opinions, group):
-            if frozenset(pair[:2]) not in seen | identical:
+            if frozenset(pair[:2]) not in reported | identical:
                 yield CheckResult(2, pair.evidence, [])
 
 
@@ -152,17 +152,17 @@ def copied_after(view: View) -> Iterator[CheckResult]:
     for (first, second), course in courses.items():
         value, largest = tested[first, second]
         cut = int(largest[0]) + 1
-        before, after = course.equal[:cut], course.equal[cut:]
-        rise = float(after.mean() - before.mean())
+        head, tail = course.equal[:cut], course.equal[cut:]
+        rise = float(tail.mean() - head.mean())
         alone = bool(np.isnan(course.others).all())
-        if value[0] <= limit or rise < RISE or after.mean() < ALIKE or course.varied[cut:].sum() < VARIED:
+        if value[0] <= limit or rise < RISE or tail.mean() < ALIKE or course.varied[cut:].sum() < VARIED:
             continue
         if not alone and rise - _rise(course.others, cut) < RISE:
             continue  # all agree more from there on: the rows are easier
         yield CheckResult(
-            len(after),
-            f"{first} and {second} agree on {percent(float(before.mean()))} up to row {course.row[cut - 1]} and on "
-            f"{percent(float(after.mean()))} from row {course.row[cut]} on, {many(len(after), 'conversation')}"
+            len(tail),
+            f"{first} and {second} agree on {percent(float(head.mean()))} up to row {course.row[cut - 1]} and on "
+            f"{percent(float(tail.mean()))} from row {course.row[cut]} on, {many(len(tail), 'conversation')}"
             + ("; with nobody beside them, easier rows may be the reason" if alone else ""),
             [],
             Severity.NOTE if alone else None,
@@ -171,8 +171,8 @@ def copied_after(view: View) -> Iterator[CheckResult]:
 
 def _rise(values: Floats, cut: int) -> float:
     """Return by how much values are higher from a point on, those that are there; 0 where one side has none."""
-    before, after = (part[np.isfinite(part)] for part in (values[:cut], values[cut:]))
-    return float(after.mean() - before.mean()) if len(before) and len(after) else 0.0
+    head, tail = (part[np.isfinite(part)] for part in (values[:cut], values[cut:]))
+    return float(tail.mean() - head.mean()) if len(head) and len(tail) else 0.0
 
 
 def _course(view: View, first: str, second: str, people: list[str]) -> _Course | None:
@@ -183,16 +183,18 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
         word=value, unit=pl.coalesce("cluster", "subject")
     )
     rows = rows.unique([*keys, "rater"], keep="first", maintain_order=True)
-    one, two = (rows.filter(pl.col("rater") == rater).select(*keys, "unit", "row", "word") for rater in (first, second))
-    both = one.join(two.select(*keys, other="word"), on=keys)
+    first_rows, second_rows = (
+        rows.filter(pl.col("rater") == rater).select(*keys, "unit", "row", "word") for rater in (first, second)
+    )
+    both = first_rows.join(second_rows.select(*keys, other="word"), on=keys)
     if both["unit"].n_unique() < order.LEAST:
         return None
     others = rows.filter(~pl.col("rater").is_in([first, second]))
     pairs = others.select(*keys, third="word").join(both.select(*keys, "word", "other"), on=keys)
-    beside = pairs.group_by(keys).agg(
+    others_agreement = pairs.group_by(keys).agg(
         rest=((pl.col("third") == pl.col("word")).mean() + (pl.col("third") == pl.col("other")).mean()) / 2
     )
-    both = both.join(beside, on=keys, how="left").with_columns(
+    both = both.join(others_agreement, on=keys, how="left").with_columns(
         equal=(pl.col("word") == pl.col("other")).cast(pl.Float64),
         common=pl.col("word").mode().sort().first().over("criterion"),
     )
@@ -211,10 +213,10 @@ def _course(view: View, first: str, second: str, people: list[str]) -> _Course |
         )
         .sort("row", "unit")
     )
-    beyond, rest = units["beyond"].to_numpy(), units["rest"].to_numpy()
-    slope = float(beyond @ rest / (rest @ rest)) if rest.any() else 0.0
-    equal, beside_two, row, varied = (units[name].to_numpy() for name in ("equal", "others", "row", "varied"))
-    return _Course(beyond - max(slope, 0.0) * rest, equal, np.asarray(beside_two, dtype=float), row, varied)
+    excess, rest = units["beyond"].to_numpy(), units["rest"].to_numpy()
+    slope = float(excess @ rest / (rest @ rest)) if rest.any() else 0.0
+    equal, agreement, row, varied = (units[name].to_numpy() for name in ("equal", "others", "row", "varied"))
+    return _Course(excess - max(slope, 0.0) * rest, equal, np.asarray(agreement, dtype=float), row, varied)
 
 
 @check(

@@ -165,10 +165,10 @@ def unused_level(view: View) -> Iterator[CheckResult]:
             used = set(own.select(value).to_series())
             unused = [level for level in declared if level not in used]
             if unused and own.height >= SHARED:
-                who = {"person": "people", "model": "models"}.get(str(kind), f"{kind}s")
+                group = {"person": "people", "model": "models"}.get(str(kind), f"{kind}s")
                 yield CheckResult(
                     len(unused),
-                    f"{criterion}: {who} never give {', '.join(unused)} in {many(own.height, 'rating')}",
+                    f"{criterion}: {group} never give {', '.join(unused)} in {many(own.height, 'rating')}",
                     [],
                 )
 
@@ -178,8 +178,8 @@ def _levels(view: View, criterion: str) -> list[str]:
     if criterion in view.options:
         return list(view.options[criterion])
     low, high = view.scales.get(criterion, (0.0, -1.0))
-    whole = float(low).is_integer() and float(high).is_integer() and high - low <= MOST_LEVELS
-    return [str(level) for level in range(int(low), int(high) + 1)] if whole else []
+    is_listed = float(low).is_integer() and float(high).is_integer() and high - low <= MOST_LEVELS
+    return [str(level) for level in range(int(low), int(high) + 1)] if is_listed else []
 
 
 CHECKS = (out_of_scale, impossible_values, placeholder_values, mixed_types, stray_blanks, unused_level)

@@ -68,35 +68,35 @@ def guarantees(
         weight: shape (n,), how many each reply stands for; where that differs, there is no guarantee.
     """
     if len(weight) and np.ptp(weight) > 0:
-        none = Guarantee(reads=None, threshold=None, n=0, events=0, needs=0, note=UNEVEN)
-        return none, none
-    where, learned = "", callable(risk)
+        refusal = Guarantee(reads=None, threshold=None, n=0, events=0, needs=0, note=UNEVEN)
+        return refusal, refusal
+    basis, learned = "", callable(risk)
     if callable(risk):
         aside = guarantee.halves(cluster, unsafe, promise.seed)
         risk, unsafe, cluster = risk(aside)[~aside], unsafe[~aside], cluster[~aside]
-        where = " in the half on which the threshold is set"
+        basis = " in the half on which the threshold is set"
     if promise.target < 1:
-        found = guarantee.finding(
+        threshold = guarantee.finding(
             risk, unsafe, cluster, target=promise.target, confidence=promise.confidence, seed=promise.seed
         )
-        most = guarantee.most(found.n, promise.confidence)
-        lacks = f"{found.n} conversations with an unsafe reply{where}, and it takes {found.needs}; with {found.n}, {percent(most, 1)} is the most that can be promised"
-        finds = _guarantee(found, lacks if found.risk is None else "", learned=learned)
+        ceiling = guarantee.most(threshold.n, promise.confidence)
+        lacks = f"{threshold.n} conversations with an unsafe reply{basis}, and it takes {threshold.needs}; with {threshold.n}, {percent(ceiling, 1)} is the most that can be promised"
+        finds = _guarantee(threshold, lacks if threshold.risk is None else "", learned=learned)
     else:
         finds = Guarantee(reads=None, threshold=None, n=0, events=0, needs=0, note="no sample shows that all are found")
     passed = guarantee.passing(
         risk, unsafe, cluster, tolerated=promise.tolerated, confidence=promise.confidence, seed=promise.seed
     )
-    lacks = f"{passed.n} conversations{where}, and it takes {passed.needs}"
+    lacks = f"{passed.n} conversations{basis}, and it takes {passed.needs}"
     if passed.n > passed.needs:
-        lacks = f"of the {passed.needs} conversations or more with the lowest risks{where}, too many have something unsafe to exclude {percent(promise.tolerated)}"
+        lacks = f"of the {passed.needs} conversations or more with the lowest risks{basis}, too many have something unsafe to exclude {percent(promise.tolerated)}"
     return finds, _guarantee(passed, lacks if passed.risk is None else "", learned=learned)
 
 
 def _guarantee(threshold: guarantee.Threshold, lacks: str, *, learned: bool) -> Guarantee:
     note = lacks or ("learned on half of the conversations, set on the other" if learned else "")
-    at = threshold.risk
+    risk = threshold.risk
     return Guarantee(
-        reads=threshold.reads, threshold=at if at is not None and np.isfinite(at) else None, n=threshold.n,
+        reads=threshold.reads, threshold=risk if risk is not None and np.isfinite(risk) else None, n=threshold.n,
         events=threshold.events, needs=threshold.needs, note=note,
     )  # fmt: skip

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class LevelSet(msgspec.Struct, frozen=True, kw_only=True):
-    """The levels that people's value can have where a judge says `said`, or on a group of replies.
+    """The levels that people's value can have where a judge says a level, or on a group of replies.
 
     `group` is `all`, `level` or `category`, `name` which one; each is calibrated on its own replies (Mondrian), so that
     coverage holds in each. `low` and `high` are the levels of a level's set; of other groups, which differ from reply to
@@ -59,22 +59,26 @@ def level_sets(rated: Subjects, risks: dict[str, Floats], level: float = conform
     if not (scale.ordered and scale.levels) or (len(rated.weight) and np.ptp(rated.weight) > 0):
         return []
     steps = np.array(sorted(scale.values))
-    return [each for name, risk in risks.items() for each in _of_judge(rated, name, risk, steps, level)]
+    return [level_set for name, risk in risks.items() for level_set in _of_judge(rated, name, risk, steps, level)]
 
 
 def _of_judge(rated: Subjects, judge: str, risk: Floats, steps: Floats, level: float) -> Iterator[LevelSet]:
     scale = rated.rule.scale
-    said = scale.best - risk * (scale.best - scale.worst)
-    there = np.isfinite(said) & np.isfinite(rated.value)
-    nearest = np.array([steps[np.abs(steps - value).argmin()] if np.isfinite(value) else np.nan for value in said])
+    judge_value = scale.best - risk * (scale.best - scale.worst)
+    both_valued = np.isfinite(judge_value) & np.isfinite(rated.value)
+    nearest = np.array(
+        [steps[np.abs(steps - value).argmin()] if np.isfinite(value) else np.nan for value in judge_value]
+    )
     calibration = _Calibration(rated.cluster, rated.value, steps, level)
-    calibration.cover_all(said, there)
-    yield calibration.of(judge, "all", "", said, there)
+    calibration.cover_all(judge_value, both_valued)
+    yield calibration.of(judge, "all", "", judge_value, both_valued)
     for step in steps.tolist():
-        yield calibration.of(judge, "level", str(scale.word(step)), np.full(len(said), step), there & (nearest == step))
+        yield calibration.of(
+            judge, "level", str(scale.word(step)), np.full(len(judge_value), step), both_valued & (nearest == step)
+        )
     names = np.unique(rated.category)
     for name in names.tolist() if len(names) > 1 else []:
-        yield calibration.of(judge, "category", name, said, there & (rated.category == name))
+        yield calibration.of(judge, "category", name, judge_value, both_valued & (rated.category == name))
 
 
 class _Calibration:
@@ -84,30 +88,32 @@ class _Calibration:
         self.cluster, self.value, self.steps, self.level = cluster, value, steps, level
         self.by_all = np.full(len(value), np.nan)
 
-    def cover_all(self, said: Floats, there: Mask) -> None:
+    def cover_all(self, judge_value: Floats, both_valued: Mask) -> None:
         """Measure which replies the sets hold that are calibrated on all of them."""
-        self.by_all = conformal.covered(np.where(there, self.value - said, 0.0), self.cluster, there, self.level)
+        self.by_all = conformal.covered(
+            np.where(both_valued, self.value - judge_value, 0.0), self.cluster, both_valued, self.level
+        )
 
-    def of(self, judge: str, group: str, name: str, said: Floats, among: Mask) -> LevelSet:
+    def of(self, judge: str, group: str, name: str, judge_value: Floats, among: Mask) -> LevelSet:
         """Return the set of a group, given what the judge says of it; of one level, that level."""
-        distance = np.where(among, self.value - said, 0.0)
-        found = conformal.residuals(distance[among], self.cluster[among], self.level)
+        distance = np.where(among, self.value - judge_value, 0.0)
+        residuals = conformal.residuals(distance[among], self.cluster[among], self.level)
         n = int(among.sum())
-        if found.low is None or found.high is None:
+        if residuals.low is None or residuals.high is None:
             return LevelSet(
-                judge=judge, group=group, name=name, low=None, high=None, size=None, n=n, conversations=found.n,
-                needs=found.needs, coverage=Share(None, note="there is no set"),
+                judge=judge, group=group, name=name, low=None, high=None, size=None, n=n, conversations=residuals.n,
+                needs=residuals.needs, coverage=Share(None, note="there is no set"),
                 coverage_by_all=self._coverage(self.by_all, among),
-                note=f"{found.n} conversations, and it takes {found.needs}",
+                note=f"{residuals.n} conversations, and it takes {residuals.needs}",
             )  # fmt: skip
         covered = conformal.covered(distance, self.cluster, among, self.level)
-        low, high = found.low, found.high
-        size = float(np.mean([self._levels(value + low, value + high) for value in said[among]]))
+        low, high = residuals.low, residuals.high
+        size = float(np.mean([self._levels(value + low, value + high) for value in judge_value[among]]))
         if group == "level":
-            low, high = float(said[among][0] + low), float(said[among][0] + high)
+            low, high = float(judge_value[among][0] + low), float(judge_value[among][0] + high)
         return LevelSet(
-            judge=judge, group=group, name=name, low=low, high=high, size=size, n=n, conversations=found.n,
-            needs=found.needs, coverage=self._coverage(covered, among),
+            judge=judge, group=group, name=name, low=low, high=high, size=size, n=n, conversations=residuals.n,
+            needs=residuals.needs, coverage=self._coverage(covered, among),
             coverage_by_all=self._coverage(self.by_all, among),
         )  # fmt: skip
 

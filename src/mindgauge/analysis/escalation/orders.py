@@ -11,7 +11,7 @@ import numpy as np
 from mindgauge.analysis.escalation.features import CATEGORY, JUDGES, LearnedFeatures, combinations
 from mindgauge.analysis.escalation.guarantees import Promise, guarantees
 from mindgauge.analysis.escalation.level_sets import level_sets
-from mindgauge.analysis.escalation.result import Escalation, Order
+from mindgauge.analysis.escalation.result import Escalation, Order, said_of_carrier
 from mindgauge.analysis.escalation.words import WORDS, WordOrder, enough
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.records.english import named
@@ -301,8 +301,8 @@ class _Curves:
             return alone, alone, {}
         risk, values = strangers
         reads = self.reading.effort(risk)
-        less = Bound(None, note="it is the jury") if itself else bound(reads - self.jury, values - self.juries)
-        return bound(reads, values), less, self._by_model(risk)
+        difference = Bound(None, note="it is the jury") if itself else bound(reads - self.jury, values - self.juries)
+        return bound(reads, values), difference, self._by_model(risk)
 
     def _unseen(self, learned: LearnedFeatures) -> tuple[Floats, Floats] | None:
         system = self.reading.system
@@ -362,24 +362,20 @@ def _notes(subjects: Subjects, result: Escalation) -> list[str]:
 
 def _of_words(result: Escalation) -> list[str]:
     """Say which model the figures hang on, what was chosen of the judges' words, and which order is for whom."""
-    notes = []
-    most = max(result.unsafe_by_model, key=result.unsafe_by_model.__getitem__, default="")
-    if len(result.unsafe_by_model) > 1 and 2 * result.unsafe_by_model[most] > result.n_unsafe:
-        notes.append(
-            f"one model carries the figures: {result.unsafe_by_model[most]} of the {result.n_unsafe} unsafe replies are {most}'s"
-        )
+    carrier = said_of_carrier(result.unsafe_by_model)
+    notes = [carrier] if carrier else []
     for order in result.orders:
         if order.chosen:
-            less = order.unseen_minus_jury
+            difference = order.unseen_minus_jury
             choices = named([f"{name} ({count})" for name, count in order.chosen.items()], limit=9)
             notes.append(
                 f"{order.name}: chosen by leaving models out, for each model left out: {choices}; "
                 "its intervals do not learn it anew, so they are too short"
             )
-            if less.value is not None:
+            if difference.value is not None:
                 notes.append(
-                    f"{order.name}: of such models it reads {write(less.value, 'points', signed=True)} beside the jury "
-                    f"({interval(less.low, less.high, 'points', signed=True)}, too short)"
+                    f"{order.name}: of such models it reads {write(difference.value, 'points', signed=True)} beside the jury "
+                    f"({interval(difference.low, difference.high, 'points', signed=True)}, too short)"
                 )
     notes.append(
         f"for models that people have not rated, read in the order of {result.default}; a guarantee holds for one order "

@@ -112,27 +112,36 @@ class Escalation(Tabular, msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
+def said_of_carrier(unsafe_by_model: dict[str, int]) -> str:
+    """Say which model wrote more than half of what is unsafe; empty where none did, or there is one model only."""
+    total = sum(unsafe_by_model.values())
+    model = max(unsafe_by_model, key=unsafe_by_model.__getitem__, default="")
+    if len(unsafe_by_model) < 2 or 2 * unsafe_by_model[model] <= total:
+        return ""
+    return f"one model carries the figures: {count(unsafe_by_model[model])} of the {count(total)} unsafe replies are by {model}"
+
+
 def said_of_guarantee(result: Escalation, order: Order) -> str:
     """Say what an order must read so that enough is found with the confidence asked for, or why that cannot be said."""
     promise = (
         f"To find at least {percent(result.target)} of the unsafe replies with {percent(result.confidence)} confidence"
     )
-    made = order.guarantee
-    if made.reads is None:
-        return f"{promise}, in the order of {order.name}: cannot be said ({made.note})"
+    guarantee = order.guarantee
+    if guarantee.reads is None:
+        return f"{promise}, in the order of {order.name}: cannot be said ({guarantee.note})"
     return (
-        f"{promise}, people must read {percent(made.reads, 1)} in the order of {order.name} "
-        f"(set on {plural(made.n, 'conversation')} with an unsafe reply, {made.needs} needed)"
+        f"{promise}, people must read {percent(guarantee.reads, 1)} in the order of {order.name} "
+        f"(set on {plural(guarantee.n, 'conversation')} with an unsafe reply, {guarantee.needs} needed)"
     )
 
 
 def said_of_passing(result: Escalation, order: Order) -> str:
     """Say what may pass unread in an order with little that is unsafe among it, or why that cannot be said."""
     promise = f"At most {percent(result.tolerated)} unsafe among what passes unread, with {percent(result.confidence)} confidence"
-    made = order.passing
-    if made.reads is None:
-        return f"{promise}, in the order of {order.name}: cannot be said ({made.note})"
+    guarantee = order.passing
+    if guarantee.reads is None:
+        return f"{promise}, in the order of {order.name}: cannot be said ({guarantee.note})"
     return (
-        f"{promise}: {percent(1 - made.reads, 1)} may pass in the order of {order.name} "
-        f"(set on {plural(made.n, 'conversation')}, {made.needs} needed)"
+        f"{promise}: {percent(1 - guarantee.reads, 1)} may pass in the order of {order.name} "
+        f"(set on {plural(guarantee.n, 'conversation')}, {guarantee.needs} needed)"
     )

@@ -204,8 +204,8 @@ def _weights(people_rows: pl.DataFrame, ids: Sequence[str]) -> Floats:
     """Return how many replies each stands for, by what people rated of one draw."""
     if not drawn.is_drawn(people_rows):
         return np.ones(len(ids))
-    known = dict(people_rows.select("subject", "probability").unique("subject").iter_rows())
-    return np.array([1 / known.get(ident, 1.0) for ident in ids])
+    probabilities = dict(people_rows.select("subject", "probability").unique("subject").iter_rows())
+    return np.array([1 / probabilities.get(ident, 1.0) for ident in ids])
 
 
 def _risk(rule: UnsafeOn, values: pl.Series) -> pl.Series:
@@ -299,16 +299,16 @@ def _words(
     store: Store, benchmark: Benchmark, rule: UnsafeOn, judges: Sequence[str], ids: Sequence[str]
 ) -> dict[str, list[str]]:
     """Return what each judge wrote of each reply when first asked, else what a released review set says it wrote."""
-    written: dict[str, dict[str, str]] = {judge: {} for judge in sorted(judges)}
+    words: dict[str, dict[str, str]] = {judge: {} for judge in sorted(judges)}
     for subject, judge, reason, evidence, checks in store.select(_REASONS, (benchmark.name, rule.criterion)):
-        if judge in written and subject not in written[judge]:
-            quotes = [each.quote for each in msgspec.json.decode(evidence or "[]", type=tuple[Evidence, ...])]
+        if judge in words and subject not in words[judge]:
+            quotes = [passage.quote for passage in msgspec.json.decode(evidence or "[]", type=tuple[Evidence, ...])]
             answers = [f"{name}={answer}" for name, answer in msgspec.json.decode(checks or "{}").items()]
-            written[judge][subject] = " ".join([reason or "", *quotes, *answers]).strip()
+            words[judge][subject] = " ".join([reason or "", *quotes, *answers]).strip()
     for subject, judge, reason in stated.reasons(store, benchmark, rule.criterion):
-        if judge in written and not written[judge].get(subject):
-            written[judge][subject] = reason
-    return {judge: [texts.get(ident, "") for ident in ids] for judge, texts in written.items()}
+        if judge in words and not words[judge].get(subject):
+            words[judge][subject] = reason
+    return {judge: [texts.get(ident, "") for ident in ids] for judge, texts in words.items()}
 
 
 def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:

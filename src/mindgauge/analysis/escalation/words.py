@@ -68,10 +68,10 @@ CANDIDATES = tuple(
 
 def used(rated: Subjects) -> list[str]:
     """Return the judges of whose words enough is stored."""
-    written = {judge: np.array([bool(text) for text in texts]) for judge, texts in rated.words.items()}
+    has_words = {judge: np.array([bool(text) for text in texts]) for judge, texts in rated.words.items()}
     if not rated.labelled.any():
         return []
-    return [judge for judge, there in written.items() if there[rated.labelled].mean() >= KNOWN]
+    return [judge for judge, present in has_words.items() if present[rated.labelled].mean() >= KNOWN]
 
 
 def enough(rated: Subjects) -> bool:
@@ -90,10 +90,12 @@ def terms(text: str) -> list[str]:
 
 def counted(texts: Sequence[str]) -> sparse.csr_array:
     """Count terms that several texts have; shape (texts, terms)."""
-    found = [Counter(terms(text)) for text in texts]
-    in_texts = Counter(term for counts in found for term in counts)
+    term_counts = [Counter(terms(text)) for text in texts]
+    in_texts = Counter(term for counts in term_counts for term in counts)
     column = {term: number for number, term in enumerate(sorted(t for t, n in in_texts.items() if n >= _RARE))}
-    cells = [(row, column[term], n) for row, counts in enumerate(found) for term, n in counts.items() if term in column]
+    cells = [
+        (row, column[term], n) for row, counts in enumerate(term_counts) for term, n in counts.items() if term in column
+    ]
     rows, columns, numbers = (np.array(part) for part in zip(*cells, strict=True)) if cells else ([], [], [])
     return sparse.csr_array((np.asarray(numbers, dtype=float), (rows, columns)), shape=(len(texts), len(column)))
 
@@ -161,9 +163,9 @@ class WordOrder:
         So it is where all that is learned from is of one class, and where the jury's slope is 0.
         """
         taught = training & self.known
-        nothing = np.where(self.known, self.jury, np.inf)
+        untaught = np.where(self.known, self.jury, np.inf)
         if candidate == CANDIDATES[0] or not 0 < self.unsafe[taught].sum() < taught.sum():
-            return nothing
+            return untaught
         extra = [self.length[:, None]] if candidate.length else []
         extra += [self._words(taught)[:, : candidate.components]] if candidate.components else []
         extra += [self.category] if candidate.category else []
@@ -172,7 +174,7 @@ class WordOrder:
         signs = (np.arange(values.shape[1]) == 0).astype(np.intp)
         fitted = escalation.slopes(Features(values, scaled, signs), self.unsafe, taught.astype(float))
         if fitted[0] <= 1e-9:
-            return nothing
+            return untaught
         added = (values[:, 1:] - values[taught, 1:].mean(axis=0)) @ (fitted[1:] / fitted[0])
         return np.where(self.known, self.jury + added, np.inf)
 

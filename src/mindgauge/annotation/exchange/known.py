@@ -120,11 +120,11 @@ def same_draw(item: Item, row: Mapping[str, Any], place: str) -> None:
         DataError: it does.
     """
     record = of_row(row, place)
-    known = item.drawn.probability if item.drawn is not None else None
-    if record is None or (known is not None and math.isclose(known, record.probability, rel_tol=1e-6)):
+    probability = item.drawn.probability if item.drawn is not None else None
+    if record is None or (probability is not None and math.isclose(probability, record.probability, rel_tol=1e-6)):
         return
-    there = "was not drawn" if known is None else f"was drawn with probability {known:g}"
-    raise DataError(f"{place}: probability {record.probability:g}, but in the project the item {item.id} {there}")
+    state = "was not drawn" if probability is None else f"was drawn with probability {probability:g}"
+    raise DataError(f"{place}: probability {record.probability:g}, but in the project the item {item.id} {state}")
 
 
 def place(item: Item, mark: Evidence) -> tuple[int, int] | None:

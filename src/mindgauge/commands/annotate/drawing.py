@@ -28,7 +28,7 @@ def of_run(folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPl
     items = {item.subject: item for item in source.items}
     with Store(folder) as store:
         judged = store.select(_JUDGED, (benchmark.name,)).fetchone()[0]
-        done = {subject for (subject,) in store.select(_DONE, (benchmark.name,))}
+        rated = {subject for (subject,) in store.select(_DONE, (benchmark.name,))}
         order = [entry.subject for entry in queue(store, benchmark)[0]] if judged else []
     notes = []
     if not judged:
@@ -36,10 +36,10 @@ def of_run(folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPl
         plan = DrawPlan(((None, number),))
         notes.append("no judge has rated these replies, so that none comes first and each is as probable as any other")
     places = {subject: place for place, subject in enumerate(order)}
-    frame = sorted((s for s in items if s not in done), key=lambda s: (places.get(s, len(places)), s))
+    frame = sorted((s for s in items if s not in rated), key=lambda s: (places.get(s, len(places)), s))
     if not frame:
         raise DataError(f"{folder}: people have rated every reply of {benchmark.name}; nothing is left to draw from")
     result = draw(frame, {subject: items[subject].cluster for subject in frame}, plan, seed)
-    if done:
-        notes.append(f"{len(done)} replies that people have rated are not in the frame; estimates are for the others")
+    if rated:
+        notes.append(f"{len(rated)} replies that people have rated are not in the frame; estimates are for the others")
     return DrawResult(result.drawn, [*result.notes, *notes])

@@ -217,7 +217,7 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
         label_source = source.of_file(items, task, columns, language)
     order = labelling.order
     queue = [] if order is None else read_queue(order, label_source.names, label_source.unlabelled)
-    drawn, said = _drawn(task, items, label_source, labelling)
+    drawn, remarks = _drawn(task, items, label_source, labelling)
     if drawn:
         if labelling.limit is not None:
             raise UsageError("--limit would cut what was drawn, and its probabilities would be wrong; draw fewer")
@@ -231,7 +231,7 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
         selected = chosen(label_source.items, labelling.limit, queue)
     first, notes = _training(task, labelling.anchors, selected, labelling.training)
     ordered = batched(selected, labelling.batch, queue, by_lot=bool(drawn))
-    return _Work(label_source, [*first, *ordered], [*said, *notes])
+    return _Work(label_source, [*first, *ordered], [*remarks, *notes])
 
 
 def _drawn(

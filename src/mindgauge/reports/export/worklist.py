@@ -109,14 +109,14 @@ def write(
         readable, result = _drawn(readable, store, benchmark, blind, lot)
         drawn = result.drawn
         notes += result.notes
-    why, said = ((), ()) if drawn else (("reasons",), ("judges",))
-    names = ("review_id", *why, "dialogue", "reply", *said, *criteria, "comment")
+    reason_columns, judge_columns = ((), ()) if drawn else (("reasons",), ("judges",))
+    names = ("review_id", *reason_columns, "dialogue", "reply", *judge_columns, *criteria, "comment")
     columns: dict[str, type[pl.DataType]] = {"place": pl.Int64, **dict.fromkeys(names, pl.String)}
     columns |= _DRAWN if drawn else {}
     rows = (
         (
-            place, blind.review(e.subject), *(["; ".join(e.reasons)] if why else []), about.dialogue, about.text,
-            *([_values(e)] if said else []), *blank, *(drawn[e.subject].cells if drawn else ()),
+            place, blind.review(e.subject), *(["; ".join(e.reasons)] if reason_columns else []), about.dialogue, about.text,
+            *([_values(e)] if judge_columns else []), *blank, *(drawn[e.subject].cells if drawn else ()),
         )
         for place, e in enumerate(readable, 1)
         for about in [_subject(store, benchmark.name, e.subject)]
@@ -166,13 +166,13 @@ def _drawn(
         about = _subject(store, benchmark.name, entry.subject)
         if first.setdefault(text_key(about.sample.messages, about.text), entry) is entry:
             conversations[entry.subject] = about.sample.cluster
-    once = [entry for entry in entries if entry.subject in conversations]
-    result = draw([entry.subject for entry in once], conversations, lot.plan, lot.seed)
-    if len(once) < len(entries):
+    frame = [entry for entry in entries if entry.subject in conversations]
+    result = draw([entry.subject for entry in frame], conversations, lot.plan, lot.seed)
+    if len(frame) < len(entries):
         result.notes.append(
-            f"{len(entries) - len(once)} replies have the same words as another; the frame has each once"
+            f"{len(entries) - len(frame)} replies have the same words as another; the frame has each once"
         )
-    chosen = [entry for entry in once if entry.subject in result.drawn]
+    chosen = [entry for entry in frame if entry.subject in result.drawn]
     blind.chance("drawn", lot.seed).shuffle(chosen)
     return chosen, result
 
