@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.reliability import one_more
 from mindgauge.cli import render
 from mindgauge.records.rounding import NONE, bounded, decimal
 from mindgauge.reports import cards, rater_tables
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, Reliability
     from mindgauge.reports.content import ReportTable
 
-ALWAYS = ("cards", "unsafe", "bias-at-large", "invariance")
+ALWAYS = ("cards", "unsafe", "one-more", "bias-at-large", "invariance")
 PEOPLE = ("people-at-large", "severity", "facets")
 """The tables of the report that are printed without `--full`."""
 REASONS = 4
@@ -32,6 +33,8 @@ def show(reliability: Reliability, *, full: bool) -> None:
     for card in reliability.cards:
         remarks = [*card.reasons, *card.warnings]
         print(f"{card.judge}, {card.criterion}: {card.verdict}")
+        if card.one_more is not None:
+            print(f"  {one_more.sentence(card.one_more)}")
         if card.asked:
             print(f"  asked with {card.asked}")
         print("".join(f"  - {remark}\n" for remark in remarks[: None if full else REASONS]))

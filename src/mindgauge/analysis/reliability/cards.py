@@ -28,6 +28,7 @@ from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
+from mindgauge.analysis.reliability.one_more import one_more
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
 from mindgauge.analysis.reliability.people import CEILING, among, design, independent, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
@@ -199,6 +200,7 @@ def _card(
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected) if criterion.scale.ordered else [], danger=end, favour=kinship,
         at_large=sample_bias, invariance=shifts,
+        one_more=one_more(judge_rows, rated, independent(people), criterion.scale, options.limits, facts.selected),
     )  # fmt: skip
 
 
