@@ -133,7 +133,7 @@ def _closer(judge: Floats, person: Floats, rest: Floats, *, ordered: bool) -> tu
         gap = rest - values[:, None]
         apart = gap**2 if ordered else (np.abs(gap) > _CLOSER).astype(float)
         mean = np.where(rated, apart, 0.0).sum(axis=1) / number
-        return np.sqrt(mean) if ordered else mean
+        return np.asarray(np.sqrt(mean)) if ordered else mean
 
     of_judge, of_person = np.where(np.isnan(judge), np.inf, distance(judge)), distance(person)
     return (of_judge <= of_person + _CLOSER).astype(float), (of_person <= of_judge + _CLOSER).astype(float)
