@@ -30,6 +30,8 @@ PEOPLE_ERROR = 0.7
 
 
 class World(NamedTuple):
+    """How people use their scale, and how many they are."""
+
     name: str
     cuts: tuple[float, ...]
     people: int = 3
@@ -50,7 +52,7 @@ def study(random: np.random.Generator, world: World, n: int, size: int, error: f
     level = 1.2 * drawn(random, n, size)
     errors = [error, *[PEOPLE_ERROR] * world.people]
     latent = np.stack([level + sd * drawn(random, n, size) for sd in errors], axis=1)
-    values = 1.0 + np.searchsorted(np.array(world.cuts), latent)
+    values = np.asarray(1.0 + np.searchsorted(np.array(world.cuts), latent), dtype=float)
     return values[:, 0], values[:, 1:]
 
 
@@ -74,7 +76,7 @@ def plain(judge: Floats, people: Floats) -> Floats:
         apart = [np.sqrt(((rest - own[:, None]) ** 2).mean(axis=1)) for own in (judge, people[:, j])]
         d = (apart[1] <= apart[0] + 1e-9).astype(float) - (apart[0] <= apart[1] + 1e-9)
         p.append(stats.ttest_1samp(d, EPSILON, alternative="less").pvalue)
-    return np.nan_to_num(np.array(p), nan=0.0)
+    return np.asarray(np.nan_to_num(np.array(p), nan=0.0))
 
 
 def main() -> None:
@@ -91,8 +93,7 @@ def main() -> None:
             for _ in range(times):
                 clusters = np.arange(n) // size
                 person, border, bad = (
-                    (study(random, world, n, size, error))
-                    for error in (PEOPLE_ERROR, limit, max(3 * limit, 10.0))
+                    (study(random, world, n, size, error)) for error in (PEOPLE_ERROR, limit, max(3 * limit, 10.0))
                 )
                 results: list[Alternative] = [
                     alternative(*values, clusters, ordered=True, epsilon=EPSILON, fewest=10)

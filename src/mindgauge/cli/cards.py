@@ -67,11 +67,11 @@ def _designs(designs: list[DesignStudy]) -> None:
     if not designs:
         return
     columns = [
-        "criterion", "people", "systems", "conversations", "dependability", "people needed", "conversations needed", "variance by",
+        "criterion", "design", "people", "systems", "conversations", "dependability", "people needed", "conversations needed", "variance by",
     ]  # fmt: skip
     rows = [
         [
-            design.criterion, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
+            design.criterion, design.design, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
             _needed(design.raters_needed), _needed(design.conversations_needed),
             ", ".join(f"{name} {decimal(part.value)}" for name, part in design.components.items()),
         ]

@@ -402,14 +402,16 @@ class DesignStudy(msgspec.Struct, frozen=True):
 
     `components` are variances. `generalizability` (order) and `dependability` (level) are of the systems' means, or with
     one system of the conversations', at the numbers at hand; `raters_needed` and `conversations_needed` say how many
-    would bring dependability to `target` with the other number as it is.
+    would bring dependability to `target` with the other number as it is. `design` is `crossed`, or says what is nested in
+    what or crossed in part: then people, conversations and systems are samples in the intervals.
     """
 
     criterion: str
+    design: str
+    ratings: int
     systems: int
     conversations: int
     raters: int
-    left_out: int
     components: dict[str, Bound]
     generalizability: Bound
     dependability: Bound

@@ -26,11 +26,12 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.one_more import one_more
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
-from mindgauge.analysis.reliability.people import CEILING, among, design, independent, people
+from mindgauge.analysis.reliability.people import CEILING, among, independent, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.benchmarks.mentalbench import source_rule
