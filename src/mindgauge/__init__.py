@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.profile import profile
     from mindgauge.commands.rate import rate
     from mindgauge.commands.reliability import reliability
+    from mindgauge.commands.reliability_plan import reliability_plan
     from mindgauge.commands.report import report
     from mindgauge.commands.reproduce import reproduce
     from mindgauge.commands.run import run
@@ -57,6 +58,7 @@ _COMMANDS = (
     "profile",
     "rate",
     "reliability",
+    "reliability_plan",
     "report",
     "reproduce",
     "run",
@@ -119,6 +121,7 @@ __all__ = [
     "profile",
     "rate",
     "reliability",
+    "reliability_plan",
     "report",
     "reproduce",
     "run",

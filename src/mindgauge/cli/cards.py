@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.analysis.reliability import one_more
 from mindgauge.cli import render
-from mindgauge.records.rounding import NONE, bounded, decimal
+from mindgauge.records.english import words
+from mindgauge.records.rounding import NONE, bounded, count, decimal
 from mindgauge.reports import cards, rater_tables
 from mindgauge.reports.card_phrases import label
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, Reliability
+    from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.reports.content import ReportTable
 
 ALWAYS = ("cards", "unsafe", "one-more", "bias-at-large", "invariance")
@@ -51,6 +55,38 @@ def show(reliability: Reliability, *, full: bool) -> None:
     print(f"Rule: {reliability.rule}")
     for note in reliability.notes:
         print(f"note: {note}")
+
+
+def show_plan(plan: ReliabilityPlan) -> None:
+    """Print what each verdict takes as a table, and in sentences."""
+    columns = [
+        "criterion", "judge", "verdict", "replies", "rated", "conversations", "unsafe", "people", "judges", "repeats", "power",
+        "asks most", "replies by people",
+    ]  # fmt: skip
+    rows = [
+        [
+            words(row.criterion) or "any", row.judge or "any", row.verdict.split(":")[0], _number(row.replies), count(row.rated),
+            _number(row.conversations), _number(row.unsafe), count(row.people), count(row.judges), count(row.repeats),
+            NONE if row.power is None else decimal(row.power), row.weakest,
+            ", ".join(f"{people}: {_number(n)}" for people, n in row.with_people.items() if n is not None),
+        ]
+        for row in plan.rows
+    ]  # fmt: skip
+    if rows:
+        render.table(f"What a verdict takes, with power {decimal(plan.power)}  ({plan.source})", columns, rows)
+        print()
+    for row in plan.rows:
+        print(row.sentence)
+    print(f"Rule: {plan.rule}")
+    if plan.assumed is not None:
+        given = msgspec.structs.asdict(plan.assumed).items()
+        print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in given if value)}")
+    for note in plan.notes:
+        print(f"note: {note}")
+
+
+def _number(number: int | None) -> str:
+    return NONE if number is None else count(number)
 
 
 def _always(table: ReportTable) -> bool:
