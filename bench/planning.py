@@ -79,7 +79,7 @@ def planned(times: int) -> None:
             for _ in range(times):
                 ratings = read([_frame(world.draw(random, n))], scale={"*": "1:5"})
                 [card] = cards(ratings, CardOptions(RULE, resamples=100)).cards
-                passed += card.verdict == GOOD or card.verdict == verdict
+                passed += card.verdict in {GOOD, verdict}
             reached.append(f"{100 * passed / times:.0f}")
         print(f"| {verdict.split(':')[0]} | {share:.2f} | {assumed.agreement} | {assumed.people} | {found:.2f} | {row.replies} | {' | '.join(reached)} |", flush=True)  # fmt: skip
 
@@ -146,7 +146,7 @@ def _truth(frame: pl.DataFrame) -> float:
     """Return Φ of a system's mean by its own weights."""
     error = 0.0
     for system in range(6):
-        rows = frame.filter(SYSTEM == system)
+        rows = frame.filter(s=system)
         for name, sd in SDS.items():
             if name != "s":
                 sizes = rows.group_by({"c": "c", "p": "p", "sc": "c", "e": ["c", "p"]}[name]).len()["len"].to_numpy()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mindgauge.stats.jackknife import student
-from mindgauge.stats.planning import Assumed, Detection, Effect, World, fewest
+from mindgauge.stats.planning import Assumed, Detection, ExpectedEstimate, World, fewest
 from mindgauge.stats.proportion import clopper_pearson, demand
 
 LIMIT, BIAS, FOUND, SENSITIVITY, WANTED = 0.5, 0.15, 0.6, 0.95, 0.8
@@ -84,7 +84,7 @@ def test_what_is_found_is_the_exact_sum() -> None:
 
 def test_what_is_rated_already_counts() -> None:
     """Halfway through, the chance is the predictive one: drawn by its own definition."""
-    effect, n = Effect(0.8, 0.7, done=40), 120
+    effect, n = ExpectedEstimate(0.8, 0.7, done=40), 120
     random = np.random.default_rng(2)
     truth = random.normal(0.8, math.sqrt(0.7 / 40), 100_000)
     more = random.normal(truth, math.sqrt(0.7 / 80))
@@ -93,7 +93,7 @@ def test_what_is_rated_already_counts() -> None:
 
     limit = final - stats.t.ppf(0.975, 119) * math.sqrt(0.7 / 120)
     assert effect.above(0.6, n) == pytest.approx((limit >= 0.6).mean(), abs=0.01)
-    assert Effect(0.8, 0.7, done=40).above(0.6, 40) in {0.0, 1.0}, "nothing is left to chance"
+    assert ExpectedEstimate(0.8, 0.7, done=40).above(0.6, 40) in {0.0, 1.0}, "nothing is left to chance"
     missed = Detection(0.25, 0.0, hits=5, events=10, done=40)
     assert missed.above(0.6, 300) < 0.4 < Detection(0.25, 0.0, hits=10, events=10, done=40).above(0.6, 300)
 

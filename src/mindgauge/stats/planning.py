@@ -40,7 +40,7 @@ MOST = 20_000
 _LEVEL = 0.95
 
 
-class Effect(NamedTuple):
+class ExpectedEstimate(NamedTuple):
     """An estimate and C times its variance; `done` conversations already say so, else it is assumed."""
 
     value: float
@@ -181,8 +181,8 @@ class Assumed(NamedTuple):
 class Population(NamedTuple):
     """Effects of agreement, on Fisher's z scale, and of a bias of 0, in shares of the scale; of classes None."""
 
-    agreement: Effect
-    bias: Effect | None
+    agreement: ExpectedEstimate
+    bias: ExpectedEstimate | None
     level: float
     """The agreement itself: with several judges, or asked several times, it is more than assumed of one."""
 
@@ -287,8 +287,8 @@ class World:
         influence = POPULATION * (cells - total / POPULATION) @ slopes
         if self.assumed.judges == self.assumed.repeats == 1:
             value = self.assumed.agreement
-        agreement = Effect(math.atanh(value), float(influence.var()))
+        agreement = ExpectedEstimate(math.atanh(value), float(influence.var()))
         if not self.assumed.ordered:
             return Population(agreement, None, value)
         gap = (cells[:, 2] - cells[:, 1]) / (self.assumed.replies * (self.assumed.levels - 1))
-        return Population(agreement, Effect(0.0, float(gap.var())), value)
+        return Population(agreement, ExpectedEstimate(0.0, float(gap.var())), value)

@@ -154,8 +154,8 @@ class ReliabilityPlan(Tabular, msgspec.Struct, frozen=True):
 class _Study(NamedTuple):
     """What the clauses of a verdict depend on."""
 
-    agreement: planning.Effect
-    bias: planning.Effect | None
+    agreement: planning.ExpectedEstimate
+    bias: planning.ExpectedEstimate | None
     detection: planning.Detection | None
     replies: float
     """A conversation."""
@@ -302,12 +302,14 @@ def _seen(card: ReliabilityCard, scale: ValueScale) -> tuple[_Study | None, str]
         return None, "agreement is perfect so far, which says nothing of its variance"
     t = float(special.stdtrit(done - 1, 0.975))
     error = (math.atanh(agreement.high) - math.atanh(agreement.low)) / (2 * t)
-    effect = planning.Effect(math.atanh(agreement.value), error**2 * done, done)
+    effect = planning.ExpectedEstimate(math.atanh(agreement.value), error**2 * done, done)
     bias = card.estimates.get("bias")
     shift = None
     if bias is not None and bias.value is not None and bias.low is not None and bias.high is not None:
         span = scale.high - scale.low
-        shift = planning.Effect(bias.value / span, ((bias.high - bias.low) / (2 * t * span)) ** 2 * done, done)
+        shift = planning.ExpectedEstimate(
+            bias.value / span, ((bias.high - bias.low) / (2 * t * span)) ** 2 * done, done
+        )
     detection = None
     if card.danger is not None:
         found = card.danger.found
