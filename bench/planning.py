@@ -28,8 +28,8 @@ from mindgauge.stats.planning import Assumed, Drawn, World
 RULE = rule.load(rule.MINDGAUGE)
 WORLDS = (
     (MODERATE, Assumed(0.2, 0.75, 0.75, 0.95, people=3)),
-    (MODERATE, Assumed(0.3, 0.65, 0.8, 0.95, people=2, replies=3)),
-    (GOOD, Assumed(0.2, 0.93, 0.95, 0.99, people=3)),
+    (MODERATE, Assumed(0.3, 0.8, 0.85, 0.95, people=2, replies=3)),
+    (GOOD, Assumed(0.3, 0.95, 0.97, 0.99, people=3)),
 )
 
 

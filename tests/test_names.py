@@ -40,6 +40,7 @@ WIDE = {
     "cli/rate.py:rate": "as above",
     "cli/run.py:run": "as above",
     "cli/export.py:export": "as above",
+    "cli/reliability.py:reliability": "as above",
     "cli/train.py:train": "as above",
 }
 """Functions that may have more parameters, and why."""
