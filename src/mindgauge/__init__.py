@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.rate import rate
     from mindgauge.commands.ratings import ratings
     from mindgauge.commands.reliability import reliability
+    from mindgauge.commands.reliability_plan import reliability_plan
     from mindgauge.commands.report import report
     from mindgauge.commands.reproduce import reproduce
     from mindgauge.commands.run import run
@@ -60,6 +61,7 @@ _COMMANDS = (
     "rate",
     "ratings",
     "reliability",
+    "reliability_plan",
     "report",
     "reproduce",
     "run",
@@ -125,6 +127,7 @@ __all__ = [
     "rate",
     "ratings",
     "reliability",
+    "reliability_plan",
     "report",
     "reproduce",
     "run",

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from mindgauge.analysis.reliability import one_more
 from mindgauge.cli import render
-from mindgauge.records.english import named
-from mindgauge.records.rounding import NONE, bounded, decimal
+from mindgauge.records.english import named, words
+from mindgauge.records.rounding import NONE, bounded, count, decimal
 from mindgauge.reports import cards, rater_tables
 from mindgauge.reports.card_phrases import label
 
@@ -14,9 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, Reliability
+    from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.reports.content import ReportTable
 
-ALWAYS = ("cards", "unsafe", "bias-at-large", "invariance")
+ALWAYS = ("cards", "unsafe", "one-more", "bias-at-large", "invariance")
 PEOPLE = ("people-at-large", "severity", "facets")
 """The tables of the report that are printed without `--full`."""
 REASONS = 4
@@ -36,6 +40,8 @@ def show(reliability: Reliability, *, full: bool) -> None:
     for card in reliability.cards:
         remarks = [*card.reasons, *card.warnings]
         print(f"{card.judge}, {card.criterion}: {card.verdict}")
+        if card.one_more is not None:
+            print(f"  {one_more.sentence(card.one_more)}")
         if card.asked:
             print(f"  asked with {card.asked}")
         print("".join(f"  - {remark}\n" for remark in remarks[: None if full else REASONS]))
@@ -54,6 +60,38 @@ def show(reliability: Reliability, *, full: bool) -> None:
         print(f"note: {note}")
 
 
+def show_plan(plan: ReliabilityPlan) -> None:
+    """Print what each verdict takes as a table, and in sentences."""
+    columns = [
+        "criterion", "judge", "verdict", "replies", "rated", "conversations", "unsafe", "people", "judges", "repeats", "power",
+        "asks most", "replies by people",
+    ]  # fmt: skip
+    rows = [
+        [
+            words(row.criterion) or "any", row.judge or "any", row.verdict.split(":")[0], _number(row.replies), count(row.rated),
+            _number(row.conversations), _number(row.unsafe), count(row.people), count(row.judges), count(row.repeats),
+            NONE if row.power is None else decimal(row.power), row.weakest,
+            ", ".join(f"{people}: {_number(n)}" for people, n in row.with_people.items() if n is not None),
+        ]
+        for row in plan.rows
+    ]  # fmt: skip
+    if rows:
+        render.table(f"What a verdict takes, with power {decimal(plan.power)}  ({plan.source})", columns, rows)
+        print()
+    for row in plan.rows:
+        print(row.sentence)
+    print(f"Rule: {plan.rule}")
+    if plan.assumed is not None:
+        given = msgspec.structs.asdict(plan.assumed).items()
+        print(f"assumed: {', '.join(f'{name} {value:g}' for name, value in given if value)}")
+    for note in plan.notes:
+        print(f"note: {note}")
+
+
+def _number(number: int | None) -> str:
+    return NONE if number is None else count(number)
+
+
 def _always(table: ReportTable) -> bool:
     return table.name.rstrip("-") in ALWAYS
 
@@ -68,11 +106,11 @@ def _designs(designs: list[DesignStudy]) -> None:
     if not designs:
         return
     columns = [
-        "criterion", "people", "systems", "conversations", "dependability", "people needed", "conversations needed", "variance by",
+        "criterion", "design", "people", "systems", "conversations", "dependability", "people needed", "conversations needed", "variance by",
     ]  # fmt: skip
     rows = [
         [
-            design.criterion, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
+            design.criterion, design.design, str(design.raters), str(design.systems), str(design.conversations), _bound(design.dependability),
             _needed(design.raters_needed), _needed(design.conversations_needed),
             ", ".join(f"{name} {decimal(part.value)}" for name, part in design.components.items()),
         ]

@@ -150,6 +150,22 @@ def scales(items: list[str]) -> dict[str, str]:
     return result
 
 
+def numbers(items: list[str], option: str) -> dict[str, float]:
+    """Read NAME=NUMBER options, several in one with commas.
+
+    Raises:
+        UsageError: one has no name or no number.
+    """
+    result = {}
+    for part in (part for item in items for part in item.split(",") if part.strip()):
+        name, _, value = part.partition("=")
+        try:
+            result[name.strip()] = float(value)
+        except ValueError as error:
+            raise UsageError(f"{option} {part.strip()!r}: write NAME=NUMBER, or several with commas") from error
+    return result
+
+
 def where(items: list[str]) -> dict[str, tuple[str, ...]]:
     """Read TAG=VALUE options; a tag with several values, `made=released,ours`, or given twice allows each of them.
 

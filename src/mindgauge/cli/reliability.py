@@ -6,15 +6,16 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.records.errors import UsageError
 
 
 def reliability(
     ratings: Annotated[
         list[Path],
         typer.Argument(
-            help=f"Run directories; files ({options.TABLE}), folders and zips that hold ratings, in any shape."
+            help=f"Run directories; files ({options.TABLE}), folders and zips that hold ratings, in any shape. None with --plan before labelling begins."
         ),
-    ],
+    ] = [],  # noqa: B006 - typer copies it
     reference: Annotated[
         list[str], typer.Option(help="Whom to compare with; people, if the ratings say who they are. May be repeated.")
     ] = [],  # noqa: B006 - typer copies it
@@ -45,16 +46,46 @@ def reliability(
     ] = "mindgauge",
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan", help="Say how many replies, people and judges a verdict takes, with or without ratings."
+        ),
+    ] = False,
+    verdict: Annotated[str, typer.Option(help="With --plan: moderate or good; both if not given.")] = "",
+    power: Annotated[float, typer.Option(help="With --plan: the chance of the verdict.")] = 0.8,
+    assume: Annotated[
+        list[str],
+        typer.Option(
+            help="With --plan: unsafe=0.1,agreement=0.8,people=3, and ceiling, found, repeat, judges, repeats, replies, alike, levels, classes."
+        ),
+    ] = [],  # noqa: B006
     full: Annotated[bool, typer.Option("--full", help="Every card in full, not only a line each.")] = False,
     json: options.Json = False,
 ) -> None:
     """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
     from mindgauge.cli import cards
+
+    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, columns)
+    if plan:
+        from mindgauge.commands.reliability_plan import reliability_plan
+
+        planned = reliability_plan(
+            list(ratings), verdict=verdict, power=power, assume=options.numbers(assume, "--assume"), reference=reference,
+            scale=options.scales(scale), nominal=nominal, unsafe=unsafe, layout=layout, rule=rule,
+        )  # fmt: skip
+        if json:
+            render.as_json(planned)
+        else:
+            cards.show_plan(planned)
+        return
+    if verdict or assume:
+        raise UsageError("--verdict and --assume go with --plan")
     from mindgauge.commands.reliability import reliability as function
 
     result = function(
         list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
-        layout=options.layout(subject, rater, criteria, levels, not_applicable, drop, columns), rule=rule, resamples=resamples, seed=seed,
+        layout=layout, rule=rule, resamples=resamples, seed=seed,
     )  # fmt: skip
     if json:
         render.as_json(result)

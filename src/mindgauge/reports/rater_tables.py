@@ -47,6 +47,18 @@ _INVARIANCE = (
 )
 
 
+_ONE_MORE = (
+    "The alternative annotator test (Calderon, Reichart and Dror 2025): leaving out one person at a time, is the judge as close to "
+    "the others as that person? It wins against a person where it is surely closer less often by under ε of the replies "
+    "(false discoveries controlled), and is as good as one more person where it wins against half of them or more. The advantage is the "
+    "chance that it is at least as close as a person. A missing verdict loses. “Not shown” is no proof that it is worse."
+)
+_ONE_MORE_PERSONS = (
+    "“Judge” and “person” are the shares of replies on which each is at least as close to the others as the other, ties "
+    "on both sides; p, adjusted by Benjamini and Yekutieli, that the judge is worse by ε or more."
+)
+
+
 def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str) -> list[ReportTable]:
     """Tabulate what people's ratings say of other people, who is severe, and who diverges."""
     tables = [
@@ -72,6 +84,14 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
 def of_judges(cards: Cards, ident: str) -> list[ReportTable]:
     """Tabulate judges' bias beside people at large, and their groups side by side."""
     tables = [
+        ReportTable("one-more", "As good as one more person?", [
+            *_WHO, Column("people", "count"), Column("n", "count"), Column("missing", "count"), Column("won against", "count"),
+            Column("winning rate", "share"), *_bounds("advantage", "share"), Column("ε", "share"), Column("outcome"), Column("note"),
+        ], _rows(cards, _one_more), _ONE_MORE),
+        ReportTable("one-more-persons", "The judge in place of each person", [
+            *_WHO, Column("person"), Column("n", "count"), Column("missing", "count"), *_bounds("judge", "share"),
+            *_bounds("person", "share"), *_bounds("worse by", "share"), Column("p", "p"), Column("wins"), Column("note"),
+        ], _rows(cards, _one_more_persons), _ONE_MORE_PERSONS),
         ReportTable("bias-at-large", "Bias beside people as a sample of people", [
             *_WHO, Column("people", "count"), Column("n", "count"), *_bounds("beside these people"), *_bounds("of people at large"),
             *_bounds("beside another pair"), Column("note"),
@@ -147,6 +167,26 @@ def _facets(view: ManyFacets) -> Iterable[list[Cell]]:
                 view.n,
                 bound.note,
             ]
+
+
+def _one_more(card: ReliabilityCard) -> Iterable[list[Cell]]:
+    result = card.one_more
+    if result is not None:
+        wins = None if result.winning is None else sum(person.wins for person in result.persons)
+        yield [
+            len(result.persons), max((person.n for person in result.persons), default=0),
+            max((person.missing for person in result.persons), default=0), wins, result.winning, *_cells(result.advantage),
+            result.epsilon, result.outcome, result.reason,
+        ]  # fmt: skip
+
+
+def _one_more_persons(card: ReliabilityCard) -> Iterable[list[Cell]]:
+    for person in card.one_more.persons if card.one_more is not None else ():
+        wins = "" if person.p is None else "yes" if person.wins else "no"
+        yield [
+            person.rater, person.n, person.missing, *_cells(person.judge), *_cells(person.person), *_cells(person.worse),
+            person.p, wins, person.worse.note,
+        ]  # fmt: skip
 
 
 def _bias(card: ReliabilityCard) -> Iterable[list[Cell]]:

@@ -213,7 +213,7 @@ _MOST = 10**5
 """More raters or conversations than that are no answer."""
 
 
-def _least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> Floats:
+def least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> Floats:
     """Solve measured / (measured + fixed + shrinking / n) ≥ target for the least whole n; infinite where none does."""
     if not 0 < target < 1:
         raise ValueError(f"target {target} does not lie between 0 and 1")
@@ -228,7 +228,7 @@ def _least(measured: Floats, shrinking: Floats, fixed: Floats, target: float) ->
 
 
 def _needed(measured: Floats, shrinking: Floats, fixed: Floats, target: float) -> int | None:
-    n = float(_least(measured, shrinking, fixed, target))
+    n = float(least(measured, shrinking, fixed, target))
     return int(n) if math.isfinite(n) else None
 
 
@@ -272,10 +272,10 @@ def _needs(drawn: Floats, values: Floats, sizes: tuple[int, int, int], target: f
 
     def both(components: Floats) -> tuple[Floats, Floats]:
         error = _error(components, absolute=True)
-        more_raters = _least(
+        more_raters = least(
             error.measured, error.rater + error.pair / conversations, error.conversation / conversations, target
         )
-        number = _least(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
+        number = least(error.measured, error.conversation + error.pair / raters, error.rater / raters, target)
         return more_raters, number
 
     results = []

@@ -164,6 +164,19 @@ def mean_at_large(
     return _means(design, fit, draws, rater, k, (1 - level) / 2)
 
 
+def component_draws(design: Design, fit: Fit, *, seed: int = 0) -> dict[str, Floats]:
+    """Return draws of each factor's variance, and of `residual`, shape (B,) each: their quantiles are intervals.
+
+    Args:
+        design: of the ratings.
+        fit: of the design.
+        seed: of the draws.
+    """
+    curves = {name: _curve(design, fit, name) for name in fit.names}
+    draws = _draw(design, fit, curves, np.random.default_rng(seed))
+    return {name: draws.variance(name) for name in (*fit.names, "residual")}
+
+
 def _means(design: Design, fit: Fit, draws: _Draws, rater: str, k: int, tail: float) -> MeanAtLarge:
     """Return the mean with the bounds of its mixture of normals, and with those of the mean of k other raters."""
     own = _mean_variance(design, fit, draws)

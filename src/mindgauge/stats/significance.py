@@ -122,3 +122,26 @@ def holm(p: Floats) -> Floats:
     adjusted = np.full(len(p), np.nan)
     adjusted[order] = np.minimum(np.maximum.accumulate(values * np.arange(len(values), 0, -1)), 1.0)
     return adjusted
+
+
+def benjamini_yekutieli(p: Floats) -> Floats:
+    """Return p-values adjusted for the share of false ones among rejections, whatever the dependence between tests.
+
+    With p sorted upwards, adjusted(i) = min over j ≥ i of c m p(j) / j, at most 1, with c = Σ 1/k over k = 1 … m (Benjamini
+    and Yekutieli 2001, theorem 1.3).
+
+    Args:
+        p: shape (m,), between 0 and 1; NaN for a test that could not be made.
+
+    Raises:
+        ValueError: a value is outside 0 to 1.
+    """
+    valued = np.flatnonzero(~np.isnan(p))
+    order = valued[np.argsort(p[valued], kind="stable")]
+    values, ranks = p[order], np.arange(1, len(valued) + 1)
+    if len(values) and not 0 <= values[0] <= values[-1] <= 1:
+        raise ValueError("p-values must lie between 0 and 1")
+    adjusted = np.full(len(p), np.nan)
+    scaled = values * len(values) * float((1 / ranks).sum()) / ranks
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return adjusted

@@ -142,7 +142,7 @@ def test_a_judge_who_guesses_is_limited(world: World) -> None:
 def test_the_limits_are_those_of_the_file_that_the_card_names(world: World) -> None:
     card = world.rated_by("anna", "person").rated_by("judge", noise=0.45).card()
     assert card.verdict == MODERATE
-    assert card.rule.startswith("mindgauge@2#")
+    assert card.rule.startswith("mindgauge@3#")
 
 
 def test_the_source_s_rule_looks_at_one_width_and_says_so(world: World) -> None:

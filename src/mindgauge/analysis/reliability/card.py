@@ -175,6 +175,41 @@ class BiasAtLarge(msgspec.Struct, frozen=True):
     another: Bound
 
 
+class BesideOnePerson(msgspec.Struct, frozen=True):
+    """A judge held against one person, by how close each is to the others who rated the same.
+
+    `judge` and `person` are the shares of n subjects on which each is at least as close as the other, `worse` is the
+    person's less the judge's; `p`, adjusted over people, that it is ε or more. `missing` counts subjects without a
+    verdict, which the judge loses. A note says why this person does not count.
+    """
+
+    rater: str
+    n: int
+    missing: int
+    judge: Bound
+    person: Bound
+    worse: Bound
+    p: float | None
+    wins: bool
+
+
+class OneMorePerson(msgspec.Struct, frozen=True):
+    """Whether a judge is as good as one more person (the alternative annotator test of Calderon and others 2025).
+
+    `outcome` is `as good as one more person`, `not shown to be as good`, or `cannot tell`, and then `reason` says why.
+    `winning` is the share of the `counted` people whom it is surely less than `epsilon` worse than; `advantage` the
+    chance that it is at least as close to the others as a person.
+    """
+
+    outcome: str
+    reason: str
+    epsilon: float
+    counted: int
+    winning: float | None
+    advantage: Bound
+    persons: list[BesideOnePerson]
+
+
 class GroupShift(msgspec.Struct, frozen=True):
     """A judge in one group of the subjects, one language or one system, beside the other groups.
 
@@ -250,6 +285,8 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     """Languages and systems, side by side; empty where there is one of each, or classes have no order."""
     with_dependent: Bound | None = None
     """The agreement that decides, beside everybody; None where all who rated are independent, or all are the reference."""
+    one_more: OneMorePerson | None = None
+    """Whether it is as good as one more person; None where nobody asked."""
     asked: str = ""
     """What was really sent with the judge's calls, in words; empty where its ratings came from elsewhere."""
     drawn: str = ""
@@ -377,14 +414,16 @@ class DesignStudy(msgspec.Struct, frozen=True):
 
     `components` are variances. `generalizability` (order) and `dependability` (level) are of the systems' means, or with
     one system of the conversations', at the numbers at hand; `raters_needed` and `conversations_needed` say how many
-    would bring dependability to `target` with the other number as it is.
+    would bring dependability to `target` with the other number as it is. `design` is `crossed`, or says what is nested in
+    what or crossed in part: then people, conversations and systems are samples in the intervals.
     """
 
     criterion: str
+    design: str
+    ratings: int
     systems: int
     conversations: int
     raters: int
-    left_out: int
     components: dict[str, Bound]
     generalizability: Bound
     dependability: Bound

@@ -27,10 +27,12 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
+from mindgauge.analysis.reliability.one_more import one_more
 from mindgauge.analysis.reliability.pairs import RatingPairs, pair
-from mindgauge.analysis.reliability.people import CEILING, among, design, people
+from mindgauge.analysis.reliability.people import CEILING, among, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.analysis.units import only_repeats
@@ -249,6 +251,7 @@ def _card(
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [], danger=end, favour=kinship,
         drawn=criterion.drawn, at_large=sample_bias, invariance=shifts,
+        one_more=one_more(judge_rows, rated, own, criterion.scale, options.limits, facts.selected),
     )  # fmt: skip
 
 

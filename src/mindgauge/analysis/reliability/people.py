@@ -16,13 +16,13 @@ from scipy import sparse
 
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability import coefficients as estimates
-from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, PersonBesideOthers
+from mindgauge.analysis.reliability.card import Bound, People, PersonBesideOthers
 from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
 from mindgauge.analysis.reliability.divergence import profiles
 from mindgauge.analysis.reliability.pairs import pair
 from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling
-from mindgauge.stats import agreement, bootstrap, generalizability, moments
+from mindgauge.stats import agreement, bootstrap, moments
 from mindgauge.stats.jackknife import effective, student
 
 if TYPE_CHECKING:
@@ -115,76 +115,6 @@ def _turned(bound: Bound) -> Bound:
     """Turn the sign of an estimate."""
     value, low, high = (None if number is None else -number for number in (bound.value, bound.high, bound.low))
     return Bound(value, low, high, bound.note)
-
-
-TARGET = 0.80
-"""The dependability that the numbers needed are for; Brennan (2001) and others ask it of decisions about groups."""
-UNKNOWN = "so nothing is said of how many people and conversations it takes"
-
-
-def design(name: str, rated: pl.DataFrame, resamples: int, seed: int) -> tuple[DesignStudy | None, str]:
-    """Study people's ratings of every system's reply to the same conversations by the same raters.
-
-    Only this crossed design is covered. Nested and partially crossed ones are not: the sentence says so, and which
-    conversations were left out of a study. There is neither where fewer than two people rated.
-
-    Args:
-        name: of the criterion.
-        rated: people's valued rows: subject, cluster, system, rater, run, number.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-    """
-    first = rated.filter(pl.col("run") == pl.col("run").min().over("subject", "rater"))
-    if drawn.is_drawn(first) and first["probability"].n_unique() > 1:
-        return None, (
-            f"{name}: people rated what was drawn with unequal probabilities, which a design study does not weigh, {UNKNOWN}"
-        )
-    key = ("system", "cluster", "rater")
-    people = first["rater"].n_unique()
-    if people < 2:
-        return None, ""
-    if len(first.unique(key)) < len(first):
-        return None, (
-            f"{name}: a conversation holds several replies of one system, and a design study of replies within conversations "
-            f"is not covered, {UNKNOWN}"
-        )
-    place = [first[column].rank("dense").to_numpy().astype(np.intp) - 1 for column in key]
-    ratings = np.full([int(index.max()) + 1 for index in place], np.nan)
-    ratings[tuple(place)] = first["number"].to_numpy()
-    result = generalizability.study(ratings, target=TARGET, resamples=resamples, seed=seed)
-    conversations = result.conversations + result.left_out
-    if result.undefined or result.needs is None:
-        return None, f"{name}: {_uncrossed(ratings, people)}, which a design study does not cover, {UNKNOWN}"
-    parts = result.components.used
-    study = DesignStudy(
-        name, result.systems, result.conversations, result.raters, result.left_out,
-        {
-            part.replace("_", " × "): Bound(value, getattr(result.low, part), getattr(result.high, part))
-            for part, value in parts._asdict().items()
-            if value is not None
-        },
-        Bound(*result.generalizability), Bound(*result.dependability), TARGET,
-        NumberNeeded(*result.needs.raters), NumberNeeded(*result.needs.conversations),
-    )  # fmt: skip
-    if not result.left_out:
-        return study, ""
-    return study, (
-        f"{name}: people's ratings are crossed in part only: the design study rests on {result.conversations} of {conversations} "
-        "conversations, in which all people rated every system, and says nothing of the others"
-    )
-
-
-def _uncrossed(ratings: np.ndarray[tuple[int, ...], np.dtype[np.float64]], people: int) -> str:
-    """Say what the design is instead: ratings have shape (systems, conversations, raters)."""
-    rated = np.isfinite(ratings)
-    raters = f"{people} people" if people > 2 else "two people"
-    if (rated.any(axis=0).sum(axis=1) <= 1).all():
-        return f"raters are nested in conversations: no conversation was rated by more than one of {raters}"
-    if (rated.any(axis=1).sum(axis=1) <= 1).all():
-        return f"raters are nested in systems: no system was rated by more than one of {raters}"
-    if (rated.any(axis=2).sum(axis=0) <= 1).all() and len(ratings) > 1:
-        return "conversations are nested in systems: no conversation was answered by two of them"
-    return f"raters and conversations are crossed in part only: in fewer than two conversations did all of {raters} rate every system"
 
 
 # Raters of the same subjects among themselves, as sums by conversation: people with people, a judge with itself.

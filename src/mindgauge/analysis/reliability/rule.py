@@ -67,6 +67,16 @@ class Data(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level: float
 
 
+class OneMore(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a judge is as good as one more person (`stats.alternative`)."""
+
+    epsilon: float
+    winning: float
+    rate: float
+    people: int
+    subjects: int
+
+
 class ReliabilityRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A versioned set of limits."""
 
@@ -77,6 +87,7 @@ class ReliabilityRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     danger: DangerThresholds
     ranking: VerdictLimits
     data: Data
+    one_more: OneMore
 
     @property
     def name(self) -> str:
