@@ -23,7 +23,7 @@ from mindgauge.analysis.reliability.card import GOOD, MODERATE
 from mindgauge.analysis.reliability.cards import CardOptions, cards
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.stats.planning import Assumed, Drawn, World
+from mindgauge.stats.planning import Assumed, SimulatedRatings, World
 
 RULE = rule.load(rule.MINDGAUGE)
 WORLDS = (
@@ -40,7 +40,7 @@ def _found(world: World) -> tuple[float, float]:
     return float((drawn.judge[unsafe] < world.assumed.worst - 0.4).mean()), float(unsafe.mean())
 
 
-def _frame(drawn: Drawn) -> pl.DataFrame:
+def _frame(drawn: SimulatedRatings) -> pl.DataFrame:
     n, m, k = drawn.people.shape
     reply = np.arange(n * m)
     columns = [("judge", "model", drawn.judge), *((f"person{i}", "person", drawn.people[..., i]) for i in range(k))]

@@ -67,7 +67,7 @@ def test_a_temperature_that_is_refused_is_left_out_and_the_provenance_says_so(tm
             assert stub.calls == calls, "verdicts are read again from the calls that the run holds"
             assert said(tmp_path) == ({"[]"}, {'["temperature"]'})
     page = write([tmp_path]).path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
-    assert "defaults; without temperature, which the server does not take" in page
+    assert "tokens; without temperature, which the server does not take" in page
 
 
 def test_a_seed_that_is_refused_is_not_said_to_have_been_sent(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from msgspec import structs
 
 from mindgauge import benchmarks
@@ -14,7 +15,7 @@ from mindgauge.store import Store, manifest
 from tests.benchmarks.help_or_harm.conftest import loaded, real
 from tests.made_once import made_once
 from tests.reports import asked, crisis, suite_run
-from tests.thinned import later
+from tests.thinned import WHOLE
 
 __all__ = ["loaded", "real"]
 
@@ -274,10 +275,10 @@ def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     return made_once(tmp_path_factory, "crisis", lambda folder: write([crisis.run(folder / "run")]))
 
 
-@pytest.fixture(scope="session", params=[suite_run.LIMIT, later(30)], ids="limit {}".format)
-def suite(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of tasks of every dimension of a suite, of few samples each, or of more in the long form."""
-    limit: int = request.param
+    limit = suite_run.LIMIT if settings().max_examples < WHOLE else 30
     return made_once(tmp_path_factory, f"suite-{limit}", lambda folder: suite_run.run(folder / "run", limit=limit))
 
 

@@ -187,7 +187,7 @@ class Population(NamedTuple):
     """The agreement itself: with several judges, or asked several times, it is more than assumed of one."""
 
 
-class Drawn(NamedTuple):
+class SimulatedRatings(NamedTuple):
     """Values of people, shape (n, replies, people), and of the judge or the mean of several, (n, replies)."""
 
     people: Floats
@@ -230,13 +230,17 @@ class World:
             middle = (low + high) / 2
             other = middle * noise[0] + math.sqrt(1 - middle**2) * noise[1]
             pair = [self._values(part)[:, None] for part in (noise[0], other)]
-            low, high = (middle, high) if self.agreement(Drawn(pair[0][..., None], pair[1])) < target else (low, middle)
+            low, high = (
+                (middle, high)
+                if self.agreement(SimulatedRatings(pair[0][..., None], pair[1])) < target
+                else (low, middle)
+            )
         return (low + high) / 2
 
     def _values(self, latent: Floats) -> Floats:
         return np.searchsorted(self.cuts, latent).astype(float)
 
-    def draw(self, random: np.random.Generator, conversations: int) -> Drawn:
+    def draw(self, random: np.random.Generator, conversations: int) -> SimulatedRatings:
         """Draw ratings of so many conversations."""
         a = self.assumed
         shape = (conversations, a.replies)
@@ -248,9 +252,9 @@ class World:
         again = random.normal(size=(*shape, a.judges, a.repeats))
         error = math.sqrt(self.kept) * own + math.sqrt(1 - self.kept) * again
         judge = self.judge * level[..., None, None] + math.sqrt(1 - self.judge**2) * error
-        return Drawn(self._values(people), self._values(judge).mean(axis=(2, 3)))
+        return SimulatedRatings(self._values(people), self._values(judge).mean(axis=(2, 3)))
 
-    def cells(self, drawn: Drawn) -> Floats:
+    def cells(self, drawn: SimulatedRatings) -> Floats:
         """Return the sums of each conversation: six moments, or of classes a table, in which a reply has weight 1."""
         x, y = drawn.people, np.broadcast_to(drawn.judge[..., None], drawn.people.shape)
         weight = 1 / x.shape[2]
@@ -271,7 +275,7 @@ class World:
         shares = (joint.sum(axis=1) + joint.sum(axis=2)) / 2
         return np.asarray(1 - (1 - np.trace(joint, axis1=1, axis2=2)) / (1 - (shares**2).sum(axis=1)))
 
-    def agreement(self, drawn: Drawn) -> float:
+    def agreement(self, drawn: SimulatedRatings) -> float:
         """Return the agreement of what was drawn."""
         return float(self.coefficient(self.cells(drawn).sum(axis=0, keepdims=True))[0])
 

@@ -94,6 +94,9 @@ def read(
     if not sources:
         raise UsageError("name a run directory or a ratings file")
     rules = [UnsafeRule.read(text) for text in unsafe]
+    empty = next((source for source in sources if tables.is_run(source) and not _holds_run(Path(str(source)))), None)
+    if empty is not None:
+        raise DataError(f"{empty}: neither a run (run.sqlite) nor a table of ratings here")
     files = [source for source in sources if not isinstance(source, str | Path) or not tables.is_run(source)]
     parts = [_run(Path(source)) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
     account = None
@@ -123,6 +126,10 @@ def read(
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
         {rater: line for part in parts for rater, line in part.asked.items()}, account,
     )  # fmt: skip
+
+
+def _holds_run(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("run.sqlite", "manifest.toml"))
 
 
 def _worded(frame: pl.DataFrame, criterion: str) -> bool:

@@ -173,6 +173,8 @@ def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, s
         if layout == ratings_in.NOTHING_SAID:
             return None
         raise
+    if rated.height < 2 and layout == ratings_in.NOTHING_SAID:
+        return None
     declared = dict(scale)
     if layout.levels:
         declared.setdefault("*", layout.scale)
