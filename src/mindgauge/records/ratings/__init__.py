@@ -1,7 +1,8 @@
 """Ratings as people have them: whatever shape a table has, one long table, and what was read and left out in words.
 
-`tables` opens what somebody brings, `columns` tells what each column is, `exports` knows other tools' tables, `shapes`
-sets all others out in long form, `long` checks values, spellings and repeats, and `account` says what was read.
+`tables` opens what somebody brings, `columns` and `one_table` tell what each column is, `exports`, `forms` and `tasks` know
+other tools' tables, `groups` puts tables of one kind together, `subjects` and `shapes` set them
+out in long form, `layers` looks below titles, `long` and `spellings` check values and repeats, `account` says what was read.
 """
 
 from mindgauge.records.ratings.account import Account

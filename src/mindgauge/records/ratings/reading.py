@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
-from mindgauge.records.ratings import account, columns, exports, forms, layers, long, raters, shapes, tables, tasks
+from mindgauge.records.ratings import (
+    account,
+    columns,
+    exports,
+    forms,
+    groups,
+    layers,
+    long,
+    one_table,
+    raters,
+    shapes,
+    tables,
+    tasks,
+)
 from mindgauge.records.ratings.layout import NOTHING_SAID, REQUIRED, ROW
 
 if TYPE_CHECKING:
@@ -20,7 +33,7 @@ if TYPE_CHECKING:
     from mindgauge.records.ratings.account import Account
     from mindgauge.records.ratings.columns import InputColumn
     from mindgauge.records.ratings.layout import RatingLayout
-    from mindgauge.records.ratings.shapes import Long, Wide
+    from mindgauge.records.ratings.one_table import Long, Wide
     from mindgauge.records.ratings.tables import Sheet
 
 
@@ -51,18 +64,18 @@ def read(
     parts, wides, rows = [], [], 0
     for sheet in sheets:
         part = _by_itself(sheet, layout, left_out)
-        if isinstance(part, shapes.Wide):
+        if isinstance(part, one_table.Wide):
             wides.append(part)
         elif part is not None:
             parts.append(part)
             rows += sheet.frame.height
-    shapes.refuse_unsaid(layout, [] if parts else wides)
+    one_table.refuse_unsaid(layout, [] if parts else wides)
     _refuse_subject(sheets, layout)
-    groups = shapes.grouped([table for table in wides if table.values])
+    kinds = groups.grouped([table for table in wides if table.values])
     left_out += [f"{table.sheet.name}: no column holds ratings" for table in wides if not table.values]
-    lone = not parts and sum(len(group) for group in groups) == 1
-    for number, group in enumerate(groups, 1):
-        place = f"kind {number} " if len(groups) > 1 else ""
+    lone = not parts and sum(len(group) for group in kinds) == 1
+    for number, group in enumerate(kinds, 1):
+        place = f"kind {number} " if len(kinds) > 1 else ""
         outcome = shapes.read(group, layout, place, lone=lone)
         if isinstance(outcome, str):
             left_out += [f"{table.sheet.name}: {outcome}" for table in group]
@@ -70,7 +83,7 @@ def read(
             parts.append(outcome)
             rows += sum(table.sheet.frame.height for table in group)
     if not parts:
-        raise (UnclearRatingsError if groups else DataError)(_nothing(sources, left_out))
+        raise (UnclearRatingsError if kinds else DataError)(_nothing(sources, left_out))
     try:
         return _checked(parts, sheets, rows, layout, left_out)
     except DataError as error:
@@ -79,7 +92,9 @@ def read(
 
 def _columns(sheets: Sequence[Sheet]) -> set[str]:
     return {
-        columns.key(name) for sheet in sheets for name in shapes.expanded(layers.under_headers(sheet, [])).frame.columns
+        columns.key(name)
+        for sheet in sheets
+        for name in one_table.expanded(layers.under_headers(sheet, [])).frame.columns
     }
 
 
@@ -140,18 +155,20 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
         *sheet.frame.columns
     }:  # what `mindgauge ratings` wrote, where a formula's mark stands behind an apostrophe
         sheet = sheet._replace(frame=sheet.frame.with_columns(pl.all().str.replace(r"^'([=+\-@])", "$1")))
-    exported = tasks.read(sheet) or exports.read(shapes.expanded(sheet)) or forms.read(layers.under_headers(sheet, []))
+    exported = (
+        tasks.read(sheet) or exports.read(one_table.expanded(sheet)) or forms.read(layers.under_headers(sheet, []))
+    )
     if exported is not None:
         shape, frame, lines = exported
         left_out += lines
-        return shapes.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
-    sheet = layers.without_summary(shapes.expanded(layers.under_headers(sheet, left_out)), left_out)
+        return one_table.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
+    sheet = layers.without_summary(one_table.expanded(layers.under_headers(sheet, left_out)), left_out)
     if not sheet.frame.height:
         left_out.append(f"{sheet.name}: it holds what was computed from ratings")
         return None
     described = columns.describe(sheet)
-    roles = shapes.roles(sheet, described, layout)
-    rated = shapes.long(sheet, described, roles, layout)
+    roles = one_table.roles(sheet, described, layout)
+    rated = one_table.long(sheet, described, roles, layout)
     if rated is not None:
         return rated._replace(frame=rated.frame.with_columns(file=pl.lit(sheet.name)))
     problem = "" if layout.criteria else _incomplete(described, roles)
@@ -160,7 +177,7 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     if problem:
         left_out.append(f"{sheet.name}: {problem}")
         return None
-    return shapes.wide(sheet, described, roles, layout)
+    return one_table.wide(sheet, described, roles, layout)
 
 
 def _checked(
