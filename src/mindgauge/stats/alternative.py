@@ -150,7 +150,7 @@ def _beside(
     few = (
         f"{n} of the {subjects} subjects it takes"
         if n < subjects
-        else f"{number:.1f} of the {fewest:g} conversations it takes"
+        else f"{math.floor(number)} of the {fewest:g} conversations it takes"
         if number < fewest - 1e-9
         else ""
     )

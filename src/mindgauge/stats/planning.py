@@ -217,7 +217,7 @@ class World:
         self.judge = judge / self.person if people > 0 else 2.0
         if self.judge > 1 + 1e-9:
             raise ValueError(
-                f"a judge cannot agree with one person to {assumed.agreement:.2f} where two people agree to {assumed.ceiling:.2f}"
+                f"a judge cannot agree with one person to {round(assumed.agreement, 2):g} where two people agree to {round(assumed.ceiling, 2):g}"
             )
         self.judge = min(self.judge, 1.0)
         own = 1 - self.judge**2
