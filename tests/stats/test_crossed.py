@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from mindgauge.stats import crossed
+from mindgauge.stats import crossed, rater_sample
 from mindgauge.stats.rater_sample import mean_at_large, sample
 
 if TYPE_CHECKING:
@@ -145,6 +145,11 @@ def test_raters_who_do_not_differ_have_no_variance() -> None:
     row, column = (index.ravel() for index in np.indices(table.shape))
     fit = crossed.fit(crossed.Design(table.ravel(), {"subject": row, "rater": column}))
     assert fit.variances["rater"] == 0.0 and (fit.effects["rater"] == 0).all()
+
+
+def test_a_factor_of_which_the_ratings_say_nothing_has_no_variance_in_any_draw() -> None:
+    flat = np.full(1 + len(rater_sample._GRID), 3.4)
+    assert (rater_sample._solved(flat, np.array([3.5, 700.0, 1e12])) == 0.0).all()
 
 
 def complete(n: int, k: int, seed: int, rater: float = 0.5) -> tuple[Floats, crossed.Design]:

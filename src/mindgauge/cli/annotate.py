@@ -266,6 +266,7 @@ def export(
 # `mindgauge annotate import`.
 
 
+@options.takes_shape
 def import_(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")],
     file: Annotated[
@@ -278,12 +279,7 @@ def import_(
         str, typer.Option("--from", help="csv, parquet, label-studio or potato; told from the file if not given.")
     ] = "",
     names: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    subject: options.Subject = "",
-    rater: options.Rater = "",
-    criteria: options.Criteria = "",
-    levels: options.Levels = "",
-    not_applicable: options.NotApplicable = "",
-    drop: options.Drop = "",
+    shape: options.Shape = {},  # noqa: B006 - stands for several options
     supersede: Annotated[
         bool, typer.Option("--supersede", help="Add labels that contradict those that are there; both are kept.")
     ] = False,
@@ -293,7 +289,7 @@ def import_(
     with needed():
         from mindgauge.commands.annotate.import_ import annotate_import
 
-    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, [])
+    layout = options.layout(shape)
     result = annotate_import(folder, file, form=form, names=options.mapping(names), supersede=supersede, layout=layout)
     if json:
         render.as_json(result)

@@ -13,6 +13,7 @@ _PLACES = 3
 """Places shown for each finding; --json has more."""
 
 
+@options.takes_shape
 def audit(
     sources: Annotated[
         list[str],
@@ -25,12 +26,7 @@ def audit(
         list[str],
         typer.Option(help="1:5, or the options (yes,no), for all criteria; or CRITERION=1:5. May be repeated."),
     ] = [],  # noqa: B006 - typer copies it
-    subject: options.Subject = "",
-    rater: options.Rater = "",
-    criteria: options.Criteria = "",
-    levels: options.Levels = "",
-    not_applicable: options.NotApplicable = "",
-    drop: options.Drop = "",
+    shape: options.Shape = {},  # noqa: B006 - stands for several options
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     claims: Annotated[
         Path | None, typer.Option(help="Hold the claims of a file (claims.toml) against the ratings; docs/audit.md.")
@@ -48,7 +44,7 @@ def audit(
         data=data,
         scale=options.scales(scale),
         columns=options.mapping(map_),
-        layout=options.layout(subject, rater, criteria, levels, not_applicable, drop, []),
+        layout=options.layout(shape),
         claims=claims,
     )
     code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))

@@ -43,34 +43,15 @@ _HERE = "plain"
 
 def takes_calls(
     config: RunConfig, *, without: Collection[str] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., object]], Callable[..., object]]:
     """Give a command the options of its calls: its parameter `chosen` stands for all of them.
 
     Args:
         config: what holds where the user says nothing.
         without: the options that this command does not have.
     """
-
-    def build(command: Callable[..., None]) -> Callable[..., None]:
-        built = [parameter for parameter in _parameters(config) if parameter.name not in without]
-        names = {parameter.name for parameter in built}
-
-        def called(**values: Any) -> None:
-            own = {name: value for name, value in values.items() if name not in names}
-            command(**own, chosen=_read({name: values[name] for name in names}))
-
-        signature = inspect.signature(command, eval_str=True)
-        parameters: list[inspect.Parameter] = []
-        for parameter in signature.parameters.values():
-            parameters += (
-                built if parameter.name == "chosen" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-            )
-        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # where inspect looks for it
-        called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
-        return called
-
-    return build
+    built = [parameter for parameter in _parameters(config) if parameter.name not in without]
+    return lambda command: options.spread(command, "chosen", built, _read)
 
 
 def _parameters(config: RunConfig) -> list[inspect.Parameter]:

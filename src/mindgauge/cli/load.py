@@ -8,6 +8,7 @@ import typer
 from mindgauge.cli import options, render
 
 
+@options.takes_shape
 def load(
     name: options.Name,
     data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
@@ -18,12 +19,7 @@ def load(
             help="Your own people's ratings of these replies: files, folders, zips, in any shape. May be repeated."
         ),
     ] = [],  # noqa: B006
-    subject: options.Subject = "",
-    rater: options.Rater = "",
-    criteria: options.Criteria = "",
-    levels: options.Levels = "",
-    not_applicable: options.NotApplicable = "",
-    drop: options.Drop = "",
+    shape: options.Shape = {},  # noqa: B006 - stands for several options
     out: options.Out = None,
     json: options.Json = False,
 ) -> None:
@@ -31,7 +27,7 @@ def load(
     from mindgauge.commands.load import load as function
 
     mapping = options.mapping(map_)
-    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, [])
+    layout = options.layout(shape)
     result = function(
         name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
     )

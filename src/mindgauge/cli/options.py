@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperCommand, TyperOption
@@ -11,6 +12,8 @@ from typer.core import TyperCommand, TyperOption
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from typer._click.core import Context
     from typer._click.formatting import HelpFormatter
 
@@ -57,41 +60,6 @@ Map = Annotated[
         help="NAME=COLUMN, where a column has another name (reply=Antwort, user=#1), or how the file is read (sheet, header, encoding, separator); or FILE.toml.",
     ),
 ]
-_SHAPE = "How ratings stand in the files (else seen from them)"
-Subject = Annotated[
-    str,
-    typer.Option("--subject", help="Columns that together say what a row rates: A,B; or row.", rich_help_panel=_SHAPE),
-]
-Rater = Annotated[
-    str,
-    typer.Option(
-        "--rater",
-        help="The column with who rated; file (or sheet: each is one); columns (each is one).",
-        rich_help_panel=_SHAPE,
-    ),
-]
-Criteria = Annotated[
-    str, typer.Option("--criteria", help="Columns with values, or criteria: a,b.", rich_help_panel=_SHAPE)
-]
-Levels = Annotated[
-    str,
-    typer.Option(
-        "--levels",
-        help="Words for levels, worst,…,best; other words for one: low|niedrig,high|hoch.",
-        rich_help_panel=_SHAPE,
-    ),
-]
-NotApplicable = Annotated[
-    str,
-    typer.Option(
-        "--not-applicable",
-        help='Answers that say that a criterion does not apply: "Not Relevant",N/A.',
-        rich_help_panel=_SHAPE,
-    ),
-]
-Drop = Annotated[
-    str, typer.Option("--drop", help="Columns, criteria, raters, files to leave out: a,b.", rich_help_panel=_SHAPE)
-]
 TABLE = "CSV, Excel, JSON, JSONL, Parquet"
 """What a table of the user's may be, in words; `docs/files.md` has it in full."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -131,14 +99,71 @@ def mapping(items: list[str]) -> dict[str, str]:
     return parse(items)
 
 
-def layout(
-    subject: str, rater: str, criteria: str, levels: str, not_applicable: str, drop: str, columns: list[str]
-) -> RatingLayout:
-    """Put together what is said of the shape of tables of ratings."""
+def spread(
+    command: Callable[..., object],
+    name: str,
+    built: Sequence[inspect.Parameter],
+    read: Callable[[dict[str, Any]], object],
+) -> Callable[..., object]:
+    """Give a command several options in the place of one parameter.
+
+    Args:
+        command: the command's function.
+        name: of the parameter that stands for them.
+        built: the options.
+        read: from what the user typed, by option, to the parameter's value.
+    """
+    names = {parameter.name for parameter in built}
+
+    def called(**values: Any) -> object:
+        own = {option: value for option, value in values.items() if option not in names}
+        return command(**own, **{name: read({option: values[option] for option in names})})
+
+    signature = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        plain = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+        parameters += built if parameter.name == name else plain
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # where inspect looks for it
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__name__, called.__doc__, called.__module__ = command.__name__, command.__doc__, command.__module__
+    return called
+
+
+Shape: TypeAlias = dict[str, Any]
+"""How ratings stand in tables, as the user types it: a field of `RatingLayout` → text."""
+_SHAPE = {
+    "subject": "Columns that together say what a row rates: A,B; or row.",
+    "rater": "The column with who rated; file (or sheet: each is one); columns (each is one).",
+    "criteria": "Columns with values, or criteria: a,b.",
+    "levels": "Words for levels, worst,…,best; other words for one: low|niedrig,high|hoch.",
+    "not_applicable": 'Answers that say that a criterion does not apply: "Not Relevant",N/A.',
+    "drop": "Columns, criteria, raters, files to leave out: a,b.",
+}
+
+
+def takes_shape(command: Callable[..., object]) -> Callable[..., object]:
+    """Give a command the options that say how ratings stand in tables: its parameter `shape` stands for all of them."""
+    built = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default="",
+            annotation=Annotated[
+                str, typer.Option(help=sentence, rich_help_panel="How ratings stand in the files (else seen from them)")
+            ],
+        )
+        for name, sentence in _SHAPE.items()
+    ]
+    return spread(command, "shape", built, lambda typed: typed)
+
+
+def layout(shape: Shape, columns: Sequence[str] = ()) -> RatingLayout:
+    """Put together what is said of the shape of tables of ratings, and of their columns."""
     from mindgauge.records.ratings import RatingLayout
 
-    rater = "file" if rater == "sheet" else rater
-    return RatingLayout(subject, rater, criteria, levels, not_applicable, drop, mapping(columns))
+    said = shape | {"rater": "file"} if shape["rater"] == "sheet" else shape
+    return RatingLayout(**said, columns=mapping([*columns]))
 
 
 def scales(items: list[str]) -> dict[str, str]:

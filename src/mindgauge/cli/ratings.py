@@ -8,6 +8,7 @@ import typer
 from mindgauge.cli import options, render
 
 
+@options.takes_shape
 def ratings(
     files: Annotated[
         list[Path], typer.Argument(help=f"Files ({options.TABLE}), folders and zips that hold ratings, in any shape.")
@@ -16,19 +17,14 @@ def ratings(
         Path | None,
         typer.Option(help="Write them, one a row: long.parquet, .csv or .jsonl. If not given, only say what is there."),
     ] = None,
-    subject: options.Subject = "",
-    rater: options.Rater = "",
-    criteria: options.Criteria = "",
-    levels: options.Levels = "",
-    not_applicable: options.NotApplicable = "",
-    drop: options.Drop = "",
+    shape: options.Shape = {},  # noqa: B006 - stands for several options
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     json: options.Json = False,
 ) -> None:
     """Read ratings in any shape as one long table, and show how they were read before anything is computed."""
     from mindgauge.commands.ratings import ratings as function
 
-    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, columns)
+    layout = options.layout(shape, columns)
     result = function(list(files), out=out, layout=layout)
     if json:
         render.as_json({"reading": result.reading, "out": result.out})

@@ -9,6 +9,7 @@ from mindgauge.cli import options, render
 from mindgauge.records.errors import UsageError
 
 
+@options.takes_shape
 def reliability(
     ratings: Annotated[
         list[Path],
@@ -34,12 +35,7 @@ def reliability(
     critical: Annotated[
         list[str], typer.Option(help="A category in which nothing may be missed, such as suicide. May be repeated.")
     ] = [],  # noqa: B006
-    subject: options.Subject = "",
-    rater: options.Rater = "",
-    criteria: options.Criteria = "",
-    levels: options.Levels = "",
-    not_applicable: options.NotApplicable = "",
-    drop: options.Drop = "",
+    shape: options.Shape = {},  # noqa: B006 - stands for several options
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     rule: Annotated[
         str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
@@ -66,7 +62,7 @@ def reliability(
     """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
     from mindgauge.cli import cards
 
-    layout = options.layout(subject, rater, criteria, levels, not_applicable, drop, columns)
+    layout = options.layout(shape, columns)
     if plan:
         from mindgauge.commands.reliability_plan import reliability_plan
 

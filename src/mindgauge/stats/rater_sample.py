@@ -204,7 +204,8 @@ def _solved(curve: Floats, target: Floats) -> Floats:
     ratios = np.exp(np.interp(np.log(target), heights[::-1], np.log(_GRID)[::-1]))
     ratios = np.where(target < curve[-1], _GRID[-1] * curve[-1] / target, ratios)
     low = target > curve[1]
-    between = np.clip((curve[0] - target) / max(curve[0] - curve[1], 1e-300), 0.0, 1.0) * _GRID[0]
+    fall = curve[0] - curve[1]
+    between = np.clip(curve[0] - target, 0.0, fall) / (fall or 1.0) * _GRID[0]
     return np.where(low, between, ratios)
 
 
