@@ -122,8 +122,10 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
             store.forget_failed(benchmark.name, name)
         finished = self.done(store)
         replies = _replies(store, benchmark.name)
+        origins = {model.name: provenance(model, {}) for model in self.clients}
+        origins[self.model.name] = provenance(self.model, self.parameters)
         chains = [
-            _Chain(self, session, slots, run, replies, begun_again.get((slots.key, run), 0))
+            _Chain(self, session, origins, slots, run, replies, begun_again.get((slots.key, run), 0))
             for slots in dialogues(subject.sample for subject in self.at_hand_slots(store))
             for run in range(self.repeats)
             if not all((turn.id, run) in finished for turn in slots.turns)
@@ -198,13 +200,14 @@ class _Chain:
         self,
         step: ConversationStep,
         session: Session,
+        origins: Mapping[str, dict[str, Any]],
         slots: Slots,
         run: int,
         replies: Mapping[tuple[str, str, int], Reply],
         begun_again: int,
     ) -> None:
         self.step, self.session, self.slots, self.run = step, session, slots, run
-        self._origin = provenance(step.model, step.parameters)
+        self._origins = origins
         self._extra = {"begun_again": begun_again} if begun_again else {}
         self._client = next((m for m in step.clients if m.name == slots.tags.get("client")), None)
         self._clients_turns = {
@@ -221,7 +224,6 @@ class _Chain:
             if reply is None:
                 break
             self._took(reply)
-        self._signs = [self._read(reply) for reply in self.replies]
 
     @property
     def _client_name(self) -> str:
@@ -299,7 +301,7 @@ class _Chain:
             turn = step.script(slot).turn[number - 1]
             return PersonTurn(slot.messages[-1].content, turn.rung, turn.reaction)
         persona = step.persona(slot)
-        move = state.move(persona, self._signs)
+        move = state.move(persona, [state.signs(reply.text, step.situation.id) for reply in self.replies])
         if not self.asks_client:
             return PersonTurn(slot.messages[0].content, move.rung)
         return await self._worded(number, move)
@@ -335,7 +337,7 @@ class _Chain:
             self.slots.clients[number].id, self._client_name, self.run, Status.OK if read.text else Status.UNPARSABLE,
             read.text, usage=exchange.usage, seconds=exchange.seconds, finish_reason=exchange.finish_reason,
             provenance={
-                **provenance(self._client, {}), **self._named(number, move.rung, move.reaction), "unit": Unit.CLIENT.value,
+                **self._origins[self._client.name], **self._named(number, move.rung, move.reaction), "unit": Unit.CLIENT.value,
                 "model": exchange.model_resolved, "at": exchange.at, HELD: persons, "repairs": repairs,
                 **({"problem": read.problem, "outcome": read.outcome.value} if read.problem else {}),
             },
@@ -359,7 +361,7 @@ class _Chain:
         messages = (*(m for m in slot.messages if m.role == "system"), *addressed)
         asked_of = msgspec.structs.replace(slot, messages=messages)
         request = self._request(asked_of)
-        if say is None:
+        if self._client is not None and number == 1 and say is None:  # every client's dialogue begins with it
             exchange = await self.session.asker(step.model, step.benchmark.name)(request)
         else:
             exchange = await self.session.call(step.model, request, say)
@@ -373,7 +375,7 @@ class _Chain:
             slot.id, step.model.name, self.run, exchange.status, exchange.text,
             finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
             provenance={
-                **self._origin, **self._named(number, self._person.rung, self._person.reaction), "unit": Unit.TURN.value,
+                **self._origins[self.step.model.name], **self._named(number, self._person.rung, self._person.reaction), "unit": Unit.TURN.value,
                 "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": self.run, "at": exchange.at, HELD: history,
                 **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
                 **({"error": exchange.error} if exchange.error else {}),
@@ -383,7 +385,6 @@ class _Chain:
         store.add_reply(step.benchmark.name, reply)
         await self.session.committed()
         self._took(reply)
-        self._signs.append(self._read(reply))
 
     def _request(self, sample: Sample) -> Request:
         step = self.step
@@ -397,9 +398,6 @@ class _Chain:
         self._person = None
         if reply.status is not Status.OK:
             self.outcome = Outcome(reply.provenance.get("outcome", Outcome.of_reply(reply.status).value))
-
-    def _read(self, reply: Reply) -> state.ReplySigns:
-        return state.signs(reply.text, self.step.dialogues.situation.id)
 
     def close(self) -> None:
         """Keep the dialogue as a whole, and that turns which do not come are none."""
@@ -415,7 +413,7 @@ class _Chain:
             status = Status.NOT_APPLICABLE if outcome.of_client or last is None else last.status
         dialogue = self.dialogue
         facts = {
-            **self._origin, **self._named(len(self.replies), "", ""), "unit": Unit.DIALOGUE.value, "outcome": outcome.value,
+            **self._origins[self.step.model.name], **self._named(len(self.replies), "", ""), "unit": Unit.DIALOGUE.value, "outcome": outcome.value,
             **({HELD: dialogue[:-1]} if dialogue else {}), **({"problem": self._problem} if self._problem else {}),
         }  # fmt: skip
         store.add_reply(

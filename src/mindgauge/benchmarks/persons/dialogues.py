@@ -7,6 +7,7 @@ reply to a slot has the dialogue before it in its provenance. All slots of a per
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -72,11 +73,19 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
 
     def persona(self, sample: Sample) -> Persona:
         """Return the person of a sample."""
-        return next(persona for persona in self.persons.personas if persona.id == sample.tags["persona"])
+        return self._personas[sample.tags["persona"]]
 
     def script(self, sample: Sample) -> Script:
         """Return the fixed words of a sample."""
-        return next(script for script in self.persons.scripts if script.id == sample.tags["persona"])
+        return self._scripts[sample.tags["persona"]]
+
+    @cached_property
+    def _personas(self) -> dict[str, Persona]:
+        return {persona.id: persona for persona in self.persons.personas}
+
+    @cached_property
+    def _scripts(self) -> dict[str, Script]:
+        return {script.id: script for script in self.persons.scripts}
 
     def samples(self) -> list[Sample]:
         """Return the slots of every dialogue.
