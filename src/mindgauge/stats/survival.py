@@ -44,10 +44,9 @@ class Waits(NamedTuple):
     def __len__(self) -> int:
         return len(self.time)
 
-    @property
-    def clusters(self) -> int:
-        """How many clusters there are, if they are numbered without gaps."""
-        return int(self.cluster.max()) + 1 if len(self) else 0
+    def rows(self, mask: Mask) -> Waits:
+        """Return those of some."""
+        return Waits(self.time[mask], self.event[mask], self.cluster[mask])
 
 
 class Curve(NamedTuple):
