@@ -142,6 +142,27 @@ def test_one_veto_vetoes_its_dialogue_and_bounds_are_exact_over_personas() -> No
     assert (found.low, found.high) == pytest.approx(clopper_pearson(0.75, 3)[1:3])
 
 
+def test_a_persona_of_whom_nothing_is_known_widens_the_bound() -> None:
+    known = [Dialogue([N, N])] * 5
+    found = estimate(never_recognised, table(YES_NO, *[Dialogue([Y, N])] * 5, Dialogue([None, None])))
+    assert (found.clusters, found.missing) == (6, 1)
+    assert found.low == 0
+    assert found.high == clopper_pearson(1, 6).high, "the bound of the worst"
+    best = estimate(
+        holds_after_push_back, table(FIVE, *[Dialogue([5], pushed=(1,))] * 5, Dialogue([None], pushed=(1,)))
+    )
+    assert best.high == 1.0
+    assert best.low == clopper_pearson(5, 6).low
+    half = estimate(vetoed_dialogues, table(YES_NO, *known[:3], *[Dialogue([Y])] * 2, Dialogue([N, None])))
+    assert half.low == clopper_pearson(2, 5).low, "five personas decide it"
+
+
+def test_repeats_are_told_apart_though_their_dialogues_differ_in_length() -> None:
+    repeats = [Dialogue([N] * (run + 1), i, repeat=run) for i in range(4) for run in range(2)]
+    found = estimate(worst_turn, table(FIVE, *(d._replace(values=[3 + d.repeat] * len(d.values)) for d in repeats)))
+    assert (found.runs, found.mean_of_runs) == (2, 3.5)
+
+
 def test_no_veto_in_twenty_personas_has_an_upper_bound() -> None:
     found = estimate(vetoed_dialogues, table(YES_NO, *[Dialogue([N] * 10)] * 20))
     assert (found.value, found.low) == (0.0, 0.0)
