@@ -49,7 +49,7 @@ class Waits(NamedTuple):
         return Waits(self.time[mask], self.event[mask], self.cluster[mask])
 
 
-class Curve(NamedTuple):
+class SurvivalCurve(NamedTuple):
     """S after each of the K times at which something happens, shape (B, K), with d and r; the times rise, shape (K,)."""
 
     times: Floats
@@ -72,7 +72,7 @@ class WaitDifference(NamedTuple):
     """Those in which either was observed: both, if they are paired in full."""
 
 
-def kaplan_meier(waits: Waits, weights: Floats | None = None) -> Curve:
+def kaplan_meier(waits: Waits, weights: Floats | None = None) -> SurvivalCurve:
     """Return the Kaplan-Meier curve under each row of weights.
 
     Published example: the 6-mercaptopurine arm of Freireich et al. 1963 (in weeks 6, 6, 6, 6+, 7, 9+, 10, 10+, 11+, 13, 16,
@@ -93,7 +93,7 @@ def kaplan_meier(waits: Waits, weights: Floats | None = None) -> Curve:
     events = weights @ (waits.event[:, None] & (waits.time[:, None] == times)).astype(np.float64)
     at_risk = weights @ (waits.time[:, None] >= times).astype(np.float64)
     hazard = np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk > 0)
-    return Curve(times, np.cumprod(1 - hazard, axis=1), events, at_risk)
+    return SurvivalCurve(times, np.cumprod(1 - hazard, axis=1), events, at_risk)
 
 
 def restricted_mean(waits: Waits, horizon: float, weights: Floats | None = None) -> Floats:
