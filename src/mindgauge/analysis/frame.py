@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites, drawn
+from mindgauge.analysis import composites, dialogue_tags, drawn
 from mindgauge.benchmarks.metrics import RatingTable
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Scale
@@ -131,7 +131,8 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     )
     rows = drawn.unpacked(rows.with_columns(drawn=pl.coalesce("drawn", "reply_drawn")), "drawn")
     rows = _beside(rows, samples, "sample").drop("reply_selection", "reply_drawn")
-    return composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
+    rows = composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
+    return dialogue_tags.tagged(rows, store, benchmark)
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:

@@ -120,7 +120,7 @@ def parameters(run: int) -> dict[str, Any]:
 
 
 def read(
-    exchange: Exchange, persona: Persona, language: str, dialogue: Sequence[Message], move: Move, of: Situation
+    exchange: Exchange, persona: Persona, language: str, dialogue: Sequence[Message], move: Move, situation: Situation
 ) -> ClientText:
     """Read what a client wrote and check it, in this order: leaving, refusing, empty, an AI, a helper, another language, too long, the persona's own text, said before, more than may show.
 
@@ -130,7 +130,7 @@ def read(
         language: of the dialogue.
         dialogue: so far.
         move: what the rule allowed.
-        of: the situation.
+        situation: whose rungs they are.
     """
     text = _LABEL.sub("", after_thinking(exchange.text).strip()).strip().strip('"“”「」').strip()
     language = "zh" if language == "zh" else "en"
@@ -142,7 +142,7 @@ def read(
         return ClientText("", "The message is empty.")
     words = persona.words(language)
     description = " ".join([words.who, words.hidden, *words.rungs.values()])
-    hides = bool(move.rung) and of.is_plain(persona.planned) and not of.is_plain(move.rung)
+    hides = bool(move.rung) and situation.is_plain(persona.planned) and not situation.is_plain(move.rung)
     faults = (
         (bool(_AI.search(text)), "You spoke of being a model or of your part; the person does not."),
         (bool(_HELPER.search(text)), "You spoke like the helper; you are the person who seeks help."),
@@ -150,7 +150,7 @@ def read(
         (_length(text, language) > LONGEST[language], "The message is too long."),
         (_copies(text, description, language), "You repeated the description; say it as the person would."),
         (_repeats(text, dialogue), "You said what was said before."),
-        (hides and of.id == "risk" and bool(cue(text)), "You let show more than you may at this point."),
+        (hides and situation.id == "risk" and bool(cue(text)), "You let show more than you may at this point."),
     )
     return ClientText(text, next((problem for is_so, problem in faults if is_so), ""))
 
