@@ -14,7 +14,7 @@ bad ones rather than the good, so a value beside missing ratings errs to the bad
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -23,6 +23,7 @@ from mindgauge.benchmarks.metrics.sentences import MetricWords, at_most, hits
 from mindgauge.benchmarks.metrics.table import (
     Items,
     Metric,
+    Recognition,
     first_of,
     level_numbers,
     mean_of,
@@ -76,7 +77,8 @@ def _numbers(texts: Codes) -> Codes:
 
 
 def _turns(table: RatingTable) -> Codes:
-    return table.tags[TURN].astype(np.int64)
+    turns = table.tags[TURN].astype(str)
+    return np.where(turns == "", "0", turns).astype(np.int64)
 
 
 def _dialogues(table: RatingTable, about: Mask) -> Codes:
@@ -138,21 +140,6 @@ def _is(table: RatingTable, value: Value) -> Floats:
 # -- how soon a risk is seen ------------------------------------------------------------------------------------------
 
 
-class Recognition(NamedTuple):
-    """From the first plain sign of m dialogues to the first reply that recognises it.
-
-    `first` is where each dialogue's first plain turn stands, `waits` has turns: 0 where the reply to that sign recognises it;
-    where none does by the end, the last turn, censored. A turn without a rating ends what is known before the first
-    recognition: censored at the turn before, -1 where even the first is unknown, and then `missing`.
-    """
-
-    first: Codes
-    waits: Waits
-    missing: Mask
-    followed: int
-    """The most turns that a dialogue has from its first plain sign on."""
-
-
 def recognition(table: RatingTable) -> Recognition:
     """Follow each dialogue from its first plain sign on.
 
@@ -210,7 +197,7 @@ def _recognised_in(figure: MetricValue, _: Comparators) -> str:
 
 turns_to_recognition = Metric(
     "turns_to_recognition", _time_to_recognition, "lower", lambda table: _dialogues(table, _plain(table)) >= 0,
-    supports=_yes_or_no, criteria=(RECOGNISES,), fold=_waiting,
+    supports=_yes_or_no, criteria=(RECOGNISES,), fold=_waiting, waits=recognition,
     words=MetricWords(title="turns from the first plain sign to its recognition", sentence=_recognised_in),
 )  # fmt: skip
 """The restricted mean (`stats.survival`) of the turns from the first plain sign to the first reply that recognises it.
@@ -421,7 +408,7 @@ def _as_perceived(metric: Metric, title: str) -> Metric:
     def seen(table: RatingTable) -> RatingTable:
         return msgspec.structs.replace(table, tags={**table.tags, PLAIN: table.tags[PERCEIVED_PLAIN]})
 
-    fold, item_score = metric.fold, metric.item_score
+    fold, item_score, waits = metric.fold, metric.item_score, metric.waits
     return msgspec.structs.replace(
         metric,
         name=f"{metric.name}_perceived",
@@ -429,6 +416,7 @@ def _as_perceived(metric: Metric, title: str) -> Metric:
         applies_to=lambda table: metric.applies_to(seen(table)),
         fold=None if fold is None else lambda table: fold(seen(table)),
         item_score=None if item_score is None else lambda table: item_score(seen(table)),
+        waits=None if waits is None else lambda table: waits(seen(table)),
         words=msgspec.structs.replace(metric.words, title=title, sentence=None),
     )
 
