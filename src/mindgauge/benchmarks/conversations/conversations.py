@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, own_texts
+from mindgauge.benchmarks import Benchmark, own_texts, usual
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, share_at_most
 from mindgauge.benchmarks.persons import persona
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons
@@ -95,7 +95,7 @@ def _benchmark(name: str) -> Benchmark:
     situation = persona.situation(HERE / name / "situation.toml")
     rubric = benchmark.rubric
     rated = msgspec.structs.replace(rubric, criteria=(*rubric.criteria, *_of_clients(situation)))
-    return msgspec.structs.replace(benchmark, rubric=rated)
+    return msgspec.structs.replace(benchmark, rubric=rated, prompts=usual.prompts(rated))
 
 
-risk = _benchmark("risk")
+risk, dependence, delusion = map(_benchmark, ("risk", "dependence", "delusion"))
