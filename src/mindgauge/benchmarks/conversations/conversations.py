@@ -15,7 +15,7 @@ import msgspec
 from mindgauge.benchmarks import Benchmark, own_texts, usual
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, share_at_most
 from mindgauge.benchmarks.persons import persona
-from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons, stored_turn
 from mindgauge.benchmarks.persons.state import signs
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records.rubric import Criterion, Level, Scale
@@ -87,6 +87,7 @@ def _benchmark(name: str) -> Benchmark:
         read=own_texts.unreleased,
         own=scripted,
         persons=read,
+        completed=stored_turn,
         metrics=(mean_level, share_at_most(2), *STATUS_RATES),
         readings=(RuleCriterion(cues, recognises),),
         cross_checked=("recognises", "recognises_by_cues", ("yes",)),
