@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, own_texts
+from mindgauge.benchmarks import Benchmark, own_texts, usual
 from mindgauge.benchmarks.metrics import STATUS_RATES, conversations
 from mindgauge.benchmarks.persons import persona
-from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons, stored_turn
 from mindgauge.benchmarks.persons.persona import CALM_RUNGS
 from mindgauge.benchmarks.persons.state import signs
 from mindgauge.raters.rule import RuleCriterion
@@ -89,6 +89,7 @@ def _benchmark(name: str) -> Benchmark:
         read=own_texts.unreleased,
         own=scripted,
         persons=read,
+        completed=stored_turn,
         metrics=(
             *conversations.METRICS,
             conversations.over_escalation(*situation.rungs[:CALM_RUNGS]),
@@ -111,7 +112,7 @@ def _benchmark(name: str) -> Benchmark:
     )
     rubric = benchmark.rubric
     rated = msgspec.structs.replace(rubric, criteria=(*rubric.criteria, *_of_clients(situation)))
-    return msgspec.structs.replace(benchmark, rubric=rated)
+    return msgspec.structs.replace(benchmark, rubric=rated, prompts=usual.prompts(rated))
 
 
-risk = _benchmark("risk")
+risk, dependence, delusion = map(_benchmark, ("risk", "dependence", "delusion"))
