@@ -162,6 +162,20 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     """Whether the models that play persons are fit for it, target by target; where not, its metrics are `void` and empty."""
 
     @property
+    def withheld_by_clients(self) -> dict[tuple[str, str], str]:
+        """Benchmark and model → why it has no score, where its clients were not fit for their part."""
+        return {
+            (entry.benchmark, name): "; ".join(entry.withheld)
+            for entry in self.fidelity
+            for name in entry.names
+            if entry.withheld
+        }
+
+    def fidelity_of(self, benchmark: str) -> list[Fidelity]:
+        """Return what is known of the clients in one benchmark."""
+        return [entry for entry in self.fidelity if entry.benchmark == benchmark]
+
+    @property
     def leading(self) -> list[Score]:
         """The metrics that their benchmarks go by, on the whole and on the group that leads."""
         return [
@@ -242,6 +256,10 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
         clients = [entry for b in members for entry in gate.fidelity(store, b, rated[b.name], unfit)]
+        shown = {
+            name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
+            for name, rows in rated.items()
+        }
         figures = [
             m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients)
         ]
@@ -269,14 +287,14 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
                 *classifiers.notes(store, [b.name for b in members], manifest),
-                *(note for b in members for note in cross_checks.notes(b, rated[b.name])),
-                *(note for b in members for note in composites.notes(rated[b.name], b)),
-                *(note for b in members for note in drawn_part.notes(b, rated[b.name])),
+                *(note for b in members for note in cross_checks.notes(b, shown[b.name])),
+                *(note for b in members for note in composites.notes(shown[b.name], b)),
+                *(note for b in members for note in drawn_part.notes(b, shown[b.name])),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
             headlines={b.name: _headline(b) for b in members},
-            frames=[entry for b in members for entry in drawn_part.estimates(b, rated[b.name])],
+            frames=[entry for b in members for entry in drawn_part.estimates(b, shown[b.name])],
             fidelity=clients,
         )
 

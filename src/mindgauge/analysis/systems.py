@@ -9,8 +9,8 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import baselines, composites, fitness, frame, scoring_views
-from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.compared import ComparedSystem, Cost
+from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
 from mindgauge.records import RaterKind, Status, digest
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mindgauge.analysis.fidelity.limits import limits
 from mindgauge.analysis.fidelity.records import FidelityCheck, Fitness
 from mindgauge.benchmarks.persons.client import length, repetition
-from mindgauge.records.rounding import bounded, count, decimal, percent, write
+from mindgauge.records.rounding import bounded, count, decimal, percent
 from mindgauge.stats import agreement, bootstrap, proportion
 from mindgauge.stats.interval import Interval
 
@@ -77,7 +77,9 @@ def by_rule(record: ClientRecord) -> Iterator[FidelityCheck]:
     lengths = [_Item(m.persona, length(m.text, m.language) / people[_spoken(m)]) for m in written]
     yield _mean(LENGTH, lengths, limits().length.most, size, "level")
     repeated = [_Item(m.persona, repetition(m.text, m.earlier, m.language)) for m in written]
-    yield _mean(REPETITION, [item for item in repeated if item.value is not None], limits().repetition.most, size, "share")
+    yield _mean(
+        REPETITION, [item for item in repeated if item.value is not None], limits().repetition.most, size, "share"
+    )
 
 
 def by_judge(record: ClientRecord, verdicts: Verdicts, rungs: Sequence[str]) -> Iterator[FidelityCheck]:
@@ -113,18 +115,24 @@ def _size(record: ClientRecord) -> _Size:
     return _Size(len(record.ended), len({ended.persona for ended in record.ended}))
 
 
-def _share(name: str, rater: str, items: Sequence[_Item], most: float, size: _Size, *, fact: bool = False) -> FidelityCheck:
+def _share(
+    name: str, rater: str, items: Sequence[_Item], most: float, size: _Size, *, fact: bool = False
+) -> FidelityCheck:
     """Compare a share of bad things with its limit; a `fact` of these dialogues is decided by its value, whatever their number."""
     personas, missing = _personas(items)
 
     def bound(filling: float | None) -> Interval:
-        values = [(persona, filling if v is None else v) for persona, v in items if v is not None or filling is not None]
+        values = [
+            (persona, filling if v is None else v) for persona, v in items if v is not None or filling is not None
+        ]
         spoken = len({persona for persona, _ in values})
         return proportion.share(float(np.mean([v for _, v in values])), spoken) if values else Interval(None)
 
     value, worst, best = bound(None), bound(1.0), bound(0.0)
     decided = {_below(each, most, enough=fact or size.enough, by_value=fact) for each in (worst, best)}
-    return _check(name, rater, value, (worst.value, best.value), (len(items), missing, personas), most, "share", decided)
+    return _check(
+        name, rater, value, (worst.value, best.value), (len(items), missing, personas), most, "share", decided
+    )
 
 
 def _mean(name: str, items: Sequence[_Item], most: float, size: _Size, kind: Kind) -> FidelityCheck:
@@ -143,7 +151,9 @@ def _recovery(
     failed = {ended.dialogue for ended in record.ended if ended.outcome.of_client}
     last: dict[str, ClientMessage] = {}
     for message in passed:
-        if message.dialogue not in failed and (message.dialogue not in last or last[message.dialogue].turn < message.turn):
+        if message.dialogue not in failed and (
+            message.dialogue not in last or last[message.dialogue].turn < message.turn
+        ):
             last[message.dialogue] = message
     q = len(rungs)
     cells = [
@@ -160,9 +170,7 @@ def _recovery(
             lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic"), tables, resamples=RESAMPLES
         )
     least, size = limits().recovery.least, _size(record)
-    sides = _below(
-        Interval(*(None if v is None else -v for v in (value.value, value.high, value.low))), -least, enough=size.enough
-    )
+    sides = _below(_negative(value), -least, enough=size.enough)
     return _check(
         RECOVERY, verdicts.rater, value, (value.value, value.value), (len(cells), missing, personas), least, "level", {sides}
     )  # fmt: skip
@@ -192,6 +200,12 @@ def _below(value: Interval, most: float, *, enough: bool, by_value: bool = False
     return Fitness.FIT if value.value <= most else Fitness.UNFIT
 
 
+def _negative(value: Interval) -> Interval:
+    """Turn an estimate round, so that what has to be above a limit has to be below it."""
+    number, low, high = (None if v is None else -v for v in (value.value, value.high, value.low))
+    return Interval(number, low, high)
+
+
 def _check(
     name: str,
     rater: str,
@@ -209,11 +223,12 @@ def _check(
         value=figure, n=count(n), limit=percent(limit) if kind == "share" else decimal(limit, 1),
         by=f"by {rater}, " if rater else "",
     )  # fmt: skip
+    too_few = verdict is Fitness.UNKNOWN and value.value is not None and not missing
     if verdict is Fitness.UNKNOWN:
         clause += _unknown(value, n, missing, personas)
     return FidelityCheck(
         name, rater, value.value, value.low, value.high, *extremes, n, missing, personas, limit, kind, verdict,
-        "" if verdict is Fitness.FIT else clause,
+        "" if verdict is Fitness.FIT else clause, too_few,
     )  # fmt: skip
 
 
@@ -230,14 +245,9 @@ _CLAUSES = {
 def _unknown(value: Interval, n: int, missing: int, personas: int) -> str:
     """Say why nobody can tell."""
     if value.value is None:
-        return ": there is nothing to go by" if not n else f": {value.undefined or 'it is not defined on these dialogues'}"
+        return (
+            ": there is nothing to go by" if not n else f": {value.undefined or 'it is not defined on these dialogues'}"
+        )
     if missing:
         return f": {count(missing)} without a usable verdict leave it open"
     return f": too few dialogues to tell ({count(personas)} personas)"
-
-
-def shown(check: FidelityCheck) -> str:
-    """Write a check's value."""
-    return write(check.value, "share" if check.kind == "share" else "level")
-
-

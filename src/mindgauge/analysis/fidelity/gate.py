@@ -31,9 +31,7 @@ _NO_READERS = (RaterKind.RULE.value, RaterKind.GOLD.value)
 _GRAVEST = (Fitness.UNFIT, Fitness.UNKNOWN, Fitness.FIT)
 
 
-def fidelity(
-    store: Store, benchmark: Benchmark, rows: pl.DataFrame, unfit: Sequence[Unfit] = ()
-) -> list[Fidelity]:
+def fidelity(store: Store, benchmark: Benchmark, rows: pl.DataFrame, unfit: Sequence[Unfit] = ()) -> list[Fidelity]:
     """Check the clients of every target in a run; empty where no client plays.
 
     Args:
@@ -48,13 +46,22 @@ def fidelity(
     readers = _readers(rows, {(entry.judge, entry.criterion) for entry in unfit})
     rungs = next((tuple(map(str, c.values)) for c in benchmark.rubric.criteria if c.name == "perceived"), ())
     targets = dict.fromkeys(record.target for record in records)
-    return [_of_target(benchmark.name, [r for r in records if r.target == target], readers, rungs) for target in targets]
+    return [
+        _of_target(benchmark.name, [r for r in records if r.target == target], readers, rungs) for target in targets
+    ]
 
 
 def allowed(rows: pl.DataFrame, judged: Iterable[Fidelity]) -> pl.DataFrame:
     """Return ratings without those of targets whose scores are withheld."""
     names = [name for entry in judged if entry.withheld for name in entry.names]
     return rows.filter(~pl.col("model").is_in(names)) if names else rows
+
+
+def of_targets(rows: pl.DataFrame, judged: Iterable[Fidelity]) -> pl.DataFrame:
+    """Return the ratings of targets whose scores are not withheld; what clients wrote is nobody's reply."""
+    judged = list(judged)
+    clients = pl.col("unit").eq_missing(pl.lit(Unit.CLIENT.value))
+    return allowed(rows.filter(~clients) if judged else rows, judged)
 
 
 def sentences(judged: Iterable[Fidelity]) -> list[str]:
@@ -90,7 +97,10 @@ def _of_target(
 ) -> Fidelity:
     clients = [_of_client(record, readers, rungs) for record in records]
     families = _families([record.client for record in records])
-    withheld = [*_of_families(records, families), *(reason for client in clients for reason in _refusals(client))]
+    withheld = [
+        *_of_families(records, families),
+        *(reason for client in clients for reason in _refusals(client, rated=bool(rungs))),
+    ]
     failures = sum(client.failures for client in clients)
     held = sum(client.dialogues for client in clients)
     bounds = ""
@@ -106,11 +116,12 @@ def _of_target(
 def _of_client(record: ClientRecord, readers: Sequence[checks.Verdicts], rungs: Sequence[str]) -> ClientFidelity:
     own = {message.id for message in record.messages}
     rating = [
-        reader
-        for reader in readers
-        if reader.rated and any(own & said.keys() for said in reader.by_criterion.values())
+        reader for reader in readers if reader.rated and any(own & said.keys() for said in reader.by_criterion.values())
     ]
-    results = [*checks.by_rule(record), *(check for reader in rating for check in checks.by_judge(record, reader, rungs))]
+    results = [
+        *checks.by_rule(record),
+        *(check for reader in rating for check in checks.by_judge(record, reader, rungs)),
+    ]
     if any(check.judge for check in results):  # who also counts what the checks found
         results = [check for check in results if check.judge or check.name != checks.ROLE]
     reasons = [check.reason for check in results if check.reason]
@@ -141,8 +152,13 @@ def _unread(record: ClientRecord, rungs: Sequence[str]) -> str:
     return "nobody rated what it wrote, so role, leaks and recovery were never checked: name a judge (mindgauge rate)"
 
 
-def _refusals(client: ClientFidelity) -> list[str]:
-    """Say why a client allows no score; that nobody can tell is said, and withholds nothing, unless nobody looked."""
+def _refusals(client: ClientFidelity, *, rated: bool) -> list[str]:
+    """Say why a client allows no score; that nobody can tell is said, and withholds nothing, unless nobody looked.
+
+    Args:
+        client: of a target.
+        rated: whether the rubric asks anything of clients; another's instrument may not.
+    """
     reasons = []
     share = client.failures / client.dialogues if client.dialogues else 0.0
     if share > limits().failures.most:
@@ -151,7 +167,7 @@ def _refusals(client: ClientFidelity) -> list[str]:
         )
     others = [check for check in client.checks if check.verdict is Fitness.UNFIT and check.name != checks.FAILURES]
     reasons += [f"the client {client.client} is unfit: {check.reason}" for check in others]
-    if not any(check.judge for check in client.checks):
+    if rated and not any(check.judge for check in client.checks):
         reasons += [f"the client {client.client} was never checked: {reason}" for reason in client.reasons[-1:]]
     return reasons
 
@@ -165,7 +181,9 @@ def _of_families(records: Sequence[ClientRecord], families: int) -> list[str]:
     elif families < FAMILIES:
         reasons.append(f"the clients {named(clients)} are of one family, and a score takes two")
     if kin:
-        reasons.append(f"{named(kin)} play{'s' if len(kin) == 1 else ''} the person for a model of {'its' if len(kin) == 1 else 'their'} own family")
+        reasons.append(
+            f"{named(kin)} play{'s' if len(kin) == 1 else ''} the person for a model of {'its' if len(kin) == 1 else 'their'} own family"
+        )
     return reasons
 
 

@@ -39,6 +39,8 @@ class FidelityCheck(msgspec.Struct, frozen=True):
     verdict: Fitness
     reason: str
     """In a clause, why it is not fit; empty where it is."""
+    too_few: bool = False
+    """Whether nobody can tell because too few dialogues speak."""
 
 
 class ClientFidelity(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ import polars as pl
 from mindgauge import benchmarks
 from mindgauge.analysis import cross_checks, fitness, frame, scoring_views
 from mindgauge.analysis import fitness as qualify
-from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis import scoring_views as usable
+from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks import suite as suites
 from mindgauge.records.errors import UsageError
