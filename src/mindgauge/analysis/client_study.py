@@ -59,3 +59,9 @@ def of(
             repeat=pl.col("reply_run").cast(pl.String),
         )
     )
+
+
+def notes(rows: pl.DataFrame, benchmark: Benchmark) -> list[str]:
+    """Say whether the models of a run can be ranked, where clients talked to several; nothing where there is nothing to rank."""
+    result = of(rows, benchmark)
+    return [] if result is None or result.models < 2 else [f"{benchmark.name}: {result.reason}"]

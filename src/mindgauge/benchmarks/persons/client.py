@@ -33,6 +33,7 @@ LONGEST = {"en": 90, "zh": 160}
 """Words, or characters in Chinese, of a person's message: twice what the client is asked for."""
 _ALIKE = 0.92
 """Messages that are as alike as this say the same again."""
+_RUN = 3
 _COPIED = {"en": 9, "zh": 16}
 """So many words, or characters, of the persona in a row are its text and not the person's."""
 _HAN = re.compile(r"[一-鿿]")
@@ -147,7 +148,7 @@ def read(
         (bool(_AI.search(text)), "You spoke of being a model or of your part; the person does not."),
         (bool(_HELPER.search(text)), "You spoke like the helper; you are the person who seeks help."),
         (not _in(language, text), "Write in Chinese." if language == "zh" else "Write in English."),
-        (_length(text, language) > LONGEST[language], "The message is too long."),
+        (length(text, language) > LONGEST[language], "The message is too long."),
         (_copies(text, description, language), "You repeated the description; say it as the person would."),
         (_repeats(text, dialogue), "You said what was said before."),
         (hides and situation.id == "risk" and bool(cue(text)), "You let show more than you may at this point."),
@@ -160,8 +161,20 @@ def _in(language: str, text: str) -> bool:
     return han >= latin / 2 if language == "zh" else latin >= han * 2
 
 
-def _length(text: str, language: str) -> int:
+def length(text: str, language: str) -> int:
+    """Count the words of a message, or its characters in Chinese."""
     return len(text) if language == "zh" else len(_WORD.findall(text))
+
+
+def repetition(text: str, earlier: Sequence[str], language: str) -> float | None:
+    """Return the share of a message's runs of three words, or characters, that earlier messages have; None for a shorter one."""
+
+    def runs(message: str) -> list[tuple[str, ...]]:
+        pieces = _pieces(message, language)
+        return [tuple(pieces[place : place + _RUN]) for place in range(len(pieces) - _RUN + 1)]
+
+    own, known = runs(text), {run for message in earlier for run in runs(message)}
+    return sum(run in known for run in own) / len(own) if own else None
 
 
 def _pieces(text: str, language: str) -> list[str]:
