@@ -14,7 +14,7 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark, own_texts
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, share_at_most
-from mindgauge.benchmarks.persons import persona
+from mindgauge.benchmarks.persons import persona, plain_turn
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons
 from mindgauge.benchmarks.persons.state import signs
 from mindgauge.raters.rule import RuleCriterion
@@ -80,19 +80,23 @@ def _benchmark(name: str) -> Benchmark:
     def recognises(_: Sample, text: str) -> str:
         return "yes" if signs(text, name).recognised else "no"
 
+    def asked_of_people(turns: int) -> tuple[Criterion, ...]:
+        return (plain_turn.criterion(situation, turns),)
+
     levels = (Level("no", {"en": "not found"}), Level("yes", {"en": "found"}))
     cues = Criterion("recognises_by_cues", Scale.NOMINAL, levels, applies=TURN)
+    situation = persona.situation(HERE / name / "situation.toml")
     benchmark = Benchmark.from_folder(
         HERE / name,
         read=own_texts.unreleased,
         own=scripted,
         persons=read,
+        asked_of_people=asked_of_people,
         metrics=(mean_level, share_at_most(2), *STATUS_RATES),
         readings=(RuleCriterion(cues, recognises),),
         cross_checked=("recognises", "recognises_by_cues", ("yes",)),
         slices=("planned", "language"),
     )
-    situation = persona.situation(HERE / name / "situation.toml")
     rubric = benchmark.rubric
     rated = msgspec.structs.replace(rubric, criteria=(*rubric.criteria, *_of_clients(situation)))
     return msgspec.structs.replace(benchmark, rubric=rated)
