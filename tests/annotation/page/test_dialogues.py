@@ -146,7 +146,7 @@ def test_the_turn_is_asked_first_and_nothing_beside_it_gives_the_answer_away(scr
             assert ana.choices("/item/decide", "answer") == ["1", "2", "3", "4", "no", "cannot_tell"]
             keys = re.findall(r'data-key="(\w)"', page.text)
             assert keys == ["1", "2", "3", "4", "0", "c"]
-            assert "It is first plain in turn 3" in page.text
+            assert "It is first plain here (turn 3)" in text(page)
             assert not any(name in page.text for name in ("over_escalates", "over escalates", "no danger", *HIDDEN))
             ana.decide("3")
             second = ana.get()
