@@ -243,6 +243,8 @@ def _about_person(criterion: Criterion) -> bool:
 
 def _keys(criterion: Criterion) -> list[str]:
     """Return a key for each level and one for `does not apply`: a number is chosen by itself, all else by its place."""
+    if criterion.name == PLAIN_TURN:
+        return [*(str(turn) if len(str(turn)) == 1 else "" for turn in criterion.values[:-1]), "0", ""]
     numbers = [value for value in criterion.values if isinstance(value, int) and 0 <= value < 10]
     if len(numbers) < len(criterion.values):
         numbers = list(range(1, len(criterion.values) + 1))
