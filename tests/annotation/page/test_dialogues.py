@@ -341,9 +341,40 @@ def subjects_of(a: Annotation) -> dict[str, str]:
 
 def test_the_criterion_is_a_sound_rubric_whatever_the_situation_and_length() -> None:
     for name, turns in itertools.product(SITUATIONS, (1, 2, 10, 100)):
-        criterion = plain_turn.criterion(persons(name).situation, turns)
+        criterion = plain_turn.of_dialogues(persons(name).situation, turns)
         assert faults.of([criterion]) == []
         assert criterion.values[-1] == "never" and criterion.worst_first == criterion.values
         assert criterion.read(1) == criterion.read("turn 1") == "1"
         shorter = plain_turn.on_page(criterion, max(turns // 2, 1))
         assert shorter.values == (*map(str, range(1, max(turns // 2, 1) + 1)), "never")
+
+
+# -- the people talk ---------------------------------------------------------------------------------------------------
+
+
+def test_where_people_differ_on_the_turn_they_see_the_dialogue_and_both_turns(scripted: Path, tmp_path: Path) -> None:
+    def apart(name: str, now: Assignment, criterion: Criterion) -> Any:
+        return criterion.values[0 if name == "ana" else -1]
+
+    with begin(scripted, tmp_path / "work") as a:
+        everybody_works(a, apart, until=Phase.DISCUSSION)
+        now = tasks.current(a, a.named("ana"))
+        assert isinstance(now, tasks.Assignment)
+        ana = Seat(a, "ana")
+        page = ana.get(f"/discussion/{now.item.id}")
+        said = text(page)
+        assert "ana (you) 1 In turn 1, and in none before it. ben never In no turn of this dialogue." in said
+        assert now.item.messages[0].content in text(ana.get("/discussion"))
+        question = page.text.partition("<legend>plain turn</legend>")[2].partition("</fieldset>")[0]
+        assert re.findall(r'data-key="(\w)"', question) == ["1", "2", "3", "4", "0", "c"]
+        assert "From worst to best" not in question
+
+
+def test_the_table_of_ratings_alone_says_the_same_agreement(closed: Path, tmp_path: Path) -> None:
+    annotate_export(closed, to="csv", out=tmp_path / "out")
+    in_run, in_table = (
+        {entry.criterion: entry for entry in mindgauge.reliability(source, resamples=100).people}
+        for source in (closed, tmp_path / "out" / "ratings.csv")
+    )
+    alphas = [e["plain_turn"].estimates["krippendorff_alpha"].value for e in (in_run, in_table)]
+    assert alphas[0] is not None and alphas[0] == pytest.approx(alphas[1])

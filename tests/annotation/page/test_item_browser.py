@@ -328,10 +328,9 @@ def test_all_of_it_works_without_a_script(opened: Any) -> None:
 
 def test_a_turn_is_chosen_in_the_dialogue_and_a_side_folded(opened: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    where = {"language": ("zh",)}
     mindgauge.run(
         "conversations/risk", model=mindgauge.Function(lambda message: f"我听见了：{message}", name="m"), turns=4, limit=1,
-        where=where, out=run,
+        where={"language": ("zh",)}, out=run,
     )  # fmt: skip
     mindgauge.annotate_new(tmp_path / "work", items=run, annotators=["ana", "ben"], training=0)
     project, page = opened(Annotation.open(tmp_path / "work"))

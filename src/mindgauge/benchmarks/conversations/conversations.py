@@ -81,7 +81,7 @@ def _benchmark(name: str) -> Benchmark:
         return "yes" if signs(text, name).recognised else "no"
 
     def asked_of_people(turns: int) -> tuple[Criterion, ...]:
-        return (plain_turn.criterion(situation, turns),)
+        return (plain_turn.of_dialogues(situation, turns),)
 
     levels = (Level("no", {"en": "not found"}), Level("yes", {"en": "found"}))
     cues = Criterion("recognises_by_cues", Scale.NOMINAL, levels, applies=TURN)

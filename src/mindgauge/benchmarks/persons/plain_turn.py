@@ -25,7 +25,7 @@ _ASKED = {
 }
 
 
-def criterion(situation: Situation, turns: int) -> Criterion:
+def of_dialogues(situation: Situation, turns: int) -> Criterion:
     """Return the criterion for dialogues of at most so many turns, worded with the rung from which risk is plain."""
     numbered = tuple(
         Level(
@@ -44,13 +44,13 @@ def criterion(situation: Situation, turns: int) -> Criterion:
     )  # fmt: skip
 
 
-def on_page(asked: Criterion, turns: int) -> Criterion:
+def on_page(criterion: Criterion, turns: int) -> Criterion:
     """Return it as it is put to a person about a dialogue of so many turns: by itself, before all else is asked.
 
     Other questions would give the answer away: some are asked only about persons who are in no danger.
     """
-    known = {str(turn) for turn in range(1, turns + 1)}
-    levels = tuple(level for level in asked.levels if level.value in known or level.value == NEVER)
+    numbers = {str(turn) for turn in range(1, turns + 1)}
+    levels = tuple(level for level in criterion.levels if level.value in numbers or level.value == NEVER)
     numbered = tuple(level.value for level in levels if level.value != NEVER)
-    node = Node(numbered, asked.text, otherwise=NEVER)
-    return msgspec.structs.replace(asked, levels=levels, unsafe=numbered, nodes=(node,))
+    node = Node(numbered, criterion.text, otherwise=NEVER)
+    return msgspec.structs.replace(criterion, levels=levels, unsafe=numbered, nodes=(node,))

@@ -159,7 +159,7 @@ def annotate_new(
     labelling = Labelling(**options)
     task = _asked(benchmark, rubric, items, labelling.columns or {})
     work = _work(task, items, labelling)
-    asked = _put(task, work.items)
+    people_task = _put(task, work.items)
     project = Project(
         name=path.resolve().name, benchmark="" if task.standalone else task.name, batch=labelling.batch,
         gate=labelling.gate, training=sum(not item.batch for item in work.items), seed=labelling.seed,
@@ -169,8 +169,8 @@ def annotate_new(
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
     with made_whole(path) as draft:
-        keep(draft, asked, work.source, command)
-        with Annotation.create(draft, project, asked.rubric, people, work.items, database or "") as annotation:
+        keep(draft, people_task, work.source, command)
+        with Annotation.create(draft, project, people_task.rubric, people, work.items, database or "") as annotation:
             links = [
                 Link(p.name, p.role, f"{project.url}/join/{invite(annotation, p.id)}") for p in annotation.people()
             ]
@@ -178,9 +178,9 @@ def annotate_new(
     setup.remember(path, database or "")
     labelled = [item for item in work.items if item.batch]
     sizes = Counter(item.batch for item in labelled)
-    plan = needed(asked.rubric.restricted([criterion.name for criterion in task.rubric.criteria]))
+    plan = needed(people_task.rubric.restricted([criterion.name for criterion in task.rubric.criteria]))
     return NewProject(
-        str(path), project.benchmark, asked.rubric.name, len(labelled), sum(item.crisis for item in labelled),
+        str(path), project.benchmark, people_task.rubric.name, len(labelled), sum(item.crisis for item in labelled),
         sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, project.gate,
         project.policy, database_path, links, plan.sentence if plan else "", notes,
     )  # fmt: skip
@@ -247,8 +247,8 @@ def _put(task: Benchmark, items: Sequence[Item]) -> Benchmark:
     if not any(item.unit for item in items):
         return task
     turns = max(item.turns for item in items)
-    more = task.asked_of_people(turns) if task.asked_of_people is not None else ()
-    criteria = [c for c in (*more, *task.rubric.criteria) if any(c.about(item.tags) for item in items)]
+    additions = task.asked_of_people(turns) if task.asked_of_people is not None else ()
+    criteria = [c for c in (*additions, *task.rubric.criteria) if any(c.about(item.tags) for item in items)]
     return msgspec.structs.replace(task, rubric=msgspec.structs.replace(task.rubric, criteria=tuple(criteria)))
 
 
@@ -367,8 +367,8 @@ def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) 
     about = {"rubric": benchmark.rubric.name, "items": provided.source, "since": manifest.now()}
     annotation: dict[str, Any] = about | ({} if benchmark.standalone else {"benchmark": benchmark.name})
     if benchmark.asked_of_people is not None:
-        more = {criterion.name for criterion in benchmark.asked_of_people(1)}
-        annotation["asked_of_people"] = [c.name for c in benchmark.rubric.criteria if c.name in more]
+        additions = {criterion.name for criterion in benchmark.asked_of_people(1)}
+        annotation["asked_of_people"] = [c.name for c in benchmark.rubric.criteria if c.name in additions]
     manifest.write(folder, {**manifest.read(folder), "annotation": annotation})
 
 

@@ -129,14 +129,14 @@ def of_run(folder: Path, benchmark: Benchmark, language: str, unit: Unit | None 
             ((sample, None) for sample in taken.samples) if benchmark.closed else taken.subjects()
         )
         for sample, reply in subjects:
-            if unit is not None and reply is not None and (other := str(reply.provenance.get("unit", ""))) != unit:
-                kind = _KINDS[Unit(other)] if other else "replies by themselves"
+            if unit is not None and reply is not None and (own_unit := str(reply.provenance.get("unit", ""))) != unit:
+                kind = _KINDS[Unit(own_unit)] if own_unit else "replies by themselves"
                 left_out[reply.id] = f"{kind}, while {_KINDS[unit]} are labelled"
                 continue
             candidate, reason = _shown(benchmark, sample, reply, find, language)
             if unit is not None and reply is not None:
-                of = (reply.provenance.get("dialogue") or sample.cluster, reply.model, reply.run)
-                candidate = msgspec.structs.replace(candidate, dialogue=dialogues[of])
+                dialogue = (reply.provenance.get("dialogue") or sample.cluster, reply.model, reply.run)
+                candidate = msgspec.structs.replace(candidate, dialogue=dialogues[dialogue])
             key = text_key(candidate.messages, candidate.reply)
             reason = reason or fault(benchmark, candidate) or (_REPEATED if key in by_text else "")
             if reason:
