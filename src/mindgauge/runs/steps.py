@@ -16,7 +16,7 @@ from mindgauge.models.bots.bot import Bot
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
-from mindgauge.records import HELD, Message, Reply, Sample
+from mindgauge.records import BASE, HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
 from mindgauge.runs.session import system_tokens, tokens
@@ -42,6 +42,17 @@ def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
         "software": software(),
         "began": now(),
     }
+
+
+def place(sample: Sample, target: str) -> dict[str, Any]:
+    """Return what a reply says of its place in a stored dialogue that is answered once; nothing where there is none."""
+    tags = sample.tags
+    if "unit" not in tags:
+        return {}
+    return {
+        "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": tags.get(BASE, sample.id), "target": target,
+        "rung": tags.get("rung", ""), "reaction": tags.get("reaction", ""),
+    }  # fmt: skip
 
 
 class PlannedSubject(NamedTuple):
@@ -363,7 +374,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
             reply = Reply.of(
                 sample.id, model.name, run, exchange.status, exchange.text,
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
-                provenance={**origin, "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
+                provenance={**origin, **place(sample, model.name), "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
                             **({"error": exchange.error} if exchange.error else {}),
                             **({HELD: exchange.before} if exchange.before else {})},
