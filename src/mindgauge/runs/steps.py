@@ -16,7 +16,7 @@ from mindgauge.models.bots.bot import Bot
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
-from mindgauge.records import BASE, HELD, Message, Reply, Sample
+from mindgauge.records import HELD, Message, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
 from mindgauge.records.rubric import in_language
 from mindgauge.runs.session import system_tokens, tokens
@@ -45,12 +45,12 @@ def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def place(sample: Sample, target: str) -> dict[str, Any]:
-    """Return what a reply says of its place in a stored dialogue that is answered once; nothing where there is none."""
+    """Return what a reply says of its place in a stored dialogue, which is one of its own for being answered once; nothing where there is none."""
     tags = sample.tags
     if "unit" not in tags:
         return {}
     return {
-        "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": tags.get(BASE, sample.id), "target": target,
+        "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": sample.id, "target": target,
         "rung": tags.get("rung", ""), "reaction": tags.get("reaction", ""),
     }  # fmt: skip
 
