@@ -15,9 +15,10 @@ from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, firs
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
+from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records import BASE, Reply, Sample, Status, Value
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Method, Rubric
 from mindgauge.records.rubric.composite import Composite, CompositeRule
@@ -72,6 +73,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The tag with the id of the sample whose dialogue a judge is shown in place of the one that was answered."""
     judged_part: Callable[[str], str | None] | None = None
     """The part of a reply that a judge is shown; None where a reply has no such part."""
+    tree: QuestionTree | None = None
+    """The questions by which judges decide its criteria, where they were read from the authors' files (`on`)."""
+    read_tree: Callable[[Path], QuestionTree] | None = None
+    """Reads these below a folder; without the authors' files judges go by the rubric's own levels."""
     load: Callable[[Path], Released] | None = None
     load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
     """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
@@ -150,6 +155,19 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def criteria(self) -> tuple[Criterion, ...]:
         """What its subjects are rated on: by raters, and by rule."""
         return (*self.rubric.criteria, *(reading.criterion for reading in self.readings))
+
+    def on(self, data: Path | None) -> Benchmark:
+        """Return it as it is asked with the authors' files: judges then walk their tree of questions, where they have one.
+
+        Raises:
+            DataError: the tree is there, and cannot be walked.
+        """
+        if data is None or self.read_tree is None:
+            return self
+        try:
+            return msgspec.structs.replace(self, tree=self.read_tree(data))
+        except MissingDataError:
+            return self
 
     @property
     def closed(self) -> bool:
@@ -308,8 +326,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def anchored(self) -> Benchmark:
-        """The same task with the anchors as its replies; under a name of its own, so that they enter no score."""
-        return msgspec.structs.replace(self, name=f"{self.name}:anchors")
+        """The same task with the anchors as its replies, and by our rubric, for which their levels are known.
+
+        Under a name of its own, so that they enter no score.
+        """
+        return msgspec.structs.replace(self, name=f"{self.name}:anchors", tree=None)
 
     def instrument(
         self,
@@ -327,8 +348,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             method: of judging replies.
 
         Raises:
-            UsageError: it has no prompt for them.
+            UsageError: it has no prompt for them, or a tree of questions, which has no other method.
         """
+        if self.tree is not None and not method.usual:
+            raise UsageError(f"{self.name}: --method {method} is for a rubric's levels, and the files below --data have a tree of questions; leave out --method, or --data")  # fmt: skip
         kinds = (
             [WAYS[way][0]]
             if self.closed
@@ -340,7 +363,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
         total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
-        return Instrument(self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}), total)
+        return Instrument(
+            self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}), total, self.tree
+        )
 
     @classmethod
     def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:

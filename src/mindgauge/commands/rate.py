@@ -6,6 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+import msgspec
+
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
@@ -35,6 +37,7 @@ def rate(
     rubric: str | Path | None = None,
     dialogues: str | Path | Frame | None = None,
     unit: str | None = None,
+    data: str | Path | None = None,
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
@@ -54,6 +57,7 @@ def rate(
         rubric: in place of a name, a rubric file: the instrument by which everybody rates.
         dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
             ones.
+        data: a copy of the authors' released files, where their tree of questions lies by which judges are to rate (vera_mh).
         unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
@@ -89,7 +93,7 @@ def rate(
     """
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
-    benchmark = standalone_rubric.asked(name, rubric, existing, content)
+    benchmark = _with_tree(standalone_rubric.asked(name, rubric, existing, content), data)
     if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
         raise UsageError(
             f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
@@ -142,6 +146,15 @@ def rate(
     scores = score(folder)
     remember(tests, scores.qualifications, config)
     return scores
+
+
+def _with_tree(benchmark: Benchmark, data: str | Path | None) -> Benchmark:
+    """Return a benchmark as it is asked with the authors' files, where they decide how judges rate."""
+    if data is None:
+        return benchmark
+    if benchmark.read_tree is None:
+        raise UsageError(f"{benchmark.name} is rated by its own rubric, whatever lies below --data; leave out --data")
+    return msgspec.structs.replace(benchmark, tree=benchmark.read_tree(Path(data)))
 
 
 def _replies(
