@@ -98,7 +98,7 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
         return tuple(dict.fromkeys(question.criterion for question in self.questions))
 
     def faults(self) -> Iterator[TreeFault]:
-        """Say where it cannot be walked: an id twice, an answer twice, a way to no question, a way that comes back."""
+        """Say where it cannot be walked: an id or answer twice, a way to no question, one that comes back, nothing to ask."""
         seen: set[str] = set()
         for question in self.questions:
             if question.id in seen:
@@ -115,6 +115,8 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
                     )
         if len(seen) == len(self.questions) and (cycle := self._cycle()):
             yield TreeFault(cycle[0], f"expected a way that ends, found one that comes back: {' → '.join(cycle)}")
+        elif not self.asked:
+            yield TreeFault(self.questions[0].id, "expected a question with two answers, found none to ask")
 
     def _cycle(self) -> tuple[str, ...]:
         """Return a way that comes back to where it began; empty if there is none."""
@@ -165,6 +167,12 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
         reached = self.reached(self.questions[0].id)
         return tuple(q for q in self.questions if q.id in reached and len(q.options) > 1)
 
+    def first_asked(self, ident: str) -> str:
+        """Return the key of the question that is asked next from one on: a single answer leads on by itself; empty where none is."""
+        while ident and len(self.by_id[ident].options) == 1:
+            ident = self.by_id[ident].options[0].to
+        return self.by_id[ident].key if ident else ""
+
 
 class TreeQuestion(JudgeCall, frozen=True, dict=True, kw_only=True):
     """One question in a call of its own."""
@@ -199,19 +207,16 @@ class TreeInOneCall(JudgeCall, frozen=True, dict=True, kw_only=True):
 
     def _texts(self, language: str) -> dict[str, str]:
         words = _WORDS.get(language, _WORDS["en"])
-        asked = self.tree.asked
-        texts = [words["first"].format(asked[0].key)]
-        for question in asked:
+        texts = [words["first"].format(self.tree.first_asked(self.tree.questions[0].id))]
+        for question in self.tree.asked:
             answers = [f"- {option.answer}: {self._way(option.to, words)}" for option in question.options]
             skipped = f"- {Status.NOT_APPLICABLE}: {_NOT_REACHED.get(language, _NOT_REACHED['en'])}"
             texts.append("\n".join([f"## {question.key}", "", question.text, "", *answers, skipped]))
         return {"rubric": "\n\n".join(texts), "order": ""}
 
     def _way(self, to: str, words: dict[str, str]) -> str:
-        """Say which question is asked next; those with a single answer lead on by themselves."""
-        while to and len(self.tree.by_id[to].options) == 1:
-            to = self.tree.by_id[to].options[0].to
-        return words["then"].format(self.tree.by_id[to].key) if to else words["end"]
+        key = self.tree.first_asked(to)
+        return words["then"].format(key) if key else words["end"]
 
 
 class TreeWalk(JudgeCall, frozen=True, dict=True, kw_only=True):
