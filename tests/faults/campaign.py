@@ -34,10 +34,13 @@ class Work(NamedTuple):
     limit: int
     runs: int = 1
     judged: bool = True
+    benchmark: str = BENCHMARK
+    turns: int = 1
+    """Of a dialogue, where the benchmark holds dialogues."""
 
     @property
     def questions(self) -> int:
-        return self.limit * self.runs * (1 + self.judged)
+        return self.limit * self.runs * (self.turns + self.judged)
 
 
 class Account(NamedTuple):
@@ -59,7 +62,7 @@ def command(server: Server, out: Path, work: Work, *more: object) -> list[str]:
     judge = ["--judge", server.model("rater"), "--no-qualify"] if work.judged else []
     words = [
         "run",
-        BENCHMARK,
+        work.benchmark,
         "--model",
         server.model(),
         *judge,
@@ -69,6 +72,7 @@ def command(server: Server, out: Path, work: Work, *more: object) -> list[str]:
         work.limit,
         "--runs",
         work.runs,
+        *(["--turns", work.turns] if work.turns > 1 else []),
     ]
     return [*PROGRAM, *map(str, [*words, "--concurrency", CONCURRENCY, *more])]
 
@@ -115,17 +119,17 @@ def one_line(said: str) -> str:
 # -- what stands in a run ----------------------------------------------------------------------------------------------
 
 
-def content(run: Path) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
+def content(run: Path, benchmark: str = BENCHMARK) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
     """Return the rows of a run, each by what it is about; where a server listened is left out of names."""
     found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
     with Store(run) as store:
-        for sample in store.samples(BENCHMARK):
+        for sample in store.samples(benchmark):
             found["sample", sample.id].append((sample.messages,))
         told = {}
-        for reply in store.replies(BENCHMARK):
+        for reply in store.replies(benchmark):
             told[reply.id] = reply.sample, reply.run
             found["reply", reply.sample, reply.run].append((reply.status.value, reply.text))
-        for rating in store.ratings(BENCHMARK):
+        for rating in store.ratings(benchmark):
             subject = told.get(rating.subject, rating.subject)
             who = rating.rater.partition("#")[2] or rating.rater
             found["rating", who, rating.criterion, rating.run, subject].append((rating.status.value, rating.value))
@@ -138,20 +142,28 @@ def unharmed(work: Work) -> dict[tuple[Any, ...], list[tuple[Any, ...]]]:
     with TemporaryDirectory() as folder, Server() as server:
         made(server, Path(folder), work)
         assert sum(server.paid.values()) == len(server.paid) == work.questions
-        return content(Path(folder))
+        return content(Path(folder), work.benchmark)
 
 
 def made(server: Server, run: Path, work: Work) -> None:
     """Make the same run as `command` does, in this process."""
     judges = [server.model("rater")] if work.judged else []
+    turns: dict[str, Any] = {"turns": work.turns} if work.turns > 1 else {}
     mindgauge.run(
-        BENCHMARK, model=server.model(), judge=judges, out=run, limit=work.limit, runs=work.runs, qualify=False
+        work.benchmark,
+        model=server.model(),
+        judge=judges,
+        out=run,
+        limit=work.limit,
+        runs=work.runs,
+        qualify=False,
+        **turns,
     )
 
 
 def account(server: Server, run: Path, work: Work) -> Account:
     """Compare a run with an unharmed one."""
-    there, expected = content(run), unharmed(work)
+    there, expected = content(run, work.benchmark), unharmed(work)
     return Account(
         sum(server.paid.values()),
         server.repeated,

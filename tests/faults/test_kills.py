@@ -61,6 +61,23 @@ def test_a_kill_costs_what_was_in_flight_and_nothing_else(tmp_path: Path, times:
                f"finished; at most {CONCURRENCY} calls a kill in flight")  # fmt: skip
 
 
+DIALOGUES = Work(6, judged=False, benchmark="conversations/risk", turns=5)
+
+
+@pytest.mark.parametrize(
+    ("times", "work"),
+    [(4, DIALOGUES), pytest.param(100, DIALOGUES._replace(limit=24, runs=4, turns=10), marks=pytest.mark.long)],
+)
+def test_a_kill_in_the_middle_of_dialogues_costs_what_was_in_flight(tmp_path: Path, times: int, work: Work) -> None:
+    killed = Killed(tmp_path, times, work)
+    assert killed.kills == times
+    assert killed.account.sound, killed.account
+    assert killed.account.repeated <= CONCURRENCY * killed.kills, killed.account
+    if times == 100:
+        record("A hundred kills of dialogues", "the same in dialogues of ten turns", killed.account,
+               f"goes on in the middle of each dialogue; at most {CONCURRENCY} calls a kill in flight")  # fmt: skip
+
+
 def test_an_account_sees_what_is_missing_or_wrong(tmp_path: Path) -> None:
     """The campaign's own scales: a run of less work lacks rows, and one of another server's words differs."""
     few, many = Work(3, judged=False), Work(4, judged=False)

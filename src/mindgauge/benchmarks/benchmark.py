@@ -13,6 +13,7 @@ import msgspec
 from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.metrics import Metric
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.question_tree import QuestionTree
@@ -126,6 +127,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a rubric file is all that there is of it, which its run then keeps."""
     recognised_by: Benchmark | None = None
     """The closed benchmark with which a judge itself finds the protocol."""
+    persons: Callable[[Path | None], Persons] | None = None
+    """Reads with whom its dialogues of several turns are held, of the authors' files where it is given a folder."""
+    dialogues: DialoguePlan | None = None
+    """In a run: the dialogues that are held."""
 
     def __post_init__(self) -> None:
         if not self.headline:
@@ -363,9 +368,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if prompts is None:
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
         total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
-        return Instrument(
-            self.rubric, prompts, mode, way, deck, method, self.prompts.get("judge.dialogue", {}), total, self.tree
-        )
+        of_dialogues, of_clients = (self.prompts.get(kind, {}) for kind in ("judge.dialogue", "judge.client"))
+        return Instrument(self.rubric, prompts, mode, way, deck, method, of_dialogues, of_clients, total, self.tree)
 
     @classmethod
     def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:

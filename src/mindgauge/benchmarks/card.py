@@ -28,6 +28,7 @@ SLOTS = {
     "judge.chain": _JUDGE,
     "judge.chain.split": _JUDGE,
     "judge.dialogue": ("dialogue", "rubric", "form", "nonce"),
+    "judge.client": _JUDGE,
     "reply": ("dialogue",),
 }
 """The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""

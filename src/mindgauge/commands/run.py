@@ -13,12 +13,13 @@ from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import languages, plan, prompt_styles, run_folder
+from mindgauge.runs import conversations, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
+from mindgauge.runs.step_outputs import of_dialogues
 from mindgauge.runs.steps import CallStep
 from mindgauge.store import ReplyScope, manifest
 from mindgauge.store.textless import TextlessStore
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.judge import Instrument
+    from mindgauge.records.request import Model
     from mindgauge.runs.inputs import Available
     from mindgauge.runs.options import AnyModel
     from mindgauge.runs.steps import Step
@@ -82,6 +84,9 @@ def run(
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
                 evidence, rule, verdict); every one but `rule` gives a rater of its own, `JUDGE (chain)`.
             protocol: `gold`, by the sample's category, or `recognised`, by the one the judge itself sees.
+            client: of dialogues of several turns, who plays the person: models, best two of different families.
+            turns: of a dialogue, where dialogues are held; 10 if not given.
+            person: who makes the person's turns: `scripted`, `prefixed`, `simulated`.
             fresh: whether everything is asked again, in a new run directory.
             max_tokens: the longest answer asked of the models under test.
             system: a file with their system message.
@@ -118,15 +123,20 @@ def run(
     named = {b.name: b.on(folder) for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
     by_protocol = rates and not config.judging.recognises
-    available = at_hand([*named.values()], folder, where, limit, columns, by_protocol=by_protocol)
+    models, judging, playing = (plan.as_models(specs) for specs in (model, judge, config.asking.client))
+    settings = plan.tested_settings(models, config)
+    clients = plan.open_models(playing, config, config.settings)
+    dialogues = conversations.held([*named.values()], [c.name for c in clients], config, folder, text=text)
+    available = at_hand(dialogues.benchmarks, folder, where, limit, columns, by_protocol=by_protocol)
     available.broken.update(
         (other, reason)
         for name in listed(names)
         if name not in named  # which is found, and alone
         for other, reason in benchmarks.broken(name).items()
     )
-    models, judging = plan.as_models(model), plan.as_models(judge)
-    tested = plan.open_tested(models, available.benchmarks, config, plan.tested_settings(models, config))
+    tested = plan.open_tested(models, available.benchmarks, config, settings)
+    by_name = {entry.name: entry for entry in tested.models}
+    clients = [by_name.get(entry.name, entry) for entry in clients]  # one that talks with itself is opened once
     if not tested.names:
         raise UsageError("name a model under test with --model")
     judges = plan.open_judges(judging, available.benchmarks, config)
@@ -139,20 +149,25 @@ def run(
     tests = entry_tests(available.benchmarks, judges.models, config, where)
     opened = [(b, samples) for b, samples in zip(available.benchmarks, available.samples, strict=True) if not b.closed]
     count = sum(len(samples) for _, samples in opened) * config.asking.runs
-    kin = kinship.judged(judges.models, {entry.name: count for entry in tested.models if count}, config)
+    kin = kinship.judged(judges.models, {entry.name: count for entry in (*tested.models, *clients) if count}, config)
     record = run_folder.plan_record(
         available.benchmarks, available.samples, config, text=text,
         models=tested.names, judges=judges.names,
-        data=[str(folder)] if folder else None, own_texts=available.own or None, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
+        data=[str(folder)] if folder else None, own_texts=available.own or None, **dialogues.record, **prompt_styles.planned(available.benchmarks, available.samples, questions, config.asking),
     )  # fmt: skip
     path = Path(out) if out is not None else _folder(record, available, config)
     available = available._replace(benchmarks=[run_folder.for_calls(b, path, record) for b in available.benchmarks])
-    steps = _steps(path, available, questions, tested, judges, config)
+    steps = _steps(path, available, questions, (tested, clients, judges), config)
     warn_of_length(steps, config.notice)
     worded = [
         line for each in zip(available.benchmarks, available.samples, strict=True) for line in languages.notes(*each)
     ]
-    for line in (*available.lines, *worded, *_unjudged(available.benchmarks, judges, path)):
+    for line in (
+        *available.lines,
+        *worded,
+        *conversations.notes(clients, tested.models, available.benchmarks),
+        *_unjudged(available.benchmarks, judges, path),
+    ):
         config.notice(line)
     announce(path, tests, config)
     if dry_run:
@@ -198,11 +213,19 @@ def _steps(
     folder: Path,
     available: Available,
     questions: Sequence[Sequence[Instrument]],
-    tested: plan.Raters,
-    judges: plan.Raters,
+    people: tuple[plan.Raters, Sequence[Model], plan.Raters],
     config: RunConfig,
 ) -> list[Step]:
-    """Return the steps of the run, those without calls first, then benchmark by benchmark."""
+    """Return the steps of the run, those without calls first, then benchmark by benchmark.
+
+    Args:
+        folder: of the run.
+        available: the benchmarks, and their samples.
+        questions: what each closed one is put with.
+        people: who is tested, who plays the person, who judges.
+        config: how.
+    """
+    tested, clients, judges = people
     counts = {
         benchmark.name: len(samples) for benchmark, samples in zip(available.benchmarks, available.samples, strict=True)
     }
@@ -212,17 +235,26 @@ def _steps(
     ]
     calls: list[Step] = []
     for benchmark, samples, instruments in zip(available.benchmarks, available.samples, questions, strict=True):
-        calls += plan.answering(benchmark, samples, tested.models, instruments, config)
+        calls += plan.answering(benchmark, samples, tested.models, instruments, config, clients)
         if benchmark.closed:
             continue
         to_come = plan.replies_to_come(folder, benchmark, samples, tested.models, config.asking.runs)
         scope = ReplyScope(
-            frozenset(sample.id for sample in samples), frozenset(m.name for m in tested.models), config.asking.runs
+            frozenset(sample.id for sample in samples),
+            frozenset(_repliers(benchmark, tested.models)),
+            config.asking.runs,
         )
         rating = plan.rating(benchmark, to_come, len(samples) * replies, judges, config, scope=scope)
         local += [step for step in rating if not isinstance(step, CallStep)]
         calls += [step for step in rating if isinstance(step, CallStep)]
     return [*local, *calls]
+
+
+def _repliers(benchmark: Benchmark, models: Sequence[Model]) -> Iterator[str]:
+    """Return what replies of a benchmark call those who wrote them; of dialogues, three names for each model."""
+    clients = () if benchmark.dialogues is None else benchmark.dialogues.clients
+    for model in models:
+        yield from (output.name for output in of_dialogues(model.name, clients, 1))
 
 
 def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> Iterator[str]:

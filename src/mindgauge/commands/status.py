@@ -14,7 +14,7 @@ import msgspec
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, dollars, megabytes, plural
 from mindgauge.records.tabular import Tabular
-from mindgauge.runs.step_outputs import RATING, REPLY, judges, recorded
+from mindgauge.runs.step_outputs import REPLY, judges, recorded
 from mindgauge.store import Store, manifest
 from mindgauge.store.locks import writer
 
@@ -35,6 +35,9 @@ SELECT model, benchmark, status, count(*), sum(prompt_tokens), sum(cached_tokens
 _BATCHES = """
 SELECT model, count(DISTINCT batch), count(*) FROM batches JOIN batch_calls ON batch_calls.batch = batches.id
 GROUP BY 1 ORDER BY 1"""
+_SLOTS = """
+SELECT json_extract(body, '$.tags.unit'), json_extract(body, '$.tags.client'), count(*) FROM samples
+WHERE benchmark = ? AND json_extract(body, '$.tags.unit') IS NOT NULL GROUP BY 1, 2"""
 _GOLD = "gold"
 
 
@@ -172,7 +175,9 @@ def status(run: str | Path) -> RunStatus:
             else [
                 left
                 for name in names
-                for left in _left(recorded(content, closed=_closed(rated[name])), name, counts, rated[name])
+                for left in _left(
+                    recorded(content, closed=_closed(rated[name])), name, counts, rated[name], _slots(store, name)
+                )
             ],
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
         )
@@ -187,6 +192,15 @@ def _counts(store: Store, benchmark: str) -> Iterator[RecordCount]:
         ratings[rater, status_] += n
     for (rater, status_), n in ratings.items():
         yield RecordCount(benchmark, "rating", rater, status_, n)
+
+
+def _slots(store: Store, benchmark: str) -> Counter[tuple[str, str]]:
+    """Count the slots of dialogues by unit, and a client's by the client, too."""
+    counted: Counter[tuple[str, str]] = Counter()
+    for unit, client, n in store.select(_SLOTS, (benchmark,)):
+        counted[unit, ""] += n
+        counted[unit, client or ""] += n if client else 0
+    return counted
 
 
 def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, int]:
@@ -204,20 +218,30 @@ def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, int]:
 
 
 def _left(
-    outputs: Sequence[StepOutput], benchmark: str, counts: Sequence[RecordCount], rated: dict[str, int]
+    outputs: Sequence[StepOutput],
+    benchmark: str,
+    counts: Sequence[RecordCount],
+    rated: dict[str, int],
+    slots: Counter[tuple[str, str]],
 ) -> Iterator[Left]:
     """Compare what the steps of the plan leave on a benchmark with what is there."""
     own_counts = [entry for entry in counts if entry.benchmark == benchmark]
-    samples = sum(entry.n for entry in own_counts if entry.kind == "sample")
+    total_samples = sum(entry.n for entry in own_counts if entry.kind == "sample")
+
+    def samples(output: StepOutput) -> int:
+        """Count the samples that an output is of: of dialogues, the slots of its unit."""
+        return slots[output.unit, output.client] if output.unit else total_samples
+
     replies = Counter[str]()
     for entry in own_counts:
         if entry.kind == REPLY:
             replies[entry.name] += entry.n if entry.status != "failed" else 0
-    asked_for = [samples * output.repeats for output in outputs if output.kind == REPLY]
-    subjects = {REPLY: samples, RATING: samples if _closed(rated) else sum(asked_for) if asked_for else replies.total()}
+    asked_for = [samples(output) * output.repeats for output in outputs if output.kind == REPLY]
+    rated_subjects = total_samples if _closed(rated) else sum(asked_for) if asked_for else replies.total()
     for output in outputs:
+        subjects = samples(output) if output.kind == REPLY else rated_subjects
         total, finished = (
-            subjects[output.kind] * output.repeats,
+            subjects * output.repeats,
             (replies if output.kind == REPLY else rated).get(output.name, 0),
         )
         yield Left(benchmark, output.kind, output.name, total, finished, max(0, total - finished))

@@ -69,6 +69,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     method: Method = Method.RULE
     dialogue_prompts: dict[str, Prompt] = {}
     """The prompts that ask about all of an assistant's turns in a dialogue, by language."""
+    client_prompts: dict[str, Prompt] = {}
+    """The prompts that ask about a message that a model wrote in a person's part, by language."""
     total: tuple[str, ...] = ()
     """The criteria of which a judge may state a total, which is then held against its own values."""
     tree: QuestionTree | None = None
@@ -82,7 +84,12 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def of_dialogues(self) -> Instrument:
         """What a judge of whole dialogues works with: the same rubric, and prompts and a name of its own."""
-        return msgspec.structs.replace(self, prompts=self.dialogue_prompts, dialogue_prompts={})
+        return msgspec.structs.replace(self, prompts=self.dialogue_prompts, dialogue_prompts={}, client_prompts={})
+
+    @cached_property
+    def of_clients(self) -> Instrument:
+        """What a judge of clients works with, likewise."""
+        return msgspec.structs.replace(self, prompts=self.client_prompts, dialogue_prompts={}, client_prompts={})
 
     def only(self, criteria: tuple[str, ...]) -> Instrument:
         """Return it with some of its criteria, which is what it was when the rubric had no others."""
@@ -397,6 +404,7 @@ class JudgeInput(NamedTuple):
             rated = [place for place, message in enumerate(turns) if message.role == "assistant"]
         else:
             dialogue, replied, rated = sample.messages, reply.text, [len(sample.messages)]
+            instrument = instrument.of_clients if reply.provenance["unit"] == Unit.CLIENT else instrument
         if room is None:
             return cls.of(sample, instrument, dialogue, replied, nonces)
         bare = cls.of(sample, instrument, (), "", nonces)

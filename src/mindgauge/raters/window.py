@@ -37,6 +37,8 @@ class Unit(StrEnum):
     """One of the assistant's turns, as a reply to all before it."""
     DIALOGUE = "dialogue"
     """All of the assistant's turns together."""
+    CLIENT = "client"
+    """A message of the person that a model wrote, shown without what was answered."""
 
 
 class Window(msgspec.Struct, frozen=True):

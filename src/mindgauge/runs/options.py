@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, TypedDict, get_args, get
 import msgspec
 from msgspec import Meta
 
+from mindgauge.benchmarks.persons.dialogues import MOST_TURNS, PersonMode
 from mindgauge.models.config_file import system_text
 from mindgauge.models.settings import Settings
 from mindgauge.raters.judge import Mode, PromptStyle
@@ -85,6 +86,25 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
             description="'NAME: VALUE', sent with every call to the models under test; ${VARIABLE} in it stands for an environment variable. May be repeated."
         ),
     ] = ()
+    client: Annotated[
+        tuple[Any, ...],
+        Meta(
+            description="Of dialogues of several turns: a model that plays the person. May be repeated; a score takes two of different families."
+        ),
+    ] = ()
+    turns: (
+        Annotated[
+            int,
+            Meta(ge=1, le=MOST_TURNS, description="Of a dialogue, where dialogues are held; 10 if not given."),
+        ]
+        | None
+    ) = None
+    person: Annotated[
+        str | None,
+        Meta(
+            description="Who makes the person's turns of a dialogue: scripted (fixed words of ours), prefixed (a stored dialogue, answered once), simulated (a --client). If not given: simulated where a client is named, else scripted."
+        ),
+    ] = None
     label: (
         Annotated[str, Meta(description="The build of the models under test, where several answer under one name.")]
         | None
@@ -114,6 +134,8 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         _check(self)
+        if self.person is not None and self.person not in set(PersonMode):
+            raise UsageError(f"--person is {', '.join(PersonMode)}, not {self.person!r}")
         if PromptStyle.FEW_SHOT not in self.ask and not (self.shots is None and self.shot_seed is None):
             raise UsageError("--shots and --shot-seed go with --ask few-shot")
 
@@ -209,7 +231,7 @@ STRESSED = Judging(judge_runs=2)
 """How a judge is put under stress, if nothing else is said."""
 
 
-ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh")
+ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person")
 """The fields of `Asking` that a command without models under test does not have."""
 
 
@@ -231,6 +253,9 @@ class AskingOptions(QuestionOptions, total=False):
     header: str | Sequence[str]
     label: str | None
     fresh: bool
+    client: AnyModel | Sequence[AnyModel]
+    turns: int | None
+    person: str | None
 
 
 class JudgingOptions(TypedDict, total=False):
@@ -385,6 +410,6 @@ def _mode(name: str) -> Mode:
 
 
 _READ: dict[str, Callable[[Any], Any]] = {
-    "ask": _way, "method": _methods, "mode": _mode, "header": lambda texts: tuple(listed(texts)),
+    "ask": _way, "method": _methods, "mode": _mode, "header": lambda texts: tuple(listed(texts)), "client": lambda specs: tuple(listed(specs)),
 }  # fmt: skip
 """How the options are read that are more than a number."""

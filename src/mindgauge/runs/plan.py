@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from mindgauge.benchmarks.persons.dialogues import PersonMode
 from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
@@ -19,7 +20,8 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
-from mindgauge.runs import probe
+from mindgauge.runs import conversation_steps, probe
+from mindgauge.runs.conversation_steps import ClientStep, ConversationStep
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.persons.dialogues import DialoguePlan
     from mindgauge.models.settings import Settings
     from mindgauge.records import Sample
     from mindgauge.records.request import Model
@@ -270,9 +273,12 @@ def answering(
     models: Sequence[Model],
     questions: Sequence[Instrument],
     config: RunConfig,
+    clients: Sequence[Model] = (),
 ) -> list[CallStep]:
-    """Return the steps in which models under test answer: they reply, or answer a closed question put in each way."""
+    """Return the steps in which models under test answer: they reply, talk with clients, or answer a closed question put in each way."""
     asking, subjects = config.asking, partial(map, PlannedSubject, samples)
+    if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
+        return conversing(benchmark, benchmark.dialogues, subjects, models, clients, config)
     if benchmark.closed:
         return questioning(benchmark, subjects, models, questions, asking.parameters, asking.runs)
     return [
@@ -281,6 +287,32 @@ def answering(
             parameters=asking.parameters,
         )
         for model in models
+    ]  # fmt: skip
+
+
+def conversing(
+    benchmark: Benchmark,
+    dialogues: DialoguePlan,
+    subjects: Planned,
+    models: Sequence[Model],
+    clients: Sequence[Model],
+    config: RunConfig,
+) -> list[CallStep]:
+    """Return the steps in which models under test hold dialogues; those of clients are made within them."""
+    asking = config.asking
+    steps: list[CallStep] = [
+        ConversationStep(
+            benchmark=benchmark, model=model, repeats=asking.runs, purpose="talk", subjects=subjects,
+            parameters=asking.parameters, dialogues=dialogues, clients=tuple(clients),
+        )
+        for model in models
+    ]  # fmt: skip
+    return steps + [
+        ClientStep(
+            benchmark=benchmark, model=client, repeats=asking.runs * len(models), purpose="play the person",
+            subjects=subjects, dialogues=dialogues,
+        )
+        for client in clients
     ]  # fmt: skip
 
 
@@ -406,6 +438,9 @@ def replies_to_come(
     def read() -> Iterator[PlannedSubject]:
         names, by_id = {model.name for model in models}, {sample.id: sample for sample in samples}
         with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
+            if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
+                yield from conversation_steps.replies_to_come(store, benchmark.name, samples, sorted(names), runs)
+                return
             places = {} if store is None else store.replies_by_sample(benchmark.name)
             for sample in samples:
                 replies = [] if store is None else [store.reply_at(place) for _, place in places.get(sample.id, ())]

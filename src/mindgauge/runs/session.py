@@ -183,14 +183,22 @@ class Session:
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
-    async def call(self, model: Model, request: Request) -> Exchange:
-        """Make one call within the budget. What it cost is known or, where the server does not count, estimated."""
+    async def call(
+        self, model: Model, request: Request, ask: Callable[[Request], Awaitable[Exchange]] | None = None
+    ) -> Exchange:
+        """Make one call within the budget. What it cost is known or, where the server does not count, estimated.
+
+        Args:
+            model: that is asked.
+            request: what.
+            ask: the way to it, where that is not the model's own: a conversation that is under way.
+        """
         self._not_twice(model, request)
         worst = worst_case(model, request)
         await self.budget.reserve(worst)
         paid = 0.0
         try:
-            exchange = await model.ask(request)
+            exchange = await (ask or model.ask)(request)
             self.calls_made += 1
             exchange = msgspec.structs.replace(exchange, text=clean(exchange.text), error=clean(exchange.error))
             if model.price is not None and exchange.status is not Status.FAILED and not exchange.usage.prompt_tokens:

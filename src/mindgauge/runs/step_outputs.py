@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.benchmarks.persons.dialogues import client_name, whole_name
+from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Method
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ class StepOutput(NamedTuple):
     kind: str
     name: str
     repeats: int
+    unit: str = ""
+    """Of the slots that it is asked about, where dialogues are held."""
+    client: str = ""
+    """Of the slots likewise: whose messages they are."""
 
 
 def judges(content: dict[str, Any]) -> list[str]:
@@ -45,8 +51,21 @@ def recorded(content: dict[str, Any], *, closed: bool) -> list[StepOutput]:
     models = plan.get("models", [])
     if closed:
         return list(_ratings(models, plan.get("ask", []), FLAT, plan.get("runs", 1)))
-    replies = [StepOutput(REPLY, model, plan.get("runs", 1)) for model in models]
+    repeats = plan.get("runs", 1)
+    if plan.get("person"):
+        replies = [output for model in models for output in of_dialogues(model, plan.get("clients", []), repeats)]
+    else:
+        replies = [StepOutput(REPLY, model, repeats) for model in models]
     return [*replies, *_ratings(judges(content), plan.get("methods", []), Method.RULE, plan.get("judge_runs", 1))]
+
+
+def of_dialogues(model: str, clients: Sequence[str], repeats: int) -> list[StepOutput]:
+    """Return what dialogues of a model leave: its turns, its clients' messages, and each dialogue as a whole."""
+    return [
+        StepOutput(REPLY, model, repeats, Unit.TURN.value),
+        *(StepOutput(REPLY, client_name(c, model), repeats, Unit.CLIENT.value, c) for c in clients),
+        StepOutput(REPLY, whole_name(model), repeats, Unit.DIALOGUE.value),
+    ]
 
 
 def _ratings(names: Sequence[str], ways: Sequence[str], usual: str, repeats: int) -> Iterator[StepOutput]:

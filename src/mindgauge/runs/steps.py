@@ -76,6 +76,8 @@ class PlannedStep(msgspec.Struct, frozen=True):
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    cached_tokens: int = 0
+    """Of those read: what a server's cache may serve, since each turn of a dialogue begins with all before it."""
 
 
 class Expected(NamedTuple):

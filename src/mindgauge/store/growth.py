@@ -19,7 +19,14 @@ Plan = dict[str, Any]
 BY_BENCHMARK = ("benchmarks", "instruments", "samples")
 """Lists with a place for each benchmark. The hashes of samples and replies are written anew when these are in the run."""
 _REPEATS = {"runs": "replies per message", "judge_runs": "verdicts per reply"}
-_LISTS = {"models": "model", "judges": "judge", "methods": "method", "ask": "way of asking", "data": "data"}
+_LISTS = {
+    "models": "model",
+    "judges": "judge",
+    "methods": "method",
+    "ask": "way of asking",
+    "data": "data",
+    "clients": "client",
+}
 _USUAL = {"methods": ["rule"], "ask": ["flat"]}
 """What a plan without the entry means."""
 _EXAMPLES = ("shots", "shot_seed")

@@ -230,6 +230,14 @@ class Store:
             self._db.execute(f"DELETE FROM replies WHERE {condition}", (benchmark, model))  # noqa: S608 - constant text
             self._db.commit()
 
+    def forget_replies(self, benchmark: str, idents: Sequence[str]) -> None:
+        """Drop replies, and what was said of them."""
+        with one_line(self.path):
+            for ident in idents:
+                self._db.execute("DELETE FROM ratings WHERE benchmark = ? AND subject = ?", (benchmark, ident))
+                self._db.execute("DELETE FROM replies WHERE benchmark = ? AND id = ?", (benchmark, ident))
+            self._db.commit()
+
     # -- ratings ----------------------------------------------------------------------------------------------------
 
     def ratings(self, benchmark: str) -> Iterator[Rating]:

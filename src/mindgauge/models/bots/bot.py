@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import itertools
 import time
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import msgspec
 
@@ -20,9 +20,12 @@ from mindgauge.records.errors import EndpointError
 from mindgauge.records.request import BARE, FREE, asked_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from mindgauge.records.request import Price, Request, Setup
+
+    Held: TypeAlias = Callable[[Request], Awaitable[Exchange]]
+    """A conversation that is under way: says the last message of a request, and returns what the bot answers."""
 
 EXCERPT = 200
 """Characters of an answer that a reason shows."""
@@ -112,6 +115,36 @@ class Bot:
         async with self._places or contextlib.nullcontext():
             exchange = await self._asked(request)
         return msgspec.structs.replace(exchange, unsupported=tuple(sorted(asked_for(request))), at=time.time())
+
+    @contextlib.asynccontextmanager
+    async def dialogue(self) -> AsyncIterator[Held]:
+        """Hold one conversation, turn by turn: each call says the last of its messages. What goes wrong is a status."""
+        async with self._places or contextlib.nullcontext(), contextlib.AsyncExitStack() as stack:
+            conversation: Conversation | None = None
+
+            async def say(request: Request) -> Exchange:
+                nonlocal conversation
+                began = time.perf_counter()
+                try:
+                    if conversation is None:
+                        conversation = await stack.enter_async_context(self._begun())
+                    text = await self._turn(conversation, opened(request.messages))
+                except RetryableError as problem:
+                    if problem.lost and not self._answered:
+                        raise EndpointError(f"{self.name}: {problem.lost}: {problem}") from problem
+                    exchange = Exchange(Status.FAILED, error=completion.one_line(str(problem)))
+                except BotError as problem:
+                    exchange = Exchange(problem.status, error=completion.one_line(str(problem)))
+                else:
+                    self._answered = True
+                    first = (Message("assistant", conversation.opening),) * bool(conversation.opening.strip())
+                    addressed = tuple(message for message in request.messages if message.role != "system")
+                    exchange = _exchange(text, (*first, *addressed) if first else (), 0.0, 1)
+                seconds = time.perf_counter() - began
+                unsupported = tuple(sorted(asked_for(request)))
+                return msgspec.structs.replace(exchange, seconds=seconds, unsupported=unsupported, at=time.time())
+
+            yield say
 
     async def _asked(self, request: Request) -> Exchange:
         for attempt in range(1, self.tries + 1):

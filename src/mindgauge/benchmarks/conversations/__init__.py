@@ -1,0 +1,1 @@
+"""Conversations of several turns, as benchmarks of ours."""

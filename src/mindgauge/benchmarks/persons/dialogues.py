@@ -1,0 +1,193 @@
+"""Dialogues as samples: a slot for every turn, for every message that a client writes, and for the dialogue as a whole.
+
+A slot is a sample, so that models are paired turn by turn, and everything that is known of samples and replies holds: a
+reply to a slot has the dialogue before it in its provenance. All slots of a persona are one cluster.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from mindgauge.benchmarks.persons.persona import CALM_RUNGS, Persona, Script, Situation
+from mindgauge.raters.window import WHOLE, Unit
+from mindgauge.records import BASE, Message, Sample, digest
+from mindgauge.records.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TURNS = 10
+"""Of a dialogue, if nothing else is said. The length is fixed: a rule for stopping decides results."""
+MOST_TURNS = 100
+
+
+class PersonMode(StrEnum):
+    """Who makes the person's turns; each is an instrument of its own."""
+
+    SCRIPTED = "scripted"
+    """Fixed words of ours."""
+    PREFIXED = "prefixed"
+    """A stored dialogue up to a turn, to which the target replies once."""
+    SIMULATED = "simulated"
+    """A client: a model in a state that a rule decides."""
+
+
+class Persons(msgspec.Struct, frozen=True):
+    """Everybody whom a benchmark's dialogues can be held with."""
+
+    situation: Situation
+    personas: tuple[Persona, ...]
+    scripts: tuple[Script, ...] = ()
+
+
+class Slots(NamedTuple):
+    """The slots of one dialogue: its turns in order, the client's messages by turn, and the whole."""
+
+    key: str
+    turns: list[Sample]
+    clients: dict[int, Sample]
+    whole: Sample
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """What is known of the dialogue."""
+        return self.whole.tags
+
+
+class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
+    """The dialogues of one command: with whom, in which mode, how long, and which clients play."""
+
+    persons: Persons
+    mode: PersonMode
+    turns: int = TURNS
+    clients: tuple[str, ...] = ()
+
+    @property
+    def situation(self) -> Situation:
+        """Of all persons."""
+        return self.persons.situation
+
+    def persona(self, sample: Sample) -> Persona:
+        """Return the person of a sample."""
+        return self._personas[sample.tags["persona"]]
+
+    def script(self, sample: Sample) -> Script:
+        """Return the fixed words of a sample."""
+        return self._scripts[sample.tags["persona"]]
+
+    @cached_property
+    def _personas(self) -> dict[str, Persona]:
+        return {persona.id: persona for persona in self.persons.personas}
+
+    @cached_property
+    def _scripts(self) -> dict[str, Script]:
+        return {script.id: script for script in self.persons.scripts}
+
+    def samples(self) -> list[Sample]:
+        """Return the slots of every dialogue.
+
+        Raises:
+            DataError: nobody has written what the mode takes.
+        """
+        if self.mode is PersonMode.SIMULATED:
+            slots = [slot for persona in self.persons.personas for slot in self._simulated(persona)]
+        else:
+            slots = [slot for script in self.persons.scripts for slot in self._scripted(script)]
+        if not slots:
+            kind = "personas" if self.mode is PersonMode.SIMULATED else "scripts"
+            raise DataError(f"{self.situation.id}: there are no {kind}, which {self.mode} dialogues take")
+        return slots
+
+    def _simulated(self, persona: Persona) -> Iterator[Sample]:
+        for language in persona.languages:
+            for number, opening in enumerate(persona.words(language).openings):
+                tags = {
+                    **_known(persona, language, self.mode, self.situation), "disclosure": persona.disclosure,
+                    "opening": str(number + 1),
+                }  # fmt: skip
+                origin = digest("dialogue", self.mode, persona, language, number)
+                first = (Message("user", opening),)
+                for client in self.clients:
+                    yield from self._slots(origin, first, {**tags, "client": client}, self.turns, client=True)
+
+    def _scripted(self, script: Script) -> Iterator[Sample]:
+        turns = script.turn[: self.turns]
+        for language in script.languages:
+            tags = _known(script, language, self.mode, self.situation)
+            origin = digest("dialogue", self.mode, script, language)
+            words = [Message("user", getattr(turn, language)) for turn in turns]
+            if self.mode is PersonMode.SCRIPTED:
+                yield from self._slots(origin, tuple(words), tags, len(turns), client=False)
+                continue
+            history: tuple[Message, ...] = ()
+            for number, (turn, message) in enumerate(zip(turns, words, strict=True), 1):
+                history = (*history, message)
+                slot_tags = {
+                    **tags,
+                    BASE: origin,
+                    "unit": Unit.TURN.value,
+                    "turn": str(number),
+                    "rung": turn.rung,
+                    "reaction": turn.reaction,
+                }
+                yield Sample(digest(origin, Unit.TURN, number), history, tags=slot_tags, cluster=script.id)
+                if not (reply := turn.stored.get(language, "")):
+                    break
+                history = (*history, Message("assistant", reply))
+
+    def _slots(
+        self, origin: str, words: tuple[Message, ...], tags: dict[str, str], turns: int, *, client: bool
+    ) -> Iterator[Sample]:
+        """Return the slots of one dialogue; each shows the person's words that are fixed."""
+        persona, played_by = tags["persona"], tags.get("client", "")
+        tags = {**tags, BASE: origin}
+
+        def slot(unit: Unit, turn: int) -> Sample:
+            slot_tags = {**tags, "unit": unit.value, "turn": str(turn)}
+            return Sample(digest(origin, played_by, unit, turn), words[:turn], tags=slot_tags, cluster=persona)
+
+        yield from (slot(Unit.TURN, turn) for turn in range(1, turns + 1))
+        if client:  # who does not write the opening
+            yield from (slot(Unit.CLIENT, turn) for turn in range(2, turns + 1))
+        whole = slot(Unit.DIALOGUE, turns)
+        yield msgspec.structs.replace(whole, id=digest(origin, played_by, Unit.DIALOGUE, turns))
+
+
+def _known(entry: Persona | Script, language: str, mode: PersonMode, of: Situation) -> dict[str, str]:
+    return {
+        "persona": entry.id, "mode": mode.value, "planned": entry.planned, "style": entry.style, "topic": entry.topic,
+        "language": language, "situation": of.id, "calm": "yes" if of.level(entry.planned) < CALM_RUNGS else "no",
+    }  # fmt: skip
+
+
+def dialogues(samples: Iterable[Sample]) -> list[Slots]:
+    """Put slots together, dialogue by dialogue."""
+    by_dialogue: dict[str, list[Sample]] = {}
+    for sample in samples:
+        by_dialogue.setdefault(f"{sample.tags[BASE]}/{sample.tags.get('client', '')}", []).append(sample)
+    put_together = []
+    for key, slots in by_dialogue.items():
+        turns = sorted((s for s in slots if s.tags["unit"] == Unit.TURN), key=lambda s: int(s.tags["turn"]))
+        clients = {int(s.tags["turn"]): s for s in slots if s.tags["unit"] == Unit.CLIENT}
+        # A run whose dialogues are of one length has one whole of each.
+        whole = next((s for s in slots if s.tags["unit"] == Unit.DIALOGUE), None)
+        if whole is None or not turns:
+            raise UsageError(
+                "a dialogue lacks its turns, or the whole: keep them together, do not choose by turn or unit"
+            )
+        put_together.append(Slots(key, turns, clients, whole))
+    return put_together
+
+
+def whole_name(model: str) -> str:
+    """Return what whole dialogues of a model are called."""
+    return model + WHOLE
+
+
+def client_name(client: str, model: str) -> str:
+    """Return what the messages of a client are called that it wrote to a model."""
+    return f"{client} (client of {model})"

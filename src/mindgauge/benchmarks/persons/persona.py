@@ -1,0 +1,229 @@
+"""Who a person is: a file per persona, with a ladder of what they disclose, in the order in which it can come out.
+
+A situation has rungs, lowest first; a persona's ladder goes from the lowest to its highest, which is its planned risk. The
+two lowest are calm: a persona that stays there shows whether a model sees risk where there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LANGUAGES = ("en", "zh")
+CALM_RUNGS = 2
+"""The lowest rungs of a situation, at which there is nothing to act on."""
+REACTIONS = ("withdraws", "tests", "escalates", "asks_method", "clings", "doubts")
+"""How a person may push back after a reply that asks about risk or takes care of safety."""
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class RungWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A situation's title, and what each of its rungs looks like, in one language."""
+
+    title: str
+    rungs: dict[str, str]
+
+
+class Situation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a family of personas has in common."""
+
+    id: str
+    rungs: tuple[str, ...]
+    """Lowest first."""
+    plain: str
+    """The rung from which a reader can plainly see the risk."""
+    en: RungWords
+    zh: RungWords
+
+    def level(self, rung: str) -> int:
+        """Return a rung's place, from 0."""
+        return self.rungs.index(rung)
+
+    def is_plain(self, rung: str) -> bool:
+        """Whether a reader can plainly see the risk at a rung."""
+        return self.level(rung) >= self.level(self.plain)
+
+
+class Rung(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A step of a ladder, and what opens it: a turn, a question about risk, or so many replies that show understanding.
+
+    Where both a question and replies are named, either opens it; none of them does before its turn.
+    """
+
+    rung: str
+    from_turn: int = 1
+    asked: bool = False
+    replies: int | None = None
+
+
+class PersonaWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A persona in one language."""
+
+    who: str
+    openings: tuple[str, ...]
+    rungs: dict[str, str]
+    hidden: str = ""
+    never: tuple[str, ...] = ()
+    reactions: dict[str, str] = {}
+
+
+class Persona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A person who may need help, as somebody invented them."""
+
+    id: str
+    topic: str
+    style: str
+    disclosure: str
+    planned: str
+    ladder: tuple[Rung, ...]
+    reactions: tuple[str, ...] = ()
+    en: PersonaWords | None = None
+    zh: PersonaWords | None = None
+    system: str = ""
+    """Where somebody else's persona brings instructions of its own: what the client is told in place of ours."""
+
+    def words(self, language: str) -> PersonaWords:
+        """Return it in a language that it has."""
+        words = self.zh if language == "zh" else self.en
+        assert words is not None
+        return words
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that it has."""
+        return tuple(name for name in LANGUAGES if getattr(self, name) is not None)
+
+
+class ScriptTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A turn of fixed words of the person, and an assistant's reply to it for where the dialogue is a stored one."""
+
+    rung: str
+    en: str = ""
+    zh: str = ""
+    reaction: str = ""
+    stored: dict[str, str] = {}
+
+
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A dialogue in which the person's words are fixed."""
+
+    id: str
+    topic: str
+    style: str
+    planned: str
+    turn: tuple[ScriptTurn, ...]
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which every turn is there."""
+        return tuple(name for name in LANGUAGES if all(getattr(turn, name) for turn in self.turn))
+
+
+def situation(path: Path) -> Situation:
+    """Read what a family of personas has in common.
+
+    Raises:
+        DataError: the file is not as it should be.
+    """
+    read = _read(path, Situation)
+    if read.plain not in read.rungs or len(set(read.rungs)) != len(read.rungs):
+        raise DataError(f"{path}: plain is {read.plain!r}; name one of the rungs, each of which stands once")
+    for language in LANGUAGES:
+        if missing := next((rung for rung in read.rungs if rung not in getattr(read, language).rungs), None):
+            raise DataError(
+                f"{path}: the rung {missing!r} has no words in {language}; add [{language}.rungs] {missing}"
+            )
+    return read
+
+
+def personas(folder: Path, of: Situation) -> list[Persona]:
+    """Read the personas of a situation, in the order of their files' names.
+
+    Raises:
+        DataError: there are none, or one is not as it should be; the line names the file.
+    """
+    paths = sorted(folder.glob("*.toml"))
+    if not paths:
+        raise DataError(f"{folder}: there is no persona; add NAME.toml")
+    return [_persona(path, of) for path in paths]
+
+
+def scripts(folder: Path, of: Situation) -> list[Script]:
+    """Read the dialogues with fixed words of a situation, in the order of their files' names.
+
+    Raises:
+        DataError: one is not as it should be; the line names the file.
+    """
+    return [_script(path, of) for path in sorted(folder.glob("*.toml"))]
+
+
+def _persona(path: Path, of: Situation) -> Persona:
+    persona = _read(path, Persona)
+    if fault := _fault(persona, path.stem, of):
+        raise DataError(f"{path}: {fault}")
+    return persona
+
+
+def _script(path: Path, of: Situation) -> Script:
+    script = _read(path, Script)
+    rungs = [turn.rung for turn in script.turn]
+    unknown = next((rung for rung in rungs if rung not in of.rungs), None)
+    if not script.turn or script.id != path.stem:
+        raise DataError(f"{path}: a script has turns, and the id of its file's name")
+    if unknown is not None:
+        raise DataError(f"{path}: there is no rung {unknown!r}; a rung is one of {', '.join(of.rungs)}")
+    if (highest := max(rungs, key=of.level)) != script.planned:
+        raise DataError(f"{path}: planned is {script.planned!r}, and the highest rung of its turns is {highest!r}")
+    if not script.languages:
+        raise DataError(f"{path}: no language has words for every turn")
+    return script
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(bounds.toml(path), kind)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: {error}") from error
+
+
+def _fault(persona: Persona, name: str, of: Situation) -> str:
+    """Say what is wrong with a persona first of all; empty if nothing is."""
+    return next((fault for faults in (_of_itself, _of_words) for fault in faults(persona, name, of)), "")
+
+
+def _of_itself(persona: Persona, name: str, of: Situation) -> Iterator[str]:
+    if persona.id != name:
+        yield f"the id is {persona.id!r}; call it {name!r}, as the file"
+    if persona.planned not in of.rungs:
+        yield f"planned is {persona.planned!r}; it is one of {', '.join(of.rungs)}"
+        return
+    due = of.rungs[: of.level(persona.planned) + 1]
+    ladder = tuple(step.rung for step in persona.ladder)
+    if hole := next((rung for rung in due if rung not in ladder), None):
+        yield f"the ladder has a hole: {hole!r} is not on it; it goes {' → '.join(due)}"
+    if ladder != due:
+        yield f"the ladder goes {' → '.join(ladder)}; it has to go {' → '.join(due)}, each rung once"
+    if unknown := next((entry for entry in persona.reactions if entry not in REACTIONS), None):
+        yield f"there is no reaction {unknown!r}; a reaction is one of {', '.join(REACTIONS)}"
+
+
+def _of_words(persona: Persona, _: str, of: Situation) -> Iterator[str]:
+    if not persona.languages:
+        yield f"it has no words; add [{'] or ['.join(LANGUAGES)}]"
+    due = of.rungs[: of.level(persona.planned) + 1]
+    for language in persona.languages:
+        words = persona.words(language)
+        lacking = [rung for rung in due if not words.rungs.get(rung, "").strip()]
+        lacking += [entry for entry in persona.reactions if not words.reactions.get(entry, "").strip()]
+        yield from (f"[{language}] has no words for {entry!r}" for entry in lacking)
+        if not words.openings or not all(map(str.strip, words.openings)):
+            yield f'[{language}] has no opening; add openings = ["…"]'

@@ -1,0 +1,509 @@
+"""The step of a run in which dialogues are held: person and model under test take turns, each turn a call that is kept.
+
+A dialogue is a chain: each reply knows the one before it, and the dialogue that it answers. So a killed run goes on in the
+middle of a dialogue, and what was answered is not asked again. A bot that keeps its state in itself cannot go on: its
+dialogue is begun again, which its replies say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.benchmarks.persons import client, state
+from mindgauge.benchmarks.persons.dialogues import PersonMode, client_name, dialogues, whole_name
+from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.models.bots.bot import Bot
+from mindgauge.raters.window import Unit
+from mindgauge.records import HELD, Message, Reply, Sample, Status
+from mindgauge.records.request import Request
+from mindgauge.runs.session import system_tokens, tokens
+from mindgauge.runs.step_outputs import StepOutput, of_dialogues
+from mindgauge.runs.steps import REPLY_TOKENS, Expected, PlannedStep, PlannedSubject, ReplyStep, provenance
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+
+    from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
+    from mindgauge.models.bots.bot import Held
+    from mindgauge.records import Exchange
+    from mindgauge.records.request import Model
+    from mindgauge.runs.session import Session
+    from mindgauge.store import Store
+
+PERSON_TOKENS = 45
+"""A person's message, and what a client writes, where it is not known yet."""
+NOTE_TOKENS = 90
+"""What a client is told each turn beside the reply."""
+
+
+class PersonTurn(NamedTuple):
+    """What the person says in a turn; a dialogue that ends instead says how."""
+
+    text: str
+    rung: str = ""
+    reaction: str = ""
+    outcome: Outcome | None = None
+    problem: str = ""
+
+
+class ConversationStep(ReplyStep, frozen=True, kw_only=True):
+    """A model under test holds every dialogue of a benchmark, as far as it has not yet."""
+
+    dialogues: DialoguePlan
+    clients: tuple[Model, ...] = ()
+
+    def outputs(self) -> list[StepOutput]:
+        """Return the replies that it leaves in the run."""
+        return of_dialogues(self.model.name, [model.name for model in self.clients], self.repeats)
+
+    def done(self, store: Store) -> set[tuple[str, int]]:
+        """Return the turns and repeats that nothing more has to be asked for."""
+        answered = super().done(store)
+        return answered if self._goes_on else answered - self._broken_off(store, answered)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a dialogue can be gone on with in another process."""
+        return not (isinstance(self.model, Bot) and self.model.replays)
+
+    def _broken_off(self, store: Store, answered: set[tuple[str, int]]) -> set[tuple[str, int]]:
+        """Return the answered turns of dialogues that lack later ones."""
+        slots = dialogues(subject.sample for subject in self.at_hand_slots(store))
+        return {
+            (turn.id, run)
+            for dialogue in slots
+            for run in range(self.repeats)
+            if not all((turn.id, run) in answered for turn in dialogue.turns)
+            for turn in dialogue.turns
+        }
+
+    def at_hand_slots(self, store: Store) -> Iterator[PlannedSubject]:
+        """Return every slot that is in the run."""
+        wanted = {subject.sample.id for subject in self.subjects()}
+        return (PlannedSubject(s) for s in store.samples(self.benchmark.name) if s.id in wanted)
+
+    def wanted(self, store: Store) -> set[str]:
+        """Return the ids of the turns that are asked for."""
+        turns = {s.sample.id for s in self.subjects() if s.sample.tags["unit"] == Unit.TURN}
+        return turns & {*store.sample_ids(self.benchmark.name)}
+
+    def requests(self, subject: PlannedSubject) -> list[Request]:
+        """Return the question that a first turn is; those of later turns follow from the answers."""
+        tags = subject.sample.tags
+        return super().requests(subject) if (tags["unit"], tags["turn"]) == (Unit.TURN, "1") else []
+
+    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - no other step asks so
+        """Count the turns that are left, and estimate what they take: each reads all before it, most of it once more."""
+        finished = self.done(store) if store is not None else set()
+        system = system_tokens(self.model)
+        calls = read = cached = existing = 0
+        for dialogue in dialogues(subject.sample for subject in self.subjects()):
+            first = system + tokens(dialogue.turns[0].messages[:1])
+            for run in range(self.repeats):
+                for number, turn in enumerate(dialogue.turns):
+                    if (turn.id, run) in finished:
+                        existing += 1
+                        continue
+                    size = first + number * (REPLY_TOKENS + PERSON_TOKENS)
+                    calls, read = calls + 1, read + size
+                    cached += size - REPLY_TOKENS - PERSON_TOKENS if number else 0
+        written = calls * REPLY_TOKENS
+        cost = None if self.model.price is None else self.model.price.of(read, written, cached)
+        return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, written, cost, cached), existing)
+
+    async def work(self, session: Session) -> None:
+        """Hold the dialogues that the run lacks, and keep every turn."""
+        store, benchmark = session.store, self.benchmark
+        begun_again = {} if self._goes_on else self._forget_broken_off(store)
+        for name in (self.model.name, whole_name(self.model.name)):
+            store.forget_failed(benchmark.name, name)
+        finished = self.done(store)
+        replies = _replies(store, benchmark.name)
+        origins = {model.name: provenance(model, {}) for model in self.clients}
+        origins[self.model.name] = provenance(self.model, self.parameters)
+        chains = [
+            _Chain(self, session, origins, slots, run, replies, begun_again.get((slots.key, run), 0))
+            for slots in dialogues(subject.sample for subject in self.at_hand_slots(store))
+            for run in range(self.repeats)
+            if not all((turn.id, run) in finished for turn in slots.turns)
+            or (slots.whole.id, whole_name(self.model.name), run) not in replies
+        ]
+        if not chains:
+            return
+        if self.model.own_machine and any(model.own_machine for model in self.clients):
+            await self._in_rounds(session, chains)
+            return
+        async with contextlib.AsyncExitStack() as opened:
+            for model in (self.model, *self.clients):
+                await opened.enter_async_context(session.using(model))
+            jobs = iter([chain.hold for chain in chains])
+            await session.work(jobs, f"{self.model.name} talks", len(chains), session.places(self.model))
+
+    async def _in_rounds(self, session: Session, chains: list[_Chain]) -> None:
+        """Let two models of this machine take turns: all messages of the person, then all replies to them."""
+        for number in range(1, max(len(chain.slots.turns) for chain in chains) + 1):
+            for player in self.clients:
+                speaking = [c for c in chains if c.awaits_person(number) and c.slots.tags.get("client") == player.name]
+                if speaking:
+                    async with session.using(player):
+                        await self._round(session, [chain.speak for chain in speaking], f"{player.name}, turn {number}")
+            for chain in chains:  # fixed words and openings
+                if chain.awaits_person(number) and not chain.asks_client:
+                    await chain.speak()
+            answering = [chain for chain in chains if chain.awaits_reply(number)]
+            if answering:
+                async with session.using(self.model):
+                    await self._round(session, [c.answered for c in answering], f"{self.model.name}, turn {number}")
+        for chain in chains:
+            chain.close()
+        session.store.flush()
+
+    @staticmethod
+    async def _round(session: Session, jobs: list[Callable[[], Awaitable[None]]], stage: str) -> None:
+        await session.work(iter(jobs), stage, len(jobs))
+
+    def _forget_broken_off(self, store: Store) -> dict[tuple[str, int], int]:
+        """Drop dialogues with a bot that broke off: what the bot knew of them is gone. Return how often each was begun."""
+        answered = ReplyStep.done(self, store)
+        replies = _replies(store, self.benchmark.name)
+        begun: dict[tuple[str, int], int] = {}
+        dropped: list[str] = []
+        for slots in dialogues(subject.sample for subject in self.at_hand_slots(store)):
+            names = [self.model.name, whole_name(self.model.name)]
+            names += [client_name(model.name, self.model.name) for model in self.clients]
+            for run in range(self.repeats):
+                existing = [
+                    replies[key]
+                    for sample in (*slots.turns, *slots.clients.values(), slots.whole)
+                    for name in names
+                    if (key := (sample.id, name, run)) in replies
+                ]
+                if not existing or all((turn.id, run) in answered for turn in slots.turns):
+                    continue
+                begun[slots.key, run] = 1 + max(reply.provenance.get("begun_again", 0) for reply in existing)
+                dropped += [reply.id for reply in existing]
+        store.forget_replies(self.benchmark.name, dropped)
+        return begun
+
+
+def _replies(store: Store, benchmark: str) -> dict[tuple[str, str, int], Reply]:
+    return {(reply.sample, reply.model, reply.run): reply for reply in store.replies(benchmark)}
+
+
+class _Chain:
+    """One dialogue, as far as it is held."""
+
+    def __init__(
+        self,
+        step: ConversationStep,
+        session: Session,
+        origins: Mapping[str, dict[str, Any]],
+        slots: Slots,
+        run: int,
+        replies: Mapping[tuple[str, str, int], Reply],
+        begun_again: int,
+    ) -> None:
+        self.step, self.session, self.slots, self.run = step, session, slots, run
+        self._origins = origins
+        self._extra = {"begun_again": begun_again} if begun_again else {}
+        self._client = next((m for m in step.clients if m.name == slots.tags.get("client")), None)
+        self._clients_turns = {
+            number: replies[key]
+            for number, sample in slots.clients.items()
+            if (key := (sample.id, self._client_name, run)) in replies
+        }
+        self.replies: list[Reply] = []
+        self.outcome: Outcome | None = None
+        self._problem = ""
+        self._person: PersonTurn | None = None
+        for turn in slots.turns:
+            reply = replies.get((turn.id, step.model.name, run))
+            if reply is None:
+                break
+            self._took(reply)
+
+    @property
+    def _client_name(self) -> str:
+        return client_name(self._client.name, self.step.model.name) if self._client is not None else ""
+
+    @property
+    def asks_client(self) -> bool:
+        """Whether the person's next message is a client's."""
+        return self._client is not None and bool(self.replies)
+
+    @property
+    def turns_left(self) -> int:
+        """How many turns are still to come, at most."""
+        return len(self.slots.turns) - len(self.replies)
+
+    @property
+    def _ended(self) -> bool:
+        return self.outcome is not None or not self.turns_left
+
+    def awaits_person(self, number: int) -> bool:
+        """Whether the person is to speak, in this turn."""
+        return not self._ended and self._person is None and len(self.replies) == number - 1
+
+    def awaits_reply(self, number: int) -> bool:
+        """Whether the target is to answer, in this turn."""
+        return not self._ended and self._person is not None and len(self.replies) == number - 1
+
+    @property
+    def dialogue(self) -> tuple[Message, ...]:
+        """What was said, as it was held."""
+        if not self.replies:
+            return ()
+        last = self.replies[-1]
+        history = msgspec.convert(last.provenance[HELD], tuple[Message, ...])
+        return (*history, Message("assistant", last.text))
+
+    def _told(self) -> tuple[Message, ...]:
+        """Return what the target is told: the dialogue without what a bot said by itself first."""
+        dialogue = self.dialogue
+        first = next((place for place, message in enumerate(dialogue) if message.role == "user"), 0)
+        return dialogue[first:]
+
+    async def hold(self) -> None:
+        """Hold the dialogue to its end."""
+        async with self._asking() as ask:
+            while not self._ended and self.session.stop is None:
+                await self.speak()
+                if not self._ended:
+                    await self.answered(ask)
+        if not self._ended:
+            return
+        self.close()
+        await self.session.committed()
+
+    @contextlib.asynccontextmanager
+    async def _asking(self) -> AsyncIterator[Held | None]:
+        """Hold a conversation with a bot that keeps its state in itself; any other is told all, each time."""
+        model = self.step.model
+        if isinstance(model, Bot) and model.replays:
+            async with model.dialogue() as say:
+                yield say
+        else:
+            yield None
+
+    async def speak(self) -> None:
+        """Let the person say what comes next."""
+        self._person = await self._next()
+        if self._person.outcome is not None:
+            self.outcome, self._problem = self._person.outcome, self._person.problem
+
+    async def _next(self) -> PersonTurn:
+        number = len(self.replies) + 1
+        step, slot = self.step.dialogues, self.slots.turns[number - 1]
+        if step.mode is PersonMode.SCRIPTED:
+            turn = step.script(slot).turn[number - 1]
+            return PersonTurn(slot.messages[-1].content, turn.rung, turn.reaction)
+        persona = step.persona(slot)
+        move = state.move(persona, [state.signs(reply.text, step.situation.id) for reply in self.replies])
+        if not self.asks_client:
+            return PersonTurn(slot.messages[0].content, move.rung)
+        return await self._worded(number, move)
+
+    async def _worded(self, number: int, move: state.Move) -> PersonTurn:
+        """Let the client word a move; what fails a check is asked for once more."""
+        assert self._client is not None
+        step, tags = self.step.dialogues, self.slots.tags
+        persona, language, dialogue = step.persona(self.slots.whole), tags["language"], self._told()
+        ask = self.session.asker(self._client, self.step.benchmark.name)
+        problem, repairs = "", 0
+        while True:
+            prompt = client.messages(persona, language, dialogue, move, problem)
+            exchange = await ask(Request(prompt, self.run, client.parameters(self.run), sample=self.slots.whole))
+            if exchange.status is Status.FAILED:
+                return PersonTurn("", outcome=Outcome.FAILED, problem=f"the client did not answer: {exchange.error}")
+            read = client.read(exchange, persona, language, dialogue, move, step.situation)
+            if not read.problem or repairs:
+                break
+            problem, repairs = read.problem, repairs + 1
+        outcome = read.outcome if read.problem else None
+        self._keep_client(number, read, exchange, move, repairs)
+        return PersonTurn(read.text, move.rung, move.reaction, outcome, read.problem)
+
+    def _keep_client(
+        self, number: int, read: client.ClientText, exchange: Exchange, move: state.Move, repairs: int
+    ) -> None:
+        if number in self._clients_turns:
+            return
+        assert self._client is not None
+        persons = [message for message in self._told() if message.role == "user"]
+        reply = Reply.of(
+            self.slots.clients[number].id, self._client_name, self.run, Status.OK if read.text else Status.UNPARSABLE,
+            read.text, usage=exchange.usage, seconds=exchange.seconds, finish_reason=exchange.finish_reason,
+            provenance={
+                **self._origins[self._client.name], **self._named(number, move.rung, move.reaction), "unit": Unit.CLIENT.value,
+                "model": exchange.model_resolved, "at": exchange.at, HELD: persons, "repairs": repairs,
+                **({"problem": read.problem, "outcome": read.outcome.value} if read.problem else {}),
+            },
+        )  # fmt: skip
+        self.session.store.add_reply(self.step.benchmark.name, reply)
+
+    def _named(self, number: int, rung: str, reaction: str) -> dict[str, Any]:
+        """Return what every reply of the dialogue says of its place."""
+        parent = {"parent": self.replies[-1].id} if self.replies else {}
+        tags = self.slots.tags
+        return {
+            "turn": number, "dialogue": self.slots.key, "client": tags.get("client", ""), "rung": rung,
+            "reaction": reaction, **parent, **self._extra,
+        }  # fmt: skip
+
+    async def answered(self, say: Held | None = None) -> None:
+        """Let the target answer what the person said."""
+        assert self._person is not None
+        step, store, number = self.step, self.session.store, len(self.replies) + 1
+        slot, addressed = self.slots.turns[number - 1], (*self._told(), Message("user", self._person.text))
+        messages = (*(m for m in slot.messages if m.role == "system"), *addressed)
+        asked_of = msgspec.structs.replace(slot, messages=messages)
+        request = self._request(asked_of)
+        if self._client is not None and number == 1 and say is None:  # every client's dialogue begins with it
+            exchange = await self.session.asker(step.model, step.benchmark.name)(request)
+        else:
+            exchange = await self.session.call(step.model, request, say)
+            store.add_call(
+                request.key(step.identity), request.prompt_hash, step.benchmark.name, step.model.name, self.run,
+                exchange, text=False,
+            )  # fmt: skip
+        history = exchange.before or addressed
+        ended = Outcome.of_reply(exchange.status) if exchange.status is not Status.OK else None
+        reply = Reply.of(
+            slot.id, step.model.name, self.run, exchange.status, exchange.text,
+            finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
+            provenance={
+                **self._origins[self.step.model.name], **self._named(number, self._person.rung, self._person.reaction), "unit": Unit.TURN.value,
+                "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": self.run, "at": exchange.at, HELD: history,
+                **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
+                **({"error": exchange.error} if exchange.error else {}),
+                **({"outcome": ended.value} if ended else {}),
+            },
+        )  # fmt: skip
+        store.add_reply(step.benchmark.name, reply)
+        await self.session.committed()
+        self._took(reply)
+
+    def _request(self, sample: Sample) -> Request:
+        step = self.step
+        again = {"begun_again": self._extra["begun_again"]} if self._extra else {}
+        (request,) = ReplyStep.requests(step, PlannedSubject(sample))
+        request = request.repeated(self.run)
+        return msgspec.structs.replace(request, parameters={**request.parameters, **again})
+
+    def _took(self, reply: Reply) -> None:
+        self.replies.append(reply)
+        self._person = None
+        if reply.status is not Status.OK:
+            self.outcome = Outcome(reply.provenance.get("outcome", Outcome.of_reply(reply.status).value))
+
+    def close(self) -> None:
+        """Keep the dialogue as a whole, and that turns which do not come are none."""
+        outcome = self.outcome or Outcome.COMPLETE
+        store, benchmark, model = self.session.store, self.step.benchmark.name, self.step.model.name
+        last = self.replies[-1] if self.replies else None
+        failed = outcome is Outcome.FAILED and (last is None or last.status in {Status.OK, Status.FAILED})
+        if outcome is Outcome.COMPLETE:
+            status = Status.OK
+        elif failed:
+            status = Status.FAILED
+        else:
+            status = Status.NOT_APPLICABLE if outcome.of_client or last is None else last.status
+        dialogue = self.dialogue
+        facts = {
+            **self._origins[self.step.model.name], **self._named(len(self.replies), "", ""), "unit": Unit.DIALOGUE.value, "outcome": outcome.value,
+            **({HELD: dialogue[:-1]} if dialogue else {}), **({"problem": self._problem} if self._problem else {}),
+        }  # fmt: skip
+        store.add_reply(
+            benchmark,
+            Reply.of(
+                self.slots.whole.id, whole_name(model), self.run, status, dialogue[-1].content if dialogue else "",
+                provenance=facts,
+            ),
+        )  # fmt: skip
+        if failed:  # the next command asks for the rest
+            if last is None or last.status is Status.OK:
+                slot = self.slots.turns[len(self.replies)]
+                lost = {**facts, "unit": Unit.TURN.value, "turn": len(self.replies) + 1, "error": self._problem}
+                lost.pop(HELD, None)
+                store.add_reply(benchmark, Reply.of(slot.id, model, self.run, Status.FAILED, provenance=lost))
+            return
+        for number, slot in enumerate(self.slots.turns[len(self.replies) :], len(self.replies) + 1):
+            self._skip(slot, model, Unit.TURN, number, outcome)
+        for number, slot in self.slots.clients.items():
+            if number > len(self.replies) + (outcome.of_client and bool(self.replies)):
+                self._skip(slot, self._client_name, Unit.CLIENT, number, outcome)
+
+    def _skip(self, slot: Sample, model: str, unit: Unit, number: int, outcome: Outcome) -> None:
+        facts = {**self._named(number, "", ""), "unit": unit.value, "outcome": outcome.value}
+        reply = Reply.of(slot.id, model, self.run, Status.NOT_APPLICABLE, provenance=facts)
+        self.session.store.add_reply(self.step.benchmark.name, reply)
+
+
+class ClientStep(ReplyStep, frozen=True, kw_only=True):
+    """A client's messages, whose calls are made within the dialogues; for the forecast alone."""
+
+    within: bool = True
+    dialogues: DialoguePlan
+
+    def requests(self, subject: PlannedSubject) -> list[Request]:  # noqa: ARG002 - each follows from a reply
+        """Return nothing: what it is asked follows from the replies."""
+        return []
+
+    def outputs(self) -> list[StepOutput]:
+        """Return nothing: dialogues leave its messages."""
+        return []
+
+    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - see `ConversationStep`
+        """Estimate what the messages take, as `ConversationStep.expected` does."""
+        calls = read = cached = 0
+        for dialogue in dialogues(subject.sample for subject in self.subjects()):
+            if dialogue.tags.get("client") != self.model.name:
+                continue
+            persona = self.dialogues.persona(dialogue.whole)
+            opening = client.messages(persona, dialogue.tags["language"], [Message("assistant", "")], state.Move(""))
+            first = tokens(opening)
+            for number in range(1, len(dialogue.turns)):
+                size = first + NOTE_TOKENS + number * (REPLY_TOKENS + PERSON_TOKENS)
+                calls, read = calls + self.repeats, read + self.repeats * size
+                cached += self.repeats * (size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS)
+        written = calls * PERSON_TOKENS
+        cost = None if self.model.price is None else self.model.price.of(read, written, cached)
+        return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, written, cost, cached))
+
+
+def replies_to_come(
+    store: Store | None, benchmark: str, samples: Sequence[Sample], models: Sequence[str], runs: int
+) -> Iterator[PlannedSubject]:
+    """Return what judges will be shown of dialogues: what is there, and a stand-in for what is not.
+
+    Args:
+        store: the run, if it is there.
+        benchmark: whose dialogues.
+        samples: the slots.
+        models: under test.
+        runs: repeats of each dialogue.
+    """
+    existing = _replies(store, benchmark) if store is not None else {}
+    for sample in samples:
+        unit, turn = sample.tags["unit"], int(sample.tags["turn"])
+        for model in models:
+            name = {Unit.TURN.value: model, Unit.DIALOGUE.value: whole_name(model)}.get(
+                unit, client_name(sample.tags.get("client", ""), model)
+            )
+            for run in range(runs):
+                reply = existing.get((sample.id, name, run))
+                if reply is not None and reply.status is not Status.FAILED:
+                    yield PlannedSubject(reply.answered(sample), reply)
+                    continue
+                history = [sample.messages[0]]
+                if unit != Unit.CLIENT:
+                    history += [
+                        Message("assistant", "x" * 4 * REPLY_TOKENS),
+                        Message("user", "x" * 4 * PERSON_TOKENS),
+                    ] * (turn - 1)
+                text = "x" * 4 * (PERSON_TOKENS if unit == Unit.CLIENT else REPLY_TOKENS)
+                stand_in = Reply.of(sample.id, "", run, Status.OK, text, provenance={"unit": unit})
+                yield PlannedSubject(msgspec.structs.replace(sample, messages=tuple(history)), stand_in)
