@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -78,6 +79,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The questions by which judges decide its criteria, where they were read from the authors' files (`on`)."""
     read_tree: Callable[[Path], QuestionTree] | None = None
     """Reads these below a folder; without the authors' files judges go by the rubric's own levels."""
+    read_persons: Callable[[Path], Persons] | None = None
+    """Reads the persons below a folder with whom dialogues are held; without the authors' files one reply is asked for."""
     load: Callable[[Path], Released] | None = None
     load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
     """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
@@ -162,17 +165,20 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return (*self.rubric.criteria, *(reading.criterion for reading in self.readings))
 
     def on(self, data: Path | None) -> Benchmark:
-        """Return it as it is asked with the authors' files: judges then walk their tree of questions, where they have one.
+        """Return it as it is asked with the authors' files: judges walk their tree of questions, and their persons talk.
 
         Raises:
-            DataError: the tree is there, and cannot be walked.
+            DataError: one of these is there, and cannot be used.
         """
-        if data is None or self.read_tree is None:
-            return self
-        try:
-            return msgspec.structs.replace(self, tree=self.read_tree(data))
-        except MissingDataError:
-            return self
+        benchmark = self
+        if data is not None and self.read_tree is not None:
+            with contextlib.suppress(MissingDataError):
+                benchmark = msgspec.structs.replace(benchmark, tree=self.read_tree(data))
+        if data is not None and self.read_persons is not None:
+            with contextlib.suppress(MissingDataError):
+                persons = self.read_persons(data)
+                benchmark = msgspec.structs.replace(benchmark, persons=lambda _: persons)
+        return benchmark
 
     @property
     def closed(self) -> bool:

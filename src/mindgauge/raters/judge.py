@@ -129,11 +129,17 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         return self._parts[key]
 
     def _asked(self, rubric: Rubric) -> tuple[JudgeCall, ...]:
-        if self.tree is not None:
-            return (TreeWalk.of(rubric, self.tree, self.method, at_once=self.mode is Mode.JOINT),)
-        rubrics = [rubric] if self.mode is Mode.JOINT and rubric.criteria else _one_by_one(rubric)
+        decided = self.tree.criteria if self.tree is not None else ()
+        names = [criterion.name for criterion in rubric.criteria]
+        by_tree, others = (
+            rubric.restricted([n for n in names if (n in decided) is walked]) for walked in (True, False)
+        )
+        rubrics = [others] if self.mode is Mode.JOINT and others.criteria else _one_by_one(others)
         kind = DecisionTree if self.way is PromptStyle.SEQUENTIAL else JudgeCall
-        return tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
+        parts = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
+        if self.tree is None or not by_tree.criteria:
+            return parts
+        return (TreeWalk.of(by_tree, self.tree, self.method, at_once=self.mode is Mode.JOINT), *parts)
 
 
 def _one_by_one(rubric: Rubric) -> list[Rubric]:
