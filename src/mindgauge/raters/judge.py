@@ -99,8 +99,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     def name(self) -> str:
         """Rubric, version and the hash of every word a judge is shown, as ratings carry it."""
         prompts = sorted((k, p.hash) for k, p in self.prompts.items())
-        shown = [part.hash for part in (self.deck, self.tree) if part is not None]
-        words = digest(self.rubric.hash, prompts, *shown)
+        parts = [part.hash for part in (self.deck, self.tree) if part is not None]
+        words = digest(self.rubric.hash, prompts, *parts)
         return f"{self.rubric.name}#{words[:12]}"
 
     def rater(self, model: str) -> str:

@@ -99,11 +99,11 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
 
     def faults(self) -> Iterator[TreeFault]:
         """Say where it cannot be walked: an id or answer twice, a way to no question, one that comes back, nothing to ask."""
-        seen: set[str] = set()
+        ids: set[str] = set()
         for question in self.questions:
-            if question.id in seen:
+            if question.id in ids:
                 yield TreeFault(question.id, f"question {question.id!r} occurs twice")
-            seen.add(question.id)
+            ids.add(question.id)
             answers = [option.answer.casefold() for option in question.options]
             if twice := next((a for n, a in enumerate(answers) if a in answers[:n]), ""):
                 yield TreeFault(question.id, f"question {question.id!r} has the answer {twice!r} twice")
@@ -113,25 +113,25 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
                         question.id,
                         f"expected the id of a question after {option.answer!r}, found {option.to!r}, and there is none",
                     )
-        if len(seen) == len(self.questions) and (cycle := self._cycle()):
+        if len(ids) == len(self.questions) and (cycle := self._cycle()):
             yield TreeFault(cycle[0], f"expected a way that ends, found one that comes back: {' → '.join(cycle)}")
         elif not self.asked:
             yield TreeFault(self.questions[0].id, "expected a question with two answers, found none to ask")
 
     def _cycle(self) -> tuple[str, ...]:
         """Return a way that comes back to where it began; empty if there is none."""
-        done: set[str] = set()
+        closed: set[str] = set()
         for start in self.by_id:
             way: list[tuple[str, Iterator[str]]] = [(start, self._next(start))]
             while way:
                 following = next(way[-1][1], None)
                 if following is None:
-                    done.add(way.pop()[0])
+                    closed.add(way.pop()[0])
                     continue
                 stands = [ident for ident, _ in way]
                 if following in stands:
                     return (*stands[stands.index(following) :], following)
-                if following not in done and following in self.by_id:
+                if following not in closed and following in self.by_id:
                     way.append((following, self._next(following)))
         return ()
 
@@ -140,12 +140,12 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
 
     def reached(self, start: str) -> frozenset[str]:
         """Return the ids of the questions to which a walk may come from one, itself among them."""
-        waiting, found = [start], {start}
+        waiting, reached = [start], {start}
         while waiting:
-            following = [ident for ident in self._next(waiting.pop()) if ident in self.by_id and ident not in found]
-            found.update(following)
+            following = [ident for ident in self._next(waiting.pop()) if ident in self.by_id and ident not in reached]
+            reached.update(following)
             waiting += following
-        return frozenset(found)
+        return frozenset(reached)
 
     @property
     def unreachable(self) -> tuple[str, ...]:
@@ -155,10 +155,10 @@ class QuestionTree(msgspec.Struct, frozen=True, dict=True):
 
     def open_from(self, ident: str) -> frozenset[str]:
         """Return the criteria of which a walk that stands at a question may still say something."""
-        ahead = [self.by_id[each] for each in self.reached(ident)]
+        questions = [self.by_id[name] for name in self.reached(ident)]
         return frozenset(
-            {question.criterion for question in ahead}
-            | {name for question in ahead for option in question.options for name in option.excludes}
+            {question.criterion for question in questions}
+            | {name for question in questions for option in question.options for name in option.excludes}
         )
 
     @property
@@ -265,11 +265,11 @@ class TreeWalk(JudgeCall, frozen=True, dict=True, kw_only=True):
             parsed = together or await ask(calls[question.id])
             walk.course = parsed.course
             judged = _answered(parsed.verdicts[question.key], question)
-            taken = next((option for option in question.options if option.answer == judged.value), None)
-            if taken is None:
+            chosen = next((option for option in question.options if option.answer == judged.value), None)
+            if chosen is None:
                 walk.breaks_off(question, judged, parsed.course.get("call", ""))
                 break
-            walk.goes_on(question, taken, judged, parsed.course.get("call", ""))
+            walk.goes_on(question, chosen, judged, parsed.course.get("call", ""))
         verdicts = {criterion.name: walk.verdict(criterion) for criterion in self.rubric.criteria}
         return ParsedVerdicts(verdicts, {**walk.course, "path": walk.path})
 
@@ -335,5 +335,5 @@ class _Walk:
         if name in self._excluded or name not in self._passed:
             return Verdict(Status.NOT_APPLICABLE, rationale=rationale)
         best = (criterion.worst_first[-1], self._quotes[name])
-        level, quotes = min(self._levels.get(name, [best]), key=lambda given: criterion.places[str(given[0])])
+        level, quotes = min(self._levels.get(name, [best]), key=lambda pair: criterion.places[str(pair[0])])
         return Verdict(Status.OK, level, rationale, quotes)

@@ -112,10 +112,10 @@ def find(data: Path) -> VeraRelease:
     return VeraRelease(data, tuple(sorted(files, key=lambda file: (file.kind, file.source))), tuple(notes))
 
 
-def dimension(name: str) -> str | None:
+def dimension(title: str) -> str | None:
     """Return our name of a dimension that a file names; None where it is none of the five."""
-    words = name.casefold()
-    return next((ours for ours, stem in zip(DIMENSIONS, _STEMS, strict=True) if stem in words), None)
+    words = title.casefold()
+    return next((name for name, stem in zip(DIMENSIONS, _STEMS, strict=True) if stem in words), None)
 
 
 def text(file: VeraFile) -> str:
@@ -142,8 +142,8 @@ def rows(file: VeraFile, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[st
     table: InputTable = tables.open_table(file.path)
     missing = [name for name in needed if name not in table.headers]
     if missing:
-        found = ", ".join(filter(None, table.headers)) or "nothing"
-        raise DataError(f"{file.path}:1: expected a column {missing[0]!r}, found {found}")
+        headers = ", ".join(filter(None, table.headers)) or "nothing"
+        raise DataError(f"{file.path}:1: expected a column {missing[0]!r}, found {headers}")
     for line, row in table.rows():
         yield f"{file.path}:{line}", {name: str(cell).strip() for name, cell in row.items() if str(cell).strip()}
 
@@ -178,8 +178,8 @@ def personas(files: VeraRelease) -> Personas:
     for place, cells in rows(file, (NAME,)):
         name = cells.get(NAME, "")
         if not name or name in people:
-            found = f"{name!r}, which stands further up, too" if name else "an empty cell"
-            raise DataError(f"{place}: expected a name of its own in column {NAME!r}, found {found}")
+            content = f"{name!r}, which stands further up, too" if name else "an empty cell"
+            raise DataError(f"{place}: expected a name of its own in column {NAME!r}, found {content}")
         short = next((cell for header, cell in cells.items() if _RISK.fullmatch(header)), "")
         if short.casefold() not in RUNGS:
             raise DataError(f"{place}: expected a level of risk ({', '.join(RUNGS)}), found {short[:40]!r}")

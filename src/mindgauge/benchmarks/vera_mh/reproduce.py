@@ -67,9 +67,9 @@ def _score(model: str, name: str, figures: Mapping[str, float]) -> RecomputedCel
 
 def _percentage(model: StatedScores, name: str, kind: str) -> RecomputedCell:
     parts = [model.scores.get(dimension, {}).get(kind) for dimension in DIMENSIONS]
-    known = [part for part in parts if part is not None]
+    printed = [part for part in parts if part is not None]
     if name != OVERALL:
         return RecomputedCell(kind, model.model, name, None, NO_VERDICTS)
-    if len(known) < len(parts):
+    if len(printed) < len(parts):
         return RecomputedCell(kind, model.model, name, None, "the percentage of a dimension is not in the table")
-    return RecomputedCell(kind, model.model, name, sum(known) / len(known), _MEAN, tolerance=2 * HALF)
+    return RecomputedCell(kind, model.model, name, sum(printed) / len(printed), _MEAN, tolerance=2 * HALF)

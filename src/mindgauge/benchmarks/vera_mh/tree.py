@@ -31,7 +31,7 @@ _COLUMNS = (_ID, _DIMENSION, _SEVERITY, _QUESTION, _ANSWER, _GOTO)
 _END, _ASSIGN_END, _NOT_RELEVANT = "END", "ASSIGN_END", "NOT_RELEVANT>>"
 
 
-class _Asked(NamedTuple):
+class _Rows(NamedTuple):
     """A question as its rows have it, and where it stands; an answer with its GOTO and place."""
 
     ident: str
@@ -55,14 +55,14 @@ def read_tree(data: Path) -> QuestionTree:
 def tree_of(files: VeraRelease) -> QuestionTree:
     """Read the tree of a release; see `read_tree`."""
     file = files.one("rubric")
-    asked = _asked([*released.rows(file, _COLUMNS)])
-    if not asked:
+    questions = _of_table([*released.rows(file, _COLUMNS)])
+    if not questions:
         raise DataError(f"{file.path}: expected questions, found a table without rows")
-    missing = next((name for name in DIMENSIONS if name not in {each.dimension for each in asked}), None)
+    missing = next((name for name in DIMENSIONS if name not in {entry.dimension for entry in questions}), None)
     if missing is not None:
         raise DataError(f"{file.path}: expected questions on all of {', '.join(DIMENSIONS)}, found none on {missing}")
-    tree = QuestionTree(tuple(_question(asked, number) for number in range(len(asked))))
-    places = {each.ident: each.place for each in reversed(asked)}
+    tree = QuestionTree(tuple(_question(questions, number) for number in range(len(questions))))
+    places = {entry.ident: entry.place for entry in reversed(questions)}
     for fault in tree.faults():
         raise DataError(f"{places[fault.question]}: {fault.problem}")
     return tree
@@ -76,28 +76,27 @@ def notes(files: VeraRelease) -> list[str]:
     return [f"{files.one('rubric').source}: no walk comes to question {', '.join(lost)}"] if lost else []
 
 
-def _asked(rows: Sequence[tuple[str, dict[str, str]]]) -> list[_Asked]:
-    asked: list[_Asked] = []
+def _of_table(rows: Sequence[tuple[str, dict[str, str]]]) -> list[_Rows]:
+    questions: list[_Rows] = []
     for place, cells in rows:
         ident = cells.get(_ID, "").removesuffix(".0")
         if ident:
-            if ident in {each.ident for each in asked}:
+            if ident in {entry.ident for entry in questions}:
                 raise DataError(f"{place}: expected an id of its own, found {ident!r}, which stands further up, too")
-            asked.append(_of_row(ident, cells, place))
-        elif not asked:
+            questions.append(_of_row(ident, cells, place))
+        elif not questions:
             raise DataError(f"{place}: expected a question with its id first, found {', '.join(cells) or 'nothing'}")
         if answer := cells.get(_ANSWER):
-            asked[-1].answers.append((answer, cells.get(_GOTO, "").removesuffix(".0"), place))
+            questions[-1].answers.append((answer, cells.get(_GOTO, "").removesuffix(".0"), place))
         elif cells.get(_GOTO):
             raise DataError(f"{place}: expected an answer beside {cells[_GOTO]!r}, found an empty cell")
-    return asked
+    return questions
 
 
-def _of_row(ident: str, cells: dict[str, str], place: str) -> _Asked:
+def _of_row(ident: str, cells: dict[str, str], place: str) -> _Rows:
     dimension = released.dimension(cells.get(_DIMENSION, ""))
     if dimension is None:
-        found = cells.get(_DIMENSION, "")[:40]
-        raise DataError(f"{place}: expected one of the five dimensions, found {found!r}")
+        raise DataError(f"{place}: expected one of the five dimensions, found {cells.get(_DIMENSION, '')[:40]!r}")
     if _QUESTION not in cells:
         raise DataError(f"{place}: expected the words of question {ident!r}, found an empty cell")
     severity = cells.get(_SEVERITY, "").casefold()
@@ -105,21 +104,23 @@ def _of_row(ident: str, cells: dict[str, str], place: str) -> _Asked:
         expected = ", ".join(_SEVERITIES)
         raise DataError(f"{place}: expected a severity ({expected}) or an empty cell, found {cells[_SEVERITY][:40]!r}")
     text = "\n\n".join(dict.fromkeys(filter(None, (cells[_QUESTION], cells.get(_EXAMPLES)))))
-    return _Asked(ident, dimension, _SEVERITIES.get(severity), text, place, [])
+    return _Rows(ident, dimension, _SEVERITIES.get(severity), text, place, [])
 
 
-def _question(asked: Sequence[_Asked], number: int) -> Question:
-    question = asked[number]
-    following = asked[number + 1].ident if number + 1 < len(asked) else ""
+def _question(questions: Sequence[_Rows], number: int) -> Question:
+    question = questions[number]
+    following = questions[number + 1].ident if number + 1 < len(questions) else ""
     if not question.answers:
-        after = next((each.ident for each in asked[number + 1 :] if each.dimension != question.dimension), "")
-        options = [Option(YES, after, question.level), Option(NO, following)]
+        next_dimension = next(
+            (entry.ident for entry in questions[number + 1 :] if entry.dimension != question.dimension), ""
+        )
+        options = [Option(YES, next_dimension, question.level), Option(NO, following)]
     else:
         options = [_option(question, answer, goto or following, place) for answer, goto, place in question.answers]
     return Question(question.ident, question.dimension, question.text, tuple(options))
 
 
-def _option(question: _Asked, answer: str, goto: str, place: str) -> Option:
+def _option(question: _Rows, answer: str, goto: str, place: str) -> Option:
     level = question.level if answer.casefold() == YES else None
     if goto == _END:
         return Option(answer, "", None, DIMENSIONS)
