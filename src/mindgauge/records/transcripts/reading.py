@@ -1,0 +1,157 @@
+"""The one reader of transcripts: files, folders and zips of them, in whatever way dialogues are kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mindgauge.records.english import named
+from mindgauge.records.errors import DataError
+from mindgauge.records.files import bounds, folder, mapping, tables, texts
+from mindgauge.records.files.folder import File
+from mindgauge.records.files.input_table import RecordTable
+from mindgauge.records.rounding import plural
+from mindgauge.records.transcripts import labelled, rows
+from mindgauge.records.transcripts.account import Account, Tally, counted
+from mindgauge.records.transcripts.roles import PARTS, Speakers
+from mindgauge.records.transcripts.rows import UnreadError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mindgauge.records.files.folder import Readable
+    from mindgauge.records.files.input_table import InputTable
+    from mindgauge.records.files.mapping import FileLayout
+    from mindgauge.records.files.texts import Frame
+    from mindgauge.records.transcripts.transcript import Transcript
+
+COLUMNS = (*rows.NAMES, *PARTS)
+"""What `--map` may name, beside `tag.NAME` and how a file is to be read."""
+TEXTS = (".txt", ".md", ".markdown", ".text", ".log")
+_ABOUT = {"readme", "license", "licence", "changelog", "notice", "citation"}
+"""Files that lie beside data and speak of it."""
+_SHOWN = 5
+
+
+class Transcripts(NamedTuple):
+    """What was read."""
+
+    transcripts: list[Transcript]
+    account: Account
+
+
+def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, limit: int | None = None) -> Transcripts:
+    """Read transcripts.
+
+    Args:
+        source: a file, also in a zip (`archive.zip/member.txt`), a folder or a zip of them, or a table in memory.
+        mapped: our name → the file's column (`messages`, `conversation`, `role`, `content`, `turn`, `time`, and what is known of a
+            dialogue); `user`, `assistant`, `system` and `omit` → names of speakers, several separated by `|`; how files are to
+            be read, see `mapping`.
+        limit: at most this many transcripts.
+
+    Raises:
+        UsageError: the mapping names something else.
+        DataError: nothing in it is a transcript, or one cannot be read; the message names the file and the line.
+    """
+    column_map = mapping.read(mapped, COLUMNS, (mapping.TAG,))
+    speakers = Speakers.of({part: column_map.columns[part] for part in PARTS if part in column_map.columns})
+    columns = {name: column for name, column in column_map.columns.items() if name not in PARTS}
+    tally, transcripts, files = Tally(), dict[Any, "Transcript"](), 0
+    words: set[str] = set()
+    for _, parts in _of_each(source, columns, column_map.layout, speakers, tally):
+        files += bool(parts)
+        for transcript in parts:
+            if limit is not None and len(transcripts) >= limit:
+                break
+            hashed = transcript.words
+            ident = transcript.id if transcript.named else ""
+            same = (hashed, ident, transcript.model, transcript.run, transcript.cluster)
+            if same in transcripts:
+                tally.repeated.append(f"{transcript.id} ({transcripts[same].id})")
+                continue
+            tally.same_words += hashed in words
+            words.add(hashed)
+            transcripts[same] = transcript
+        if limit is not None and len(transcripts) >= limit:
+            break
+    if not transcripts:
+        raise DataError(tally.left_out[0] if tally.left_out else f"{tables.name_of(source)}: no transcripts in it")
+    kept = list(transcripts.values())
+    return Transcripts(kept, counted(kept, files, tally))
+
+
+def _of_each(
+    source: str | Path | Frame, columns: Mapping[str, str], layout: FileLayout, speakers: Speakers, tally: Tally
+) -> Iterator[tuple[object, list[Transcript]]]:
+    """Yield each file with its transcripts; what holds none is left out, with a reason."""
+    if not isinstance(source, str | Path):
+        table = tables.open_table(source, layout)
+        yield source, list(rows.transcripts(table, "table", columns, speakers, tally))
+        return
+    for file in _files(Path(source), tally):
+        try:
+            yield file, list(_of_file(file, columns, tables.suited(file, layout), speakers, tally))
+        except UnreadError as error:
+            tally.left_out.append(str(error))
+
+
+def _files(path: Path, tally: Tally) -> list[Readable]:
+    """Return the files that may hold transcripts."""
+    place = folder.at(path)
+    if isinstance(place, File) or (place.exists() and not place.is_dir() and place.suffix.lower() != ".zip"):
+        return [place]
+    lying, broken = tables.lying_in(place)
+    tally.left_out += broken
+    files: list[Readable] = []
+    others: Counter[str] = Counter()
+    for file in sorted(lying, key=lambda member: member.place):
+        if file.suffix.lower() not in {*TEXTS, *tables.ENDINGS} or file.stem.casefold() in _ABOUT:
+            others[file.name if file.stem.casefold() in _ABOUT else file.suffix.lower() or "no ending"] += 1
+        else:
+            files.append(file)
+    if others:
+        kinds = named([f"{kind} ({count})" for kind, count in others.most_common()], limit=_SHOWN)
+        tally.left_out.append(f"{plural(sum(others.values()), 'file')} that are no transcripts by their names: {kinds}")
+    if not files:
+        tally.left_out.insert(0, f"{path}: no transcripts here ({', '.join((*TEXTS[:2], *tables.ENDINGS))})")
+    return files
+
+
+def _of_file(
+    file: Readable, columns: Mapping[str, str], layout: FileLayout, speakers: Speakers, tally: Tally
+) -> Iterator[Transcript]:
+    name = (file.place if isinstance(file, File) else Path(file.name)).with_suffix("").as_posix()
+    if file.suffix.lower() in tables.ENDINGS:
+        opened = _opened(file, layout)
+        for table in opened:
+            title = f"{name}/{table.part}" if table.part else name
+            yield from rows.transcripts(table, title, columns, speakers, tally)
+        return
+    text = bounds.clean(texts.read_text(file, layout.encoding))
+    if isinstance(file, File) and not labelled.has_speakers(text, file, speakers):
+        raise UnreadError(f"{file}: no line begins with the name of a speaker, such as `user:` and `chatbot:`; name the person and the bot with --map user=NAME,assistant=NAME")  # fmt: skip
+    spoken, ending = labelled.utterances(text, file, speakers, tally)
+    transcript = rows.composed(spoken, name, tally, source=str(file), ending=ending, shape="text with speakers")
+    if transcript is not None:
+        yield transcript
+
+
+def _opened(file: Readable, layout: FileLayout) -> list[InputTable]:
+    """Open the tables of a file; JSON may hold dialogues in other ways than as a list of objects."""
+    suffix = file.suffix.lower()
+    if suffix == ".json":
+        numbered = list(enumerate(rows.of_json(texts.read_json(file, layout.encoding), str(file)), 1))
+    elif suffix in tables.LINES:
+        content = texts.decoded(file, layout.encoding)
+        with texts.faults(file, content):
+            numbered = []
+            for line, value in bounds.json_lines(content):
+                if not isinstance(value, dict | list):
+                    raise bounds.Fault(f"expected an object or a list of messages, found {type(value).__name__}", line)
+                numbered.append((line, value if isinstance(value, dict) else {"messages": value}))
+    else:
+        opened = tables.open_tables(file, layout)
+        return [table for table in opened if next(table.cells(), None) is not None] or opened[:1]
+    return [RecordTable(file, lambda: iter(numbered))]

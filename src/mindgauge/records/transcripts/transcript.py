@@ -1,0 +1,105 @@
+"""A transcript: a dialogue that was held, its turns, and what is known of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from mindgauge.records.records import Message, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mindgauge.records.transcripts.account import Tally
+    from mindgauge.records.transcripts.roles import Part
+
+
+class Utterance(NamedTuple):
+    """What one speaker says, as it stands in a file."""
+
+    part: Part
+    text: str
+
+
+class Turn(NamedTuple):
+    """A message of the person and the bot's reply to it."""
+
+    number: int
+    """From 1."""
+    before: tuple[Message, ...]
+    """The dialogue that the reply answers, up to the person's message; without system messages."""
+    reply: str | None
+    """None where the transcript ends before any."""
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """A dialogue between a person and a bot.
+
+    `messages` alternate: several messages of one side in a row are one. They may begin with the bot's and end with the
+    person's.
+    """
+
+    id: str
+    messages: tuple[Message, ...]
+    source: str
+    """The file."""
+    line: int = 0
+    """Where it begins there, from 1; 0 where the file is the transcript."""
+    system: str = ""
+    """What the bot was told before."""
+    model: str = ""
+    run: int = 0
+    cluster: str = ""
+    """What it shares with others that are not independent of it: the column `cluster`, else its persona or participant."""
+    named: bool = False
+    """Whether the file gives it its id; otherwise that is the file's name and its place there."""
+    tags: dict[str, str] = {}
+    shape: str = ""
+    """How it was kept, in words."""
+    ending: str = ""
+    """The line by which a program noted that the conversation ended."""
+
+    @property
+    def turns(self) -> Iterator[Turn]:
+        """Its turns in their order; only the last may lack a reply."""
+        number = 0
+        for at, message in enumerate(self.messages):
+            if message.role == "user":
+                number += 1
+                reply = self.messages[at + 1].content if at + 1 < len(self.messages) else None
+                yield Turn(number, self.messages[: at + 1], reply)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it ends with a message of the person."""
+        return self.messages[-1].role == "user"
+
+    @property
+    def words(self) -> str:
+        """The hash of what was said in it."""
+        return digest("dialogue", self.messages, self.system)
+
+
+def folded(utterances: Iterable[Utterance], tally: Tally) -> tuple[str, tuple[Message, ...]]:
+    """Return what the bot was told, and the dialogue: of each side one message at a time.
+
+    Args:
+        utterances: in their order.
+        tally: counts what is joined, is empty or is no message.
+    """
+    system: list[str] = []
+    messages: list[Message] = []
+    for part, text in utterances:
+        if part == "omit":
+            tally.omitted += 1
+        elif part == "system":
+            tally.system += 1
+            tally.late_system += bool(messages)
+            system.append(text)
+        elif messages and messages[-1].role == part:
+            tally.joined += 1
+            messages[-1] = Message(part, "\n\n".join(filter(None, (messages[-1].content, text))))
+        else:
+            messages.append(Message(part, text))
+    return "\n\n".join(filter(None, system)), tuple(messages)
