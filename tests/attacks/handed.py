@@ -45,6 +45,12 @@ def _rate(path: Path) -> object:
     return read_replies(path, benchmarks.find_one("help_or_harm/response"), {})
 
 
+def _transcripts(path: Path) -> object:
+    from mindgauge.records.transcripts import read
+
+    return read(path)
+
+
 def _train(path: Path) -> object:
     from mindgauge.raters.classifiers import labelled
 
@@ -195,7 +201,7 @@ def _secret(folder: Path) -> object:
 
 
 TABLES: dict[str, Callable[[Path], object]] = {
-    "rate": _rate, "train": _train, "annotate queue": _queue, "judges": _labels, "annotate import": _import,
+    "rate": _rate, "rate dialogues": _transcripts, "train": _train, "annotate queue": _queue, "judges": _labels, "annotate import": _import,
     "replay": _replay, "reliability": _reliability, "audit": _audit, "load psycrisis": _own_table,
 }  # fmt: skip
 INPUTS = "processed/sampled_dataset_1.json"

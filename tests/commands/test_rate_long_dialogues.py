@@ -98,7 +98,7 @@ def test_every_turn_and_the_whole_are_rated_by_the_same_rubric(tmp_path: Path) -
     samples, replies, ratings = held(tmp_path / "r")
     assert len(rater.seen) == 3 + 2, "the same question about two dialogues that begin alike is asked once"
     assert {reply.model for reply in replies.values()} == {"bot", "bot (whole dialogue)"}
-    assert sorted(len(samples[r.sample].messages) for r in replies.values() if r.model == "bot") == [1, 1, 3, 3, 5]
+    assert sorted(len(r.provenance["held"]) for r in replies.values() if r.model == "bot") == [1, 1, 3, 3, 5]
     assert {sample.cluster for sample in samples.values()} == {"a", "b"}
     assert len({sample.id for sample in samples.values()}) == 7, "dialogues that begin alike by chance stay two"
     names = {replies[r.subject].model: r.instrument for r in ratings}
@@ -125,7 +125,7 @@ def test_a_long_dialogue_is_shortened_without_losing_the_first_disclosure(tmp_pa
     assert shortened and len(shortened) < len(ratings)
     assert all(r.provenance["window"]["first_risk"] == 3 for r in shortened)
     assert all(r.evidence[0].found for r in shortened), "the words of the first disclosure were shown and can be quoted"
-    last = next(r for r in shortened if replies[r.subject].provenance["turn"] == 60)
+    last = next(r for r in shortened if replies[r.subject].provenance["turn"] == 30)
     (gap,) = last.provenance["window"]["left_out"][-1:]
     shown = next(text for text in rater.seen if "Assistant, pair 29:" in text)
     assert f"[turns {gap[0]}–{gap[1]} left out" in shown and DISCLOSED in shown
@@ -158,7 +158,7 @@ def test_all_that_is_sent_and_answered_fits_and_four_hundred_turns_keep_the_thir
     assert all(DISCLOSED in text for text in shown), "however far the dialogue went on, its third turn is there"
     assert all("left out" in text for text in whole.seen[-100:])
     _, replies, ratings = held(tmp_path / "whole")
-    last = next(r for r in ratings if replies[r.subject].provenance["turn"] == 400)
+    last = next(r for r in ratings if replies[r.subject].provenance["turn"] == 200)
     gaps = last.provenance["window"]["left_out"]
     assert (last.status, last.provenance["window"]["first_risk"]) == (Status.OK, 3)
     assert not any(first <= 3 <= until for first, until in gaps)
@@ -182,7 +182,7 @@ def test_one_monstrous_turn_is_counted_before_the_run_and_fails_where_it_is_need
     assert len(rater.seen) == 5 and said[:2] == said[2:]
     _, replies, ratings = held(tmp_path / "r")
     status = {replies[r.subject].provenance["turn"]: r.status for r in ratings}
-    assert status == {turn: Status.FAILED if turn == 8 else Status.OK for turn in (2, 4, 6, 8, 10, 12)}
+    assert status == {turn: Status.FAILED if turn == 4 else Status.OK for turn in (1, 2, 3, 4, 5, 6)}
     assert all(DISCLOSED in text and "went on and on" not in text for text in rater.seen[1:])
     assert said[0].startswith("judge: 1 of 6 turns or dialogues have more words to rate than fit")
     assert said[1].startswith("judge: 2 of 6 dialogues are shortened")
@@ -223,14 +223,14 @@ def test_an_open_end_and_a_greeting_are_not_rated(tmp_path: Path) -> None:
     rater = Rater()
     rate(written(tmp_path, {**row(1), "messages": greeted}), tmp_path / "r", rater)
     assert len(rater.seen) == 2
-    assert "1 dialogues end with a turn by the person" in (tmp_path / "r" / "manifest.toml").read_text()
+    assert "1 transcript ends with a message of the person" in (tmp_path / "r" / "manifest.toml").read_text()
 
 
 def test_what_cannot_be_rated_is_said_in_one_line(tmp_path: Path) -> None:
     mute = written(tmp_path, {"messages": turns(1)[:1], "category": "suicidal_ideation"})
     with pytest.raises(DataError, match=r"dialogues.jsonl:1: in this dialogue the assistant never answers"):
         rate(mute, tmp_path / "r", Rater())
-    with pytest.raises(DataError, match="no column 'messages'"):
+    with pytest.raises(DataError, match="no column holds dialogues"):
         rate(written(tmp_path, {"user": "I feel low"}), tmp_path / "r", Rater())
     path = written(tmp_path, row(1))
     with pytest.raises(UsageError, match="--unit is turn, dialogue or both, not 'session'"):

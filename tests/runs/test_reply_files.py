@@ -13,7 +13,7 @@ from mindgauge import benchmarks
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import Status
 from mindgauge.records.errors import DataError
-from mindgauge.runs import reply_files
+from mindgauge.runs import dialogue_files
 from mindgauge.runs.reply_files import read_dialogues, read_replies
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_rows_that_name_nothing_share_nothing(tmp_path: Path, form: str) -> None
 @pytest.mark.parametrize("form", FORMATS)
 def test_dialogues_that_name_nothing_share_nothing(tmp_path: Path, form: str) -> None:
     talks = [[{"role": "user", "content": user}, {"role": "assistant", "content": reply}] for user, reply in SAID]
-    found = reply_files.read(
+    found = dialogue_files.read(
         written(tmp_path, form, [{"messages": talk, **dict.fromkeys(NAMED)} for talk in talks]),
         PSYCRISIS,
         {},

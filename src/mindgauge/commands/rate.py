@@ -13,8 +13,7 @@ from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
-from mindgauge.runs import inputs, languages, plan, prompt_styles, run_folder
-from mindgauge.runs import reply_files as multi_turn
+from mindgauge.runs import dialogue_files, inputs, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -99,7 +98,7 @@ def rate(
             f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
             f"use `mindgauge run {benchmark.name}`"
         )
-    multi_turn.one_source(benchmark, replies, dialogues, unit)
+    dialogue_files.one_source(benchmark, replies, dialogues, unit)
     if benchmark.closed:
         judges = plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
     else:
@@ -166,7 +165,7 @@ def _replies(
 ) -> inputs.Inputs:
     """Take replies from a file or a run, or the dialogues that a closed question is about."""
     if source is None:
-        raise UsageError(multi_turn.ONE_SOURCE)
+        raise UsageError(dialogue_files.ONE_SOURCE)
     if tables.is_run(source):
         assert isinstance(source, str | Path)
         if limit is not None or out is not None:

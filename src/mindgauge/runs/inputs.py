@@ -13,9 +13,8 @@ from mindgauge.records import Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
-from mindgauge.runs import languages, run_folder
-from mindgauge.runs import reply_files as multi_turn
-from mindgauge.runs.reply_files import read_dialogues, read_replies
+from mindgauge.runs import dialogue_files, languages, run_folder
+from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
@@ -145,7 +144,8 @@ class Inputs(NamedTuple):
     named: dict[str, Any]
     """What the plan of a new run says of them."""
     source: str
-    note: str = ""
+    notes: Sequence[str] = ()
+    """What is to be said of how the file was read."""
     run: Path | None = None
     """The run, where it is one that is there."""
     model: str = ""
@@ -188,7 +188,9 @@ class Inputs(NamedTuple):
                 yield store.sample(self.benchmark.name, reply.sample), reply
 
     def announce(self, folder: Path, notice: Notice) -> None:
-        """Say where replies join a run as another model's than those there only because their file names no model."""
+        """Say how a file was read, and where replies join a run as another model's only because their file names no model."""
+        for line in self.notes:
+            notice(line)
         if not self.model or not (folder / "run.sqlite").is_file():
             return
         with Store(folder) as store:
@@ -240,8 +242,8 @@ class Inputs(NamedTuple):
             folder, record, config, text=text, samples=samples, replies=replies if self.replies else {},
             steps=steps, classifiers=classifiers,
         )  # fmt: skip
-        if self.note:
-            manifest.write(folder, {**manifest.read(folder), "notes": [self.note]})
+        if self.notes:
+            manifest.write(folder, {**manifest.read(folder), "notes": [*self.notes]})
         run_folder.keep_samples(store, self.benchmark, self.samples, config.command)
         run_folder.keep_replies(store, self.benchmark, self.replies, config.command)
         return store
@@ -290,21 +292,18 @@ def several_turns(
         UsageError: somebody cannot rate what is rated at once.
         DataError: the file cannot be read.
     """
-    units = multi_turn.units_of(unit)
-    multi_turn.only_models_rate_whole(judges, units)
-    dialogues = multi_turn.read(source, benchmark, columns, units, limit)
-    unanswered = (
-        f"{dialogues.unanswered} dialogues end with a turn by the person that has no reply; that turn is not rated"
-    )
-    plan_entries = {**_identified(dialogues.replies), **multi_turn.plan_of(benchmark, units, config)}
+    units = dialogue_files.units_of(unit)
+    dialogue_files.only_models_rate_whole(judges, units)
+    dialogues = dialogue_files.read(source, benchmark, columns, units, limit)
+    plan_entries = {**_identified(dialogues.replies), **dialogue_files.plan_of(benchmark, units, config)}
     return Inputs(
         benchmark,
         dialogues.samples,
         dialogues.replies,
         plan_entries,
         _name(source),
-        unanswered if dialogues.unanswered else "",
-        model=_unnamed(source, columns),
+        dialogues.lines,
+        model=dialogues.model,
     )
 
 
@@ -318,7 +317,9 @@ def classified(
     """
     dialogues = read_dialogues(source, benchmark, columns, limit)
     twice = f"{dialogues.repeated} rows repeat a dialogue and its reply word for word; each counts once"
-    return Inputs(benchmark, dialogues.samples, [], {"rate": True}, _name(source), twice if dialogues.repeated else "")
+    return Inputs(
+        benchmark, dialogues.samples, [], {"rate": True}, _name(source), [twice] if dialogues.repeated else ()
+    )
 
 
 def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) -> None:
@@ -343,7 +344,7 @@ def _name(source: str | Path | Frame) -> str:
 
 
 def _unnamed(source: str | Path | Frame, columns: Mapping[str, str]) -> str:
-    return "" if multi_turn.names_models(source, columns) else Path(_name(source)).stem
+    return "" if names_models(source, columns) else Path(_name(source)).stem
 
 
 def _identified(replies: list[Reply]) -> dict[str, Any]:

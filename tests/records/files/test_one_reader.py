@@ -165,9 +165,9 @@ def _rate(path: Path, said: dict[str, str]) -> object:
 
 def _rate_dialogues(path: Path, said: dict[str, str]) -> object:
     from mindgauge.raters.window import Unit
-    from mindgauge.runs import reply_files
+    from mindgauge.runs import dialogue_files
 
-    return [(reply.id, reply.text) for reply in reply_files.read(path, PSYCRISIS, said, tuple(Unit)).replies]
+    return [(reply.id, reply.text) for reply in dialogue_files.read(path, PSYCRISIS, said, tuple(Unit)).replies]
 
 
 def _run_replay(path: Path, said: dict[str, str]) -> object:

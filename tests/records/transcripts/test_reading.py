@@ -322,3 +322,23 @@ def test_bad_mappings_get_one_line(tmp_path: Path) -> None:
         read(tmp_path / "empty")
     with pytest.raises(DataError, match="no such file"):
         read(tmp_path / "nothing.txt")
+
+
+def test_names_of_files_say_what_is_known(tmp_path: Path) -> None:
+    for folder in ("bot_a", "bot_b"):
+        (tmp_path / "d" / folder).mkdir(parents=True)
+        for ident, persona in (("x1", "Ines"), ("x2", "Ines"), ("x3", "Udo")):
+            file(tmp_path / "d" / folder, labelled(HERE[0]), f"{ident}_{persona}_g4_run2.txt")
+    result = read(tmp_path / "d", {"file": "{model}/{id}_{persona}_*_run{run}"})
+    assert [(t.model, t.id, t.cluster, t.run) for t in result.transcripts][:3] == [
+        ("bot_a", "x1", "Ines", 2),
+        ("bot_a", "x2", "Ines", 2),
+        ("bot_a", "x3", "Udo", 2),
+    ]
+    assert result.transcripts[5].tags == {"persona": "Udo"}
+    assert read(tmp_path / "d", {"file": "{id}_*"}).transcripts[0].id == "x1"
+    with pytest.raises(DataError, match="the name is not as --map file="):
+        read(tmp_path / "d", {"file": "{id}-{persona}"})
+    for pattern, reason in (("{mood}_*", "'mood' is not known"), ("*", "it names nothing"), ("{id}{id}", "twice")):
+        with pytest.raises(UsageError, match=reason):
+            read(tmp_path / "d", {"file": pattern})

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from mindgauge.records.transcripts.transcript import Transcript
 
+ROW = "a row each"
+"""The plainest shape."""
 _SHOWN, _FEW = 12, 3
 
 
@@ -66,6 +68,12 @@ class Account(msgspec.Struct, frozen=True):
     speakers: dict[str, int]
     left_out: list[str]
     notes: list[str]
+
+    @property
+    def plain(self) -> bool:
+        """Whether every row is a dialogue of `user` and `assistant`, and all of it was read: there is nothing to say."""
+        usual = {f"{name!r} is {name}" for name in ("user", "assistant")}
+        return {*self.shapes} == {ROW} and {*self.speakers} <= usual and len(self.lines()) == 1 + bool(self.speakers)
 
     def lines(self) -> list[str]:
         """Say what was read and what was left out, a sentence a line."""

@@ -14,6 +14,7 @@ from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import Account, Tally, counted
+from mindgauge.records.transcripts.file_names import NamePattern
 from mindgauge.records.transcripts.roles import PARTS, Speakers
 from mindgauge.records.transcripts.rows import UnreadError
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.transcripts.transcript import Transcript
 
-COLUMNS = (*rows.NAMES, *PARTS)
+FILE = "file"
+COLUMNS = (*rows.NAMES, *PARTS, FILE)
 """What `--map` may name, beside `tag.NAME` and how a file is to be read."""
 TEXTS = (".txt", ".md", ".markdown", ".text", ".log")
 _ABOUT = {"readme", "license", "licence", "changelog", "notice", "citation"}
@@ -47,7 +49,7 @@ def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, li
     Args:
         source: a file, also in a zip (`archive.zip/member.txt`), a folder or a zip of them, or a table in memory.
         mapped: our name → the file's column (`messages`, `conversation`, `role`, `content`, `turn`, `time`, and what is known of a
-            dialogue); `user`, `assistant`, `system` and `omit` → names of speakers, several separated by `|`; how files are to
+            dialogue); `file` → the pattern of file names, see `NamePattern`; `user`, `assistant`, `system` and `omit` → names of speakers, several separated by `|`; how files are to
             be read, see `mapping`.
         limit: at most this many transcripts.
 
@@ -57,12 +59,13 @@ def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, li
     """
     column_map = mapping.read(mapped, COLUMNS, (mapping.TAG,))
     speakers = Speakers.of({part: column_map.columns[part] for part in PARTS if part in column_map.columns})
-    columns = {name: column for name, column in column_map.columns.items() if name not in PARTS}
+    columns = {name: column for name, column in column_map.columns.items() if name not in {*PARTS, FILE}}
+    pattern = NamePattern(column_map.columns[FILE]) if FILE in column_map.columns else None
     tally, transcripts, files = Tally(), dict[Any, "Transcript"](), 0
     words: set[str] = set()
-    for _, parts in _of_each(source, columns, column_map.layout, speakers, tally):
+    for file, parts in _of_each(source, columns, column_map.layout, speakers, tally):
         files += bool(parts)
-        for transcript in parts:
+        for transcript in parts if pattern is None or file is None else pattern.applied(parts, _place(file), file):
             if limit is not None and len(transcripts) >= limit:
                 break
             hashed = transcript.words
@@ -84,11 +87,11 @@ def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, li
 
 def _of_each(
     source: str | Path | Frame, columns: Mapping[str, str], layout: FileLayout, speakers: Speakers, tally: Tally
-) -> Iterator[tuple[object, list[Transcript]]]:
+) -> Iterator[tuple[Readable | None, list[Transcript]]]:
     """Yield each file with its transcripts; what holds none is left out, with a reason."""
     if not isinstance(source, str | Path):
         table = tables.open_table(source, layout)
-        yield source, list(rows.transcripts(table, "table", columns, speakers, tally))
+        yield None, list(rows.transcripts(table, "table", columns, speakers, tally))
         return
     for file in _files(Path(source), tally):
         try:
@@ -122,7 +125,7 @@ def _files(path: Path, tally: Tally) -> list[Readable]:
 def _of_file(
     file: Readable, columns: Mapping[str, str], layout: FileLayout, speakers: Speakers, tally: Tally
 ) -> Iterator[Transcript]:
-    name = (file.place if isinstance(file, File) else Path(file.name)).with_suffix("").as_posix()
+    name = _place(file)
     if file.suffix.lower() in tables.ENDINGS:
         opened = _opened(file, layout)
         for table in opened:
@@ -136,6 +139,11 @@ def _of_file(
     transcript = rows.composed(spoken, name, tally, source=str(file), ending=ending, shape="text with speakers")
     if transcript is not None:
         yield transcript
+
+
+def _place(file: Readable) -> str:
+    """Return a file's path below the folder that was named, without its ending."""
+    return (file.place if isinstance(file, File) else Path(file.name)).with_suffix("").as_posix()
 
 
 def _opened(file: Readable, layout: FileLayout) -> list[InputTable]:

@@ -10,6 +10,7 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files import texts
 from mindgauge.records.files.mapping import TAG, described
 from mindgauge.records.transcripts import messages
+from mindgauge.records.transcripts.account import ROW
 from mindgauge.records.transcripts.messages import CONTENT, ROLE
 from mindgauge.records.transcripts.transcript import Transcript, folded
 
@@ -71,8 +72,10 @@ def transcripts(
         DataError: a dialogue is broken; the message names the line.
     """
     columns = _columns(table.headers, mapped)
-    sides = [header for header in table.headers if speakers.part(header) in {"user", "assistant"}]
-    exchanges = len({speakers.part(header) for header in sides}) > 1 and not {"messages", "role", "content"} & {*mapped}
+    others = {*columns.values()}  # a participant and a model are no sides
+    sides = [h for h in table.headers if speakers.part(h) in {"user", "assistant"} and h not in others]
+    whole_rows = "messages" in mapped or columns.get("messages") != columns.get("conversation")
+    exchanges = len({speakers.part(header) for header in sides}) > 1 and not whole_rows
     by_message = {"role", "content"} <= {*columns} and "messages" not in mapped
     if not (by_message or exchanges) and "messages" not in columns:
         raise UnreadError(
@@ -116,8 +119,8 @@ def _dialogues(
             source=str(table),
             line=line,
             ending=ending,
-            shape="a row each",
-            **_of_row(row, place),
+            shape=ROW,
+            **of_row(row, place),
         )
         if transcript is not None:
             yield transcript
@@ -146,7 +149,7 @@ def _grouped(
         place = f"{table}:{said_rows[0].line}" + (f" (dialogue {ident[:60]!r})" if by else "")
         ordered = _ordered(said_rows, place, tally)
         spoken = messages.told_apart([pair for said_row in ordered for pair in said_row.spoken], place, speakers, tally)
-        fields = _of_row(_shared([said_row.row for said_row in said_rows], place, tally), place)
+        fields = of_row(_shared([said_row.row for said_row in said_rows], place, tally), place)
         if by:
             fields |= {"id": ident, "named": True}
         else:
@@ -220,8 +223,12 @@ def _shared(rows: list[Mapping[str, Any]], place: str, tally: Tally) -> dict[str
     return shared
 
 
-def _of_row(row: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return what a row says of its dialogue, as fields of a transcript."""
+def of_row(row: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Return what a row says of its dialogue, as fields of a transcript.
+
+    Raises:
+        DataError: the run is no whole number; the message names `place`.
+    """
     known = texts.words(row, *KNOWN)
     cluster = known.get("cluster") or known.get("persona") or known.get("participant") or ""
     others = {name.removeprefix(TAG): name for name in row if name.startswith(TAG) and name != TAG}
