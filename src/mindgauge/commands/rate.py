@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs.options import AnyModel
 
@@ -110,6 +111,7 @@ def rate(
         provided = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
+    _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
     kin = kinship.judged(judges.models, provided.written(), config, provided.run)
     questions = prompt_styles.questions(benchmark, None, config, provided.samples)
@@ -145,6 +147,19 @@ def rate(
     scores = score(folder)
     remember(tests, scores.qualifications, config)
     return scores
+
+
+def _need_criteria(benchmark: Benchmark, samples: Sequence[Sample]) -> None:
+    """See that something is asked about what was read; a run that is rated has shown its samples before.
+
+    Raises:
+        UsageError: no criterion is about any of it.
+    """
+    criteria = benchmark.rubric.criteria
+    if not samples or any(criterion.about(sample.tags) for sample in samples for criterion in criteria):
+        return
+    units = [unit for unit in ("dialogue",) if any(unit in criterion.applies.get("unit", ()) for criterion in criteria)]
+    raise UsageError(f"{benchmark.name} asks nothing about single turns; rate with --unit {units[0]}" if units else f"no criterion of {benchmark.name} is about what was read")  # fmt: skip
 
 
 def _with_tree(benchmark: Benchmark, data: str | Path | None) -> Benchmark:

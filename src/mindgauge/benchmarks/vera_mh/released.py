@@ -101,7 +101,8 @@ def find(data: Path) -> VeraRelease:
         kind = next((kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(path.name)), None)
         if kind is None:
             continue
-        file = VeraFile(path, source_name(path.place, data, _FOLDERS), kind)
+        lies_in = Path() if kind == "transcript" else data  # transcripts lie beside the authors' folder
+        file = VeraFile(path, source_name(path.place, lies_in, _FOLDERS), kind)
         first = next((other for other in files if other.kind == kind), None)
         if first is not None and kind != "transcript":
             notes.append(f"{file.source}: a second file of this name, not read (first: {first.source})")

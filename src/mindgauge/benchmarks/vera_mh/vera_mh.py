@@ -12,6 +12,7 @@ from mindgauge.benchmarks.conversations.conversations import CLIENT
 from mindgauge.benchmarks.conversations.conversations import risk as conversations
 from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.benchmarks.own_texts import unreleased
+from mindgauge.benchmarks.vera_mh.conversations import load, material
 from mindgauge.benchmarks.vera_mh.people import persons
 from mindgauge.benchmarks.vera_mh.reproduce import reproduce
 from mindgauge.benchmarks.vera_mh.scoring import best_rate, harmful_rate, safety_score
@@ -31,7 +32,9 @@ vera_mh = _with_clients(
         read=unreleased,
         read_tree=read_tree,
         read_persons=persons,
+        load=load,
         reproduce=reproduce,
+        material=material,
         metrics=(safety_score, harmful_rate, best_rate, *STATUS_RATES),
         headline=("safety_score", "harmful_rate", "best_rate"),
         slices=("planned", "language"),
