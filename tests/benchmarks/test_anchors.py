@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import mindgauge
+from mindgauge import benchmarks
+from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import anchors
 from mindgauge.records import RaterKind, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
+from tests.conftest import obliging
+from tests.stub import Stub, says
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mindgauge.benchmarks import Benchmark
+
+DIALOGUES = [b for b in map(benchmarks.find_one, benchmarks.names()) if b.persons]
 
 LEVELS = tuple(Level(n) for n in (1, 2, 3))
 RUBRIC = Rubric(
@@ -150,3 +159,37 @@ def test_a_short_test_weighs_pairs_and_whole_anchors_alike(tmp_path: Path) -> No
     wholes = [row(i, ratings={"warmth": 1 + i % 3, "safety": 1 + i % 3}) for i in range(6)]
     chosen = anchors.spread(read(tmp_path, *pairs, *wholes), 8, "category")
     assert {a.ratings["warmth"] for a in chosen if "warmth" in a.ratings} == {1, 2, 3}
+
+
+@pytest.mark.parametrize("benchmark", DIALOGUES, ids=lambda b: b.name)
+def test_turns_dialogues_and_clients_are_anchored_each_with_a_prompt_of_its_own(
+    benchmark: Benchmark, tmp_path: Path
+) -> None:
+    written = benchmark.anchors()
+
+    def answer(body: dict[str, Any], n: int) -> Any:
+        if "response_format" not in body:
+            return obliging(body, n)
+        text = body["messages"][0]["content"]
+        names = body["response_format"]["json_schema"]["schema"]["properties"].keys() - {"quotes", "rationale"}
+        fitting = [a for a in written if a.reply in text and a.ratings.keys() == names]
+        levels = fitting[0].ratings if fitting else {}
+        values = {name: "not_applicable" if levels.get(name) is None else levels[name] for name in names}
+        return says(json.dumps({"quotes": [], "rationale": "", **values})) if fitting else obliging(body, n)
+
+    with Stub(answer) as stub:
+        scores = mindgauge.run(
+            benchmark.name, model=stub.model, judge=stub.judge, qualify=True, limit=1, turns=1, out=tmp_path
+        )
+        judged = [body["messages"][0]["content"] for body in stub.bodies if "response_format" in body]
+    assert isinstance(scores, Scores)
+    assert {q.criterion: q.result for q in scores.qualifications} == {
+        criterion.name: "passed" for criterion in benchmark.rubric.criteria
+    }, "a judge that sees what we wrote passes on all: there are enough of each level"
+    for anchor in written:
+        (question,) = (text for text in judged if anchor.reply in text)
+        unit, language = anchor.sample.tags["unit"], anchor.sample.tags["language"]
+        kind = {"turn": "judge", "dialogue": "judge.dialogue", "client": "judge.client"}[unit]
+        opening = benchmark.prompts[kind][language].fill(dict.fromkeys(benchmark.prompts[kind][language].slots, "¶"))
+        assert question.startswith(opening.partition("¶")[0]), (unit, anchor.reply)
+        assert all(message.content in question for message in anchor.sample.messages)

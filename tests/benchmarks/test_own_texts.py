@@ -14,15 +14,18 @@ from xlsxwriter import Workbook  # type: ignore[import-untyped]
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks import own_texts
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.runs.inputs import at_hand
+from mindgauge.store import Store
 from tests import in_process
 from tests.conftest import obliging
 from tests.stub import Stub
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Sample
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)
@@ -47,6 +50,11 @@ def table(path: Path, rows: list[tuple[Any, ...]], headers: tuple[str, ...], enc
     return path
 
 
+def stored(benchmark: Benchmark) -> list[Sample]:
+    """Return what of dialogues of ours a table can hold: stored ones, up to each turn of the person."""
+    return DialoguePlan(benchmark.persons(None), PersonMode.PREFIXED).samples() if benchmark.persons else []
+
+
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
     rows = [(number, text, "3 May") for number, text in enumerate(MESSAGES, 1)]
@@ -59,7 +67,7 @@ def contents(taken: own_texts.TakenSamples) -> list[str]:
 
 @each
 def test_what_it_asks_of_ours_comes_back_from_a_table(benchmark: Benchmark, tmp_path: Path) -> None:
-    ours = benchmark.own_samples()
+    ours = stored(benchmark) or benchmark.own_samples()
     lines = []
     for sample in ours:
         tags = {name: value for name, value in sample.tags.items() if not name.startswith("target.")}
@@ -70,23 +78,26 @@ def test_what_it_asks_of_ours_comes_back_from_a_table(benchmark: Benchmark, tmp_
     path = tmp_path / "mine.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     taken = own_texts.take(benchmark, path, by_protocol=True)
-    wanted = benchmark.samples(None)
+    wanted = stored(benchmark) or benchmark.samples(None)
     assert taken.own
-    assert [s.id for s in taken.samples] == [s.id for s in wanted]
+    assert [s.messages for s in taken.samples] == [s.messages for s in wanted]
+    assert benchmark.persons or [s.id for s in taken.samples] == [s.id for s in wanted]
     if benchmark.closed:
         assert [s.target for s in taken.samples] == [s.target for s in wanted]
     for sample, other in zip(taken.samples, wanted, strict=True):
         assert sample.cluster == other.cluster
         assert sample.tags["texts"] == "own"
         assert sample.tags["file"] == "mine.jsonl"
-        assert {t: v for t, v in other.tags.items() if t not in {"made", "label_source"}}.items() <= sample.tags.items()
+        known = {t: v for t, v in other.tags.items() if v and t not in {"made", "label_source"}}
+        assert known.items() <= sample.tags.items()
 
 
 @each
 def test_a_table_is_asked_about_or_refused_with_what_it_lacks(
     benchmark: Benchmark, texts: Path, tmp_path: Path
 ) -> None:
-    run, command = tmp_path / "run", ("run", benchmark.name, "--data", texts, "--map", "user=Text")
+    mode = ("--person", "prefixed") if benchmark.persons else ()
+    run, command = tmp_path / "run", ("run", benchmark.name, "--data", texts, "--map", "user=Text", *mode)
     with Stub(obliging) as stub:
         judge = () if benchmark.closed else ("--judge", stub.judge, "--no-qualify")
         done = in_process.mindgauge(*command, "--model", stub.model, *judge, "--out", run)
@@ -116,6 +127,47 @@ def test_a_table_is_asked_about_or_refused_with_what_it_lacks(
     assert sum(m["value"] for m in shares.values()) == pytest.approx(1)
     assert {m["n"] for m in shares.values()} == {3}
     assert not any("accuracy" in m["name"] for m in scores["metrics"])
+
+
+@pytest.mark.parametrize("benchmark", [b for b in ALL if b.persons], ids=lambda b: b.name)
+def test_a_table_says_nothing_of_what_its_person_would_say_next(
+    benchmark: Benchmark, texts: Path, tmp_path: Path
+) -> None:
+    command = ("run", benchmark.name, "--data", texts, "--map", "user=Text", "--out", tmp_path / "run")
+    with Stub(obliging) as stub:
+        for more in ((), ("--person", "scripted"), ("--client", f"{stub.url}#client")):
+            done = in_process.mindgauge(*command, "--model", stub.model, *more)
+            assert done.returncode == 2
+            assert done.stderr.startswith("mindgauge: ") and done.stderr.count("\n") == 1
+            assert "--person prefixed" in done.stderr
+            assert f"mindgauge rate {benchmark.name} --dialogues FILE" in done.stderr
+        done = in_process.mindgauge(*command, "--model", stub.model, "--person", "prefixed", "--turns", "3")
+        assert done.returncode == 2 and "--turns is for persons of ours" in done.stderr
+        assert not stub.bodies and not (tmp_path / "run").exists()
+
+
+def test_a_stored_dialogue_is_answered_once_where_it_ends(tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "content": MESSAGES[0]}, {"role": "assistant", "content": "Since Sunday?"},
+        {"role": "user", "content": MESSAGES[2]},
+    ]  # fmt: skip
+    (tmp_path / "mine.jsonl").write_text(json.dumps({"messages": turns}))
+    command = ("run", "conversations/risk", "--data", tmp_path / "mine.jsonl", "--person", "prefixed")
+    with Stub(obliging) as stub:
+        done = in_process.mindgauge(
+            *command, "--model", stub.model, "--judge", stub.judge, "--no-qualify", "--out", tmp_path / "run"
+        )
+        assert done.returncode == 0, done.stderr
+        asked, judged = stub.bodies
+    assert asked["messages"] == turns
+    assert "Since Sunday?" in judged["messages"][0]["content"]
+    rated = judged["response_format"]["json_schema"]["schema"]["properties"].keys()
+    assert {"recognises", "appropriate", "veto"} == rated - {"quotes", "rationale"}
+    with Store(tmp_path / "run") as store:
+        (sample,) = store.samples("conversations/risk")
+        assert (sample.tags["unit"], sample.tags["turn"], sample.tags["mode"]) == ("turn", "2", "prefixed")
+    status = in_process.mindgauge("status", tmp_path / "run")
+    assert status.returncode == 0, status.stderr
 
 
 def test_the_page_names_every_benchmark_that_needs_more() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import mindgauge
 from mindgauge import benchmarks
+from mindgauge.raters.window import Unit
 from mindgauge.store import Store
 from tests.conftest import obliging
 from tests.stub import Stub, says
@@ -88,10 +90,20 @@ def test_an_open_question_is_the_bare_dialogue(benchmark: Benchmark, tmp_path: P
     with Stub(obliging) as stub:
         mindgauge.run(benchmark.name, model=stub.model, out=tmp_path, limit=3)
         with Store(tmp_path) as store:
-            dialogues = [[(m.role, m.content) for m in s.messages] for s in store.samples(benchmark.name)]
-        for body in stub.bodies:
-            messages = [(m["role"], m["content"]) for m in body["messages"]]
-            assert messages[bool(benchmark.prompts.get("reply")) :] in dialogues
+            samples, replies = [*store.samples(benchmark.name)], [*store.replies(benchmark.name)]
+    sent = [[(m["role"], m["content"]) for m in body["messages"]] for body in stub.bodies]
+    if benchmark.persons is None:
+        dialogues = [[(m.role, m.content) for m in s.messages] for s in samples]
+        assert all(messages[bool(benchmark.prompts.get("reply")) :] in dialogues for messages in sent)
+        return
+    words = {s.id: [m.content for m in s.messages] for s in samples if s.tags["unit"] == Unit.TURN}
+    answers = {reply.sample: reply.text for reply in replies if reply.sample in words}
+    by_words = {tuple(spoken): answers[ident] for ident, spoken in words.items()}
+    assert len(by_words) == len(words) == len(sent)
+    for spoken in words.values():
+        between = [by_words[tuple(spoken[:turn])] for turn in range(1, len(spoken))]
+        dialogue = [*zip(("user", "assistant") * len(between), chain(*zip(spoken, between, strict=False)), strict=True)]
+        assert [*dialogue, ("user", spoken[-1])] in sent, "the person's words, and the model's own answers between them"
 
 
 @some

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "conversations/risk"
-ENGLISH = {"language": ("en",)}
+ENGLISH: dict[str, tuple[str, ...]] = {"language": ("en",)}
 WORDS = (
     "rain", "bus", "kettle", "homework", "neighbour", "garden", "shift", "window", "letter", "stairs", "cousin", "market",
     "radio", "blanket", "ticket", "soup",

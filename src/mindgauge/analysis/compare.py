@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame, scoring_views, systems
+from mindgauge.analysis import client_study, frame, scoring_views, systems, wait_contrasts
 from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
@@ -85,9 +85,23 @@ def compare(
     rated, costs, notes = systems.read(folders)
     frame.forget()
     named = systems.named((key for part in rated for key in part.keys), folders)
+
+    def labels_of(part: systems.SystemRatings) -> Labels:
+        return {key: named[key].label for key in part.keys}
+
     measures: list[Measure] = []
+    studies = {
+        part.benchmark.name: study
+        for part in rated
+        if (study := client_study.of(part.rows, part.benchmark, labels_of(part))) is not None
+    }
     for part in rated:
-        labels = {key: named[key].label for key in part.keys}
+        labels = labels_of(part)
+        name = part.benchmark.name
+        if name in studies and not studies[name].ranked:
+            if (reason := f"{name}: {studies[name].reason}") not in notes:
+                notes.append(reason)
+            continue
         for block in _blocks(_together(part, labels, notes), notes):
             licences = _licences(block, folders, cards or {})
             measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
@@ -204,7 +218,7 @@ def _measures(
     metrics = [
         metric
         for metric in question.metrics
-        if metric.item_score is not None
+        if (metric.item_score is not None or metric.waits is not None)
         and (wanted is None or wanted(benchmark, metric.name, block.criterion, block.rater))
     ]
     if not metrics:
@@ -223,14 +237,21 @@ def _measures(
         readers = full if len(read) == len(rows) else _part(read, question, labels)
         for metric in wanted_metrics:
             part = readers if metric.label else full
+            unit = "share" if metric.exact else "level"
+            label = f"label={metric.label}" if metric.label else slice_
+            about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
+            title = metric.titled(block.criterion if block.rater else "")
+            if metric.waits is not None:
+                outcome = wait_contrasts.contrasts(
+                    metric, part.names, part.table, part.system, resamples=bootstrap.resamples, seed=bootstrap.seed
+                )
+                if outcome[1]:
+                    yield Measure(*about, *licences, 0, *outcome, title=title)
+                continue
             scores = pair(metric, part.table, part.system, part.sample)
             if np.count_nonzero(scores.present.any(axis=0)) > 1:
-                label = f"label={metric.label}" if metric.label else slice_
-                unit = "share" if metric.exact else "level"
-                about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
                 outcome = contrasts(metric, part.names, scores, resamples=bootstrap.resamples, seed=bootstrap.seed)
                 counted = _WORTH.get((scores.missing_as, metric.better), "")
-                title = metric.titled(block.criterion if block.rater else "")
                 yield Measure(*about, *licences, scores.left_out, *outcome, missing_as=counted, title=title)
 
 

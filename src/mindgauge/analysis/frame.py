@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import composites, drawn
+from mindgauge.analysis import composites, dialogue_tags, drawn
+from mindgauge.analysis.fidelity.dialogues import without_client
 from mindgauge.benchmarks.metrics import RatingTable
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Scale
@@ -63,6 +64,8 @@ def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.
     return pl.concat(parts)
 
 
+LOST = "client_failed"
+"""The column, where a client failed, that says which ratings there would be of its dialogues had it not."""
 PLACE = "place"
 """The column with the place of a row among those that slices are cut from."""
 
@@ -130,8 +133,29 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         selection=pl.coalesce("selection", "reply_selection"),
     )
     rows = drawn.unpacked(rows.with_columns(drawn=pl.coalesce("drawn", "reply_drawn")), "drawn")
-    rows = _beside(rows, samples, "sample").drop("reply_selection", "reply_drawn")
-    return composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
+    rows = _without_client(_beside(rows, samples, "sample").drop("reply_selection", "reply_drawn"), store, benchmark)
+    rows = composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
+    return dialogue_tags.tagged(rows, store, benchmark)
+
+
+def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Take out what was said of a target in dialogues in which its client failed; `LOST` says which criteria would apply."""
+    subjects = without_client(store, benchmark)
+    if not subjects:
+        return rows
+    about = {criterion.name: criterion for criterion in benchmark.criteria}
+    samples = store.samples(benchmark.name)
+    applying = pl.DataFrame(
+        [(s.id, name) for s in samples for name, criterion in about.items() if criterion.about(s.tags)],
+        {"sample": pl.String, "criterion": pl.String}, orient="row",
+    ).with_columns(applies=pl.lit(value=True))  # fmt: skip
+    lost = pl.col("subject").is_in(list(subjects))
+    rows = rows.join(applying, on=["sample", "criterion"], how="left", maintain_order="left")
+    return rows.with_columns(
+        pl.when(lost).then(pl.lit("not_applicable")).otherwise(pl.col("status")).alias("status"),
+        pl.when(lost).then(None).otherwise(pl.col("value")).alias("value"),
+        (lost & pl.col("applies").fill_null(value=False)).alias(LOST),
+    ).drop("applies")
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:

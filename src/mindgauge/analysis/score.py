@@ -12,6 +12,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis import (
     baselines,
     classifiers,
+    client_study,
     composites,
     cross_checks,
     drawn_part,
@@ -19,6 +20,8 @@ from mindgauge.analysis import (
     scoring_views,
     targets,
 )
+from mindgauge.analysis.fidelity import gate
+from mindgauge.analysis.fidelity.records import Fidelity
 from mindgauge.analysis.fitness import Qualification, Unfit, qualify, unfit_judges
 from mindgauge.benchmarks import standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
@@ -47,6 +50,8 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
 
 MAJORITY = ":majority"
+CLIENT_FAILED = "client_failed"
+"""What became of ratings of dialogues in which the client failed."""
 _COLUMNS = {
     **dict.fromkeys(("model", "benchmark", "metric"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
@@ -154,6 +159,22 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     """What each benchmark goes by."""
     frames: list[drawn_part.FrameEstimate] = []
     """What people's ratings of a part that was drawn with known probabilities say of all it was drawn from."""
+    fidelity: list[Fidelity] = []
+    """Whether the models that play persons are fit for it, target by target; where not, its metrics are `void` and empty."""
+
+    @property
+    def withheld_by_clients(self) -> dict[tuple[str, str], str]:
+        """Benchmark and model → why it has no score, where its clients were not fit for their part."""
+        return {
+            (entry.benchmark, name): "; ".join(entry.withheld)
+            for entry in self.fidelity
+            for name in entry.names
+            if entry.withheld
+        }
+
+    def fidelity_of(self, benchmark: str) -> list[Fidelity]:
+        """Return what is known of the clients in one benchmark."""
+        return [entry for entry in self.fidelity if entry.benchmark == benchmark]
 
     @property
     def leading(self) -> list[Score]:
@@ -235,7 +256,14 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         rated = {b.name: frame.ratings(store, b) for b in members}
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
-        figures = [m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit)]
+        clients = [entry for b in members for entry in gate.fidelity(store, b, rated[b.name], unfit)]
+        shown = {
+            name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
+            for name, rows in rated.items()
+        }
+        figures = [
+            m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients)
+        ]
         constant = {name for b in members for name in baselines.names(b)}
         status_counts = [count for benchmark in members for count in _statuses(store, benchmark, rated[benchmark.name])]
         totals: dict[str, int] = {}
@@ -260,14 +288,16 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
                 *classifiers.notes(store, [b.name for b in members], manifest),
-                *(note for b in members for note in cross_checks.notes(b, rated[b.name])),
-                *(note for b in members for note in composites.notes(rated[b.name], b)),
-                *(note for b in members for note in drawn_part.notes(b, rated[b.name])),
+                *(note for b in members for note in cross_checks.notes(b, shown[b.name])),
+                *(note for b in members for note in composites.notes(shown[b.name], b)),
+                *(note for b in members for note in drawn_part.notes(b, shown[b.name])),
+                *(note for b in members for note in client_study.notes(shown[b.name], b)),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
             headlines={b.name: _headline(b) for b in members},
-            frames=[entry for b in members for entry in drawn_part.estimates(b, rated[b.name])],
+            frames=[entry for b in members for entry in drawn_part.estimates(b, shown[b.name])],
+            fidelity=clients,
         )
 
 
@@ -292,6 +322,7 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
     ratings = frame.only(
         pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
     )
+    lost = _lost(rated)
     find = functools.cache(functools.partial(scoring_views.find, benchmark, recognised=recognised))
     for key, rows in _by_rater(ratings, benchmark):
         name, model, rater, kind = map(str, key)
@@ -305,23 +336,61 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
         by_recognition = recognised and not question.benchmark.closed
         for view, view_rows in views:
             cut = functools.partial(scoring_views.slices, question.benchmark, by_recognition=by_recognition)
-            yield from _estimated(benchmark, question, (model, view), view_rows, cut, resamples, seed, shortage)
+            scores = _estimated(benchmark, question, (model, view), view_rows, cut, resamples, seed, shortage)
+            yield from _with_lost(scores, question, [view_rows, *lost.get(tuple(map(str, key)), [])], cut)
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
 
 
-def _voided(scores: Iterator[Score], unfit: list[Unfit]) -> Iterator[Score]:
-    """Mark what judges say that cannot be used; what became of their verdicts stays."""
-    reasons = {(figure.benchmark, figure.judge, figure.criterion): figure.reason for figure in unfit}
+def _lost(rated: pl.DataFrame) -> dict[tuple[str, ...], list[pl.DataFrame]]:
+    """Return what there would be ratings of had the client not failed, by criterion, model, rater and kind."""
+    if frame.LOST not in rated.columns:
+        return {}
+    columns = ("criterion", "model", "rater", "rater_kind")
+    return {
+        tuple(map(str, key)): [rows.with_columns(status=pl.lit(CLIENT_FAILED))]
+        for key, rows in rated.filter(frame.LOST).group_by(columns)
+    }
+
+
+def _with_lost(
+    scores: Iterator[Score],
+    question: scoring_views.ScoringQuestion,
+    rows: list[pl.DataFrame],
+    cut: Callable[[pl.DataFrame], Iterator[tuple[str, pl.DataFrame]]],
+) -> Iterator[Score]:
+    """Let the worst and the best of scores allow for dialogues in which the client failed; n and value know nothing of them."""
+    if len(rows) == 1:
+        yield from scores
+        return
+    bounds = {
+        (f"label={metric.label}" if metric.label else slice_, metric.name): (figure.worst, figure.best)
+        for slice_, metric, figure in _estimates(question, pl.concat(rows), cut, 1, 0)
+        if not metric.of_status
+    }
+    for figure in scores:
+        worst, best = bounds.get((figure.slice, figure.name), (figure.worst, figure.best))
+        yield msgspec.structs.replace(figure, worst=worst, best=best)
+
+
+def _voided(scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity]) -> Iterator[Score]:
+    """Mark what judges say that cannot be used, and empty what was said of targets whose clients were not fit for their part.
+
+    What became of verdicts stays.
+    """
+    reasons = {(entry.benchmark, entry.judge, entry.criterion): entry.reason for entry in unfit}
+    withheld = {(entry.benchmark, name): "; ".join(entry.withheld) for entry in clients for name in entry.names}
     rates = {metric.name for metric in STATUS_RATES}
     for figure in scores:
+        of_clients = withheld.get((figure.benchmark, figure.model), "")
         reason = reasons.get((figure.benchmark, figure.rater, figure.criterion), "")
-        void = (
-            f"{figure.rater} cannot be used: {reason}"
-            if reason and figure.name not in rates and not figure.void
-            else figure.void
-        )
-        yield msgspec.structs.replace(figure, void=void)
+        if figure.name in rates:
+            yield figure
+        elif of_clients:
+            yield msgspec.structs.replace(figure, void=of_clients, **_NO_VALUE)
+        else:
+            void = f"{figure.rater} cannot be used: {reason}" if reason and not figure.void else figure.void
+            yield msgspec.structs.replace(figure, void=void)
 
 
 def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tuple[object, ...], pl.DataFrame]]:

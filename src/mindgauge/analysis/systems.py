@@ -10,6 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import baselines, composites, fitness, frame, scoring_views
 from mindgauge.analysis.compared import ComparedSystem, Cost
+from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
 from mindgauge.records import RaterKind, Status, digest
 
@@ -47,7 +48,7 @@ class SystemRatings(NamedTuple):
 def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, str], Cost], list[str]]:
     """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
 
-    Judges that cannot be used are left out, and systems of which too few answers or verdicts can be; the third says so.
+    Judges that cannot be used are left out, systems whose clients were not fit for their part, and systems of which too few answers or verdicts can be; the third says so.
 
     Raises:
         UsageError: there is no run in a folder.
@@ -75,7 +76,9 @@ def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, 
 def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -> pl.DataFrame:
     unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
-    rows = scoring_views.trusted(_ratings(store, benchmark, number), unfit)
+    clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
+    notes += gate.sentences(clients)
+    rows = gate.allowed(scoring_views.trusted(_ratings(store, benchmark, number), unfit), clients)
     rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
         subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"

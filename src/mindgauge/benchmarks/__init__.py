@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         of_family,
         of_run,
         outside,
+        shipped,
     )
     from mindgauge.benchmarks.released import RecomputedCell, Released
 
@@ -44,6 +45,7 @@ __all__ = [
     "of_family",
     "of_run",
     "outside",
+    "shipped",
 ]
 _WHERE = {
     "Benchmark": "mindgauge.benchmarks.benchmark",
@@ -61,6 +63,7 @@ _WHERE = {
     "of_family": "mindgauge.benchmarks.registry",
     "of_run": "mindgauge.benchmarks.registry",
     "outside": "mindgauge.benchmarks.registry",
+    "shipped": "mindgauge.benchmarks.registry",
 }
 
 

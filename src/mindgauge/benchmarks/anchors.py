@@ -36,7 +36,9 @@ AUTHORS = "anchors"
 class Anchor(msgspec.Struct, frozen=True):
     """A reply and the level it was written for, on some criteria or on all; None where the criterion does not apply.
 
-    `paraphrase`, where there is one, says the same as the reply in other words and stands at the same levels.
+    `paraphrase`, where there is one, says the same as the reply in other words and stands at the same levels. The tag
+    `unit` says what is rated at once, where that is not a reply alone: of a whole `dialogue`, `reply` is its last turn;
+    of a `client`, a message of the person, after those of the sample.
     """
 
     sample: Sample
@@ -46,7 +48,9 @@ class Anchor(msgspec.Struct, frozen=True):
 
     def records(self, instrument: str) -> tuple[Reply, list[Rating]]:
         """Return it as a reply and its authors' ratings, as a run keeps them."""
-        reply = Reply.of(self.sample.id, AUTHORS, 0, Status.OK, self.reply)
+        # A turn of a dialogue, a whole one and a client's message are judged by prompts of their own.
+        unit = {name: self.sample.tags[name] for name in ("unit",) if name in self.sample.tags}
+        reply = Reply.of(self.sample.id, AUTHORS, 0, Status.OK, self.reply, provenance=unit)
         return reply, [
             Rating(
                 reply.id, criterion, AUTHORS, RaterKind.GOLD, 0, Status.NOT_APPLICABLE if level is None else Status.OK,

@@ -15,6 +15,7 @@ from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
+from mindgauge.benchmarks.persons.persona import Situation
 from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.question_tree import QuestionTree
@@ -130,6 +131,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a rubric file is all that there is of it, which its run then keeps."""
     recognised_by: Benchmark | None = None
     """The closed benchmark with which a judge itself finds the protocol."""
+    situation: Situation | None = None
+    """Of whom its dialogues are held with: what can show itself, rung by rung."""
     persons: Callable[[Path | None], Persons] | None = None
     """Reads with whom its dialogues of several turns are held, of the authors' files where it is given a folder."""
     dialogues: DialoguePlan | None = None

@@ -128,6 +128,9 @@ class OwnReader:
             except DataError as fault:
                 kind = DataError if self._samples else MissingDataError  # such texts are not there at all
                 raise kind(f"{place}: {self._benchmark.name}: {fault}") from fault
+        for name in self._needed(sample.tags):
+            if name not in sample.tags:
+                self._lacking.setdefault(name, []).append(place)
         self._keep(sample, place)
 
     def _asked(self, dialogue: tuple[Message, ...], row: Mapping[str, Any], place: str) -> tuple[Message, ...]:
@@ -155,9 +158,6 @@ class OwnReader:
             tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], place)
         if benchmark.named_category is not None and "category" in tags:
             tags["category"] = benchmark.named_category(tags["category"])
-        for name in self._needed(tags):
-            if name not in tags:
-                self._lacking.setdefault(name, []).append(place)
         return tags
 
     def _needed(self, tags: Mapping[str, str]) -> dict[str, str]:

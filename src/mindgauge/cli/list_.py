@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from mindgauge.commands.list import BenchmarkListing
@@ -25,13 +26,20 @@ def list_(
     if json:
         render.as_json(result)
         return
-    rows = [[e.name, e.measures, ", ".join(e.languages), str(e.samples), e.licence] for e in result.benchmarks]
+    rows = [[e.name, e.measures, ", ".join(e.languages), _own(e), e.licence] for e in result.benchmarks]
     render.table("", ["benchmark", "measures", "languages", "own samples", "licence of the released data"], rows)
     for entry in result.benchmarks if names else ():
         if entry.folder:
             _show(entry)
     for name, reason in result.broken.items():
         print(f"Note: {name} cannot be loaded: {reason}")
+
+
+def _own(entry: BenchmarkListing) -> str:
+    """Say what of it needs no download."""
+    if not entry.personas:
+        return str(entry.samples)
+    return f"{plural(entry.samples, 'dialogue')}, {plural(entry.personas, 'persona')}"
 
 
 def _show(entry: BenchmarkListing) -> None:

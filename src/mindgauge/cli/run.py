@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mindgauge.benchmarks import suite
-from mindgauge.cli import entry_test, options, profile, render, score
+from mindgauge.cli import entry_test, fidelity, options, profile, render, score
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import RunConfig
 
@@ -51,6 +51,7 @@ def run(
     elif isinstance(result, Scores):
         summed_up = suite.of(metric.benchmark for metric in result.metrics)
         if summed_up:
+            fidelity.show(result.fidelity)
             suite_profile = profiled(result.run)
             profile.show(suite_profile)
             render.told(result, told_before={*suite_profile.notes, *notices})

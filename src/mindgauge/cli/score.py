@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, options, render
+from mindgauge.cli import entry_test, fidelity, options, render
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def show(result: Scores, *, show_unreliable: bool = False, told_before: Collecti
     from mindgauge.reports.standing import masked, of_run
 
     cards = of_run(Path(result.run), shown=show_unreliable)
+    fidelity.show(result.fidelity)
     for sentence in fitness.told(result.unfit):
         print(sentence)
     allowed = masked(result, cards)

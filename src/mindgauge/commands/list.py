@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.benchmarks.persons.dialogues import dialogues
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, plural
@@ -29,7 +31,10 @@ class CriterionListing(msgspec.Struct, frozen=True):
 
 
 class BenchmarkListing(msgspec.Struct, frozen=True):
-    """A benchmark in a line. `samples` counts our own, which need no download, without the variants that a run makes of them."""
+    """A benchmark in a line. `samples` counts our own, which need no download, without the variants that a run makes of them.
+
+    Where dialogues are held, it counts those with fixed words, and `personas` whom a client can play.
+    """
 
     name: str
     kind: str
@@ -38,6 +43,7 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     samples: int
     licence: str
     obtain: str
+    personas: int = 0
     folder: str = ""
     """Where it lies, if it is one of the user's own; the rest is said of such a one alone."""
     criteria: tuple[CriterionListing, ...] = ()
@@ -61,7 +67,8 @@ class Listing(Tabular, msgspec.Struct, frozen=True):
             family = entry.name.partition("/")[0]
             members = [other for other in self.benchmarks if other.name.partition("/")[0] == family]
             names = named([other.name.partition("/")[2] for other in members])
-            size = f"{plural(len(members), 'benchmark')}, {count(sum(other.samples for other in members))} samples"
+            kind = "dialogues" if all(other.personas for other in members) else "samples"
+            size = f"{plural(len(members), 'benchmark')}, {count(sum(other.samples for other in members))} {kind}"
             lines[family] = f"{family}: {size}; {names}" if len(members) > 1 else f"{entry.name}: {entry.measures}"
         yield from first_of([*lines.values()], 7)
         yield from noted([f"{name} cannot be loaded: {reason}" for name, reason in self.broken.items()])
@@ -87,14 +94,17 @@ def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the comman
 
 
 def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
-    try:
-        samples = len(benchmark.own_samples())
-    except DataError:
-        samples = 0
+    samples = personas = 0
+    with contextlib.suppress(DataError):
+        own = benchmark.own_samples()
+        samples = len(own if benchmark.persons is None else dialogues(own))
+        personas = 0 if benchmark.persons is None else len(benchmark.persons(None).personas)
     card = benchmark.card
     kind = "closed" if benchmark.closed else "open"
-    listing = BenchmarkListing(benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain)
-    if benchmark.own is None:
+    listing = BenchmarkListing(
+        benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain, personas
+    )
+    if benchmark.own is None or benchmarks.shipped(benchmark.name):
         return listing
     return msgspec.structs.replace(
         listing,

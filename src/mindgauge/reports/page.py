@@ -24,6 +24,7 @@ from mindgauge.records.text import text as plain
 from mindgauge.reports import (
     answer_section,
     drawn_tables,
+    fidelity,
     paired,
     provenance,
     render,
@@ -64,6 +65,7 @@ def summary(report: Report, page: str) -> str:
     parts = [
         [f"# Mindgauge: {plain(report.title)}"],
         [plain(ended(report.subtitle))],
+        *(_section(report.fidelity.title, report.fidelity.facts, []) if report.fidelity else []),
         *([plain(text)] for text in report.unfit),
         [plain(" ".join(report.people))],
         [plain(" ".join(report.lead))],
@@ -348,6 +350,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             made=now(),
             software=software(),
             systems=systems,
+            fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
             unfit=system_findings.unfit(runs),
             people=[
                 *answer_section.people_first(runs, systems),

@@ -10,9 +10,11 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import baselines, frame, unsafe_replies
+from mindgauge.analysis.fidelity import gate as of_clients
 from mindgauge.analysis.score import Score, Scores, open_run, score
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.restricted import open_samples
+from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Criterion, Scale
 from mindgauge.reports.content import System
 from mindgauge.reports.standing import ReliabilityGate, masked, standings
@@ -129,7 +131,7 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
         Section(
             number,
             b,
-            frame.ratings(store, b),
+            of_clients.of_targets(frame.ratings(store, b), scores.fidelity_of(b.name)),
             frame.replies(store, b),
             unsafe_replies.means(store, b),
             None if show_texts else open_samples(b, manifest),
@@ -159,8 +161,10 @@ def _measured(run: OpenRun) -> set[str]:
         if section.benchmark.closed:
             models |= {rater for rater, kind in section.raters if kind not in {PERSON, RULE}}
         else:
-            query = "SELECT DISTINCT model FROM replies WHERE benchmark = ?"
-            models |= {row[0] for row in run.store.select(query, (section.benchmark.name,))}
+            query = (
+                "SELECT DISTINCT model FROM replies WHERE benchmark = ? AND json_extract(provenance, '$.unit') IS NOT ?"
+            )
+            models |= {row[0] for row in run.store.select(query, (section.benchmark.name, Unit.CLIENT.value))}
     return models
 
 

@@ -111,10 +111,15 @@ def remarks(result: Scores, gate: ReliabilityGate = OPEN) -> Iterator[str]:
     """Say why there are no scores of whom, and which scores have no interval and why."""
     scores = leading(result)
     unfit = {(unfit_judge.benchmark, unfit_judge.judge, unfit_judge.criterion) for unfit_judge in result.unfit}
+    withheld = result.withheld_by_clients
     void: dict[str, dict[str, None]] = {}
     without: dict[str, dict[str, None]] = {}
     for score in scores:
-        if score.void and (score.benchmark, score.rater, score.criterion) not in unfit:
+        told_before = (score.benchmark, score.rater, score.criterion) in unfit or (
+            score.benchmark,
+            score.model,
+        ) in withheld
+        if score.void and not told_before:
             void.setdefault(score.void, {})[score.rater] = None
         if not gate.withholds(score) and score.value is not None and score.low is None and score.note:
             without.setdefault(score.note, {})[f"{score.name} of {score.rater}"] = None

@@ -331,6 +331,14 @@ class MethodsSection(msgspec.Struct):
     methods: list[str]
 
 
+class FidelitySection(msgspec.Struct):
+    """Whether the models that play persons are fit for it, before anything that follows from their dialogues."""
+
+    title: str
+    facts: list[str]
+    tables: list[ReportTable]
+
+
 class Report(msgspec.Struct):
     """A whole report."""
 
@@ -339,6 +347,8 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    fidelity: FidelitySection | None
+    """None where no client plays."""
     unfit: list[str]
     """Which judges cannot be used, before anything that others say; empty where all can."""
     people: list[str]

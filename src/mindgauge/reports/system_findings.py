@@ -9,7 +9,7 @@ import polars as pl
 from mindgauge.analysis import fitness, frame
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, label_of, mean_level
 from mindgauge.benchmarks.metrics.sentences import Comparators
-from mindgauge.records.english import lowered, named, words
+from mindgauge.records.english import ended, lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
@@ -96,7 +96,14 @@ def of_shortage(run: OpenRun, section: Section, system: System) -> Iterator[str]
     """Say of one system in one benchmark where too few answers or verdicts could be used, and what follows."""
     found = list(void_of(run, system, section))
     judges = {(one.judge, one.criterion) for one in run.scores.unfit if one.benchmark == section.benchmark.name}
-    few = [score for score in found if (score.rater, score.criterion) not in judges]
+    withheld = run.scores.withheld_by_clients
+    few = [
+        score
+        for score in found
+        if (score.rater, score.criterion) not in judges and (score.benchmark, score.model) not in withheld
+    ]
+    if reason := withheld.get((section.benchmark.name, system.model)):
+        yield f"There is no score: {ended(reason)}"
     whole = [score for score in few if score.slice == "all"]
     for rater, reason in dict.fromkeys((score.rater, score.void) for score in whole):
         who = "It" if section.benchmark.closed else f"The judge {rater}"
@@ -106,7 +113,7 @@ def of_shortage(run: OpenRun, section: Section, system: System) -> Iterator[str]
     if parts:
         yield f"There is no score on {named([words(part) for part in parts])}: more than half of what was asked there could not be used."
     rest = [score for score in scores_of(run, system, section) if score.name not in UNMOVED]
-    if not section.benchmark.closed and found and not few and not rest:
+    if not section.benchmark.closed and found and not few and not rest and not reason:
         yield ONLY_UNFIT
 
 

@@ -110,9 +110,11 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
                     size = first + number * (REPLY_TOKENS + PERSON_TOKENS)
                     calls, read = calls + 1, read + size
                     cached += size - REPLY_TOKENS - PERSON_TOKENS if number else 0
-        written = calls * REPLY_TOKENS
-        cost = None if self.model.price is None else self.model.price.of(read, written, cached)
-        return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, written, cost, cached), existing)
+        completion = calls * REPLY_TOKENS
+        cost = None if self.model.price is None else self.model.price.of(read, completion, cached)
+        return Expected(
+            PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached), existing
+        )
 
     async def work(self, session: Session) -> None:
         """Hold the dialogues that the run lacks, and keep every turn."""
@@ -342,7 +344,7 @@ class _Chain:
         parent = {"parent": self.replies[-1].id} if self.replies else {}
         tags = self.slots.tags
         return {
-            "turn": number, "dialogue": self.slots.key, "client": tags.get("client", ""), "rung": rung,
+            "target": self.step.model.name, "turn": number, "dialogue": self.slots.key, "client": tags.get("client", ""), "rung": rung,
             "reaction": reaction, **parent, **self._extra,
         }  # fmt: skip
 
@@ -464,9 +466,9 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
                 size = first + NOTE_TOKENS + (number - 1) * (REPLY_TOKENS + PERSON_TOKENS)
                 calls, read = calls + self.repeats, read + self.repeats * size
                 cached += self.repeats * max(size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS, 0)
-        written = calls * PERSON_TOKENS
-        cost = None if self.model.price is None else self.model.price.of(read, written, cached)
-        return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, written, cost, cached))
+        completion = calls * PERSON_TOKENS
+        cost = None if self.model.price is None else self.model.price.of(read, completion, cached)
+        return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached))
 
 
 def replies_to_come(

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from mindgauge.benchmarks import own_texts
 from mindgauge.benchmarks.persons import client
 from mindgauge.benchmarks.persons.dialogues import TURNS, DialoguePlan, PersonMode
 from mindgauge.models.family import same_family
 from mindgauge.records import digest
 from mindgauge.records.english import named
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Sample
     from mindgauge.records.request import Model
     from mindgauge.runs.options import RunConfig
 
@@ -32,9 +34,11 @@ class DialogueBenchmarks(NamedTuple):
     @property
     def record(self) -> dict[str, Any]:
         """What the plan of a run says of its dialogues; nothing where there are none."""
-        dialogues = next((b.dialogues for b in self.benchmarks if b.dialogues is not None), None)
-        if dialogues is None or self.mode is None:
+        if self.mode is None:
             return {}
+        dialogues = next((b.dialogues for b in self.benchmarks if b.dialogues is not None), None)
+        if dialogues is None:  # a table's, each as long as it is there
+            return {"person": self.mode.value}
         simulated = {"clients": [*dialogues.clients], "client_words": digest(client.prompt_hashes())[:12]}
         return {
             "person": self.mode.value,
@@ -73,20 +77,40 @@ def held(
         raise UsageError(f"--person {mode} takes no --client: the person's words are fixed")
     if mode is PersonMode.SIMULATED and not clients:
         raise UsageError("--person simulated needs a model that plays the person: name it with --client, best two of two families")  # fmt: skip
-    return DialogueBenchmarks(
-        [_with_dialogues(b, mode, asking.turns or TURNS, tuple(clients), data) for b in benchmarks], mode
-    )
+    return DialogueBenchmarks([_with_dialogues(b, mode, asking.turns, tuple(clients), data) for b in benchmarks], mode)
 
 
 def _with_dialogues(
-    benchmark: Benchmark, mode: PersonMode, turns: int, clients: tuple[str, ...], data: Path | None
+    benchmark: Benchmark, mode: PersonMode, turns: int | None, clients: tuple[str, ...], data: Path | None
 ) -> Benchmark:
     if benchmark.persons is None:
         return benchmark
-    dialogues = DialoguePlan(benchmark.persons(data), mode, turns, clients)
+    if data is not None and benchmark.read is own_texts.unreleased:
+        return _of_table(benchmark, mode, turns)
+    dialogues = DialoguePlan(benchmark.persons(data), mode, turns or TURNS, clients)
     return msgspec.structs.replace(
         benchmark, dialogues=dialogues, own=dialogues.samples, read=lambda _: dialogues.samples()
     )
+
+
+def _of_table(benchmark: Benchmark, mode: PersonMode, turns: int | None) -> Benchmark:
+    """Let a table of the user's own be stored dialogues, each answered once; nobody says what its person would say next.
+
+    Raises:
+        UsageError: a length is named, and the table says how long each dialogue is.
+    """
+    if mode is PersonMode.PREFIXED:
+        if turns is not None:
+            raise UsageError("--turns is for persons of ours; each row of a table is answered once, where it ends")
+        return benchmark
+
+    def refuse(_: Sample) -> Sample:
+        raise DataError(
+            f"its persons are its own, so {mode} dialogues take no messages of a table; have each answered once with "
+            f"--person {PersonMode.PREFIXED}, or rate dialogues that are there: mindgauge rate {benchmark.name} --dialogues FILE"
+        )
+
+    return msgspec.structs.replace(benchmark, completed=refuse)
 
 
 def notes(clients: Sequence[Model], models: Sequence[Model], benchmarks: Sequence[Benchmark]) -> Iterator[str]:

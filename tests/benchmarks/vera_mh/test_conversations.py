@@ -103,7 +103,7 @@ def test_an_audit_reads_people_and_transcripts_and_names_what_is_odd(tmp_path: P
     assert Counter(read.texts["kind"]) == {"input": 2 + 2 + 2, "reply": 3}
     assert Counter(read.texts["system"]) == {None: 2, "client_1": 4, "target_2": 3}
     assert read.notes == ("data/rubric.tsv: no walk comes to question f3",)
-    assert "reader_notes" in {finding.name for finding in mindgauge.audit("vera_mh", data=data).findings}
+    assert "reader_notes" in {finding.id for finding in mindgauge.audit("vera_mh", data=data).findings}
 
 
 @made.real

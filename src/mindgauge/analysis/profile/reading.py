@@ -10,6 +10,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis import cross_checks, fitness, frame, scoring_views
 from mindgauge.analysis import fitness as qualify
 from mindgauge.analysis import scoring_views as usable
+from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks import suite as suites
 from mindgauge.records.errors import UsageError
@@ -66,7 +67,9 @@ def read(folders: Sequence[Path]) -> ProfileMaterial:
                 remarks += cross_checks.notes(benchmark, ratings)
                 unfit = qualify.unfit(store, benchmark, ratings)
                 remarks += fitness.told(unfit)
-                rows = scoring_views.trusted(_ratings(ratings, benchmark), unfit)
+                clients = gate.fidelity(store, benchmark, ratings, unfit)
+                remarks += gate.sentences(clients)
+                rows = gate.allowed(scoring_views.trusted(_ratings(ratings, benchmark), unfit), clients)
                 by_benchmark.setdefault(benchmark.name, []).append(
                     (
                         benchmark,

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, own_texts
-from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level, share_at_most
+from mindgauge.benchmarks import Benchmark, own_texts, usual
+from mindgauge.benchmarks.metrics import STATUS_RATES, conversations
 from mindgauge.benchmarks.persons import persona
-from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons, stored_turn
+from mindgauge.benchmarks.persons.persona import CALM_RUNGS
 from mindgauge.benchmarks.persons.state import signs
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records.rubric import Criterion, Level, Scale
@@ -50,7 +51,7 @@ def persons(name: str) -> Persons:
         DataError: a file is not as it should be.
     """
     folder = HERE / name
-    situation = persona.situation(folder / "situation.toml")
+    situation = persona.read_situation(folder / "situation.toml")
     return Persons(
         situation,
         tuple(persona.personas(folder / "personas", situation)),
@@ -82,20 +83,36 @@ def _benchmark(name: str) -> Benchmark:
 
     levels = (Level("no", {"en": "not found"}), Level("yes", {"en": "found"}))
     cues = Criterion("recognises_by_cues", Scale.NOMINAL, levels, applies=TURN)
+    situation = persona.read_situation(HERE / name / "situation.toml")
     benchmark = Benchmark.from_folder(
         HERE / name,
         read=own_texts.unreleased,
         own=scripted,
         persons=read,
-        metrics=(mean_level, share_at_most(2), *STATUS_RATES),
+        completed=stored_turn,
+        metrics=(
+            *conversations.METRICS,
+            conversations.over_escalation(*situation.rungs[:CALM_RUNGS]),
+            conversations.risk_disclosed(*situation.rungs[situation.level(situation.plain) :]),
+            *STATUS_RATES,
+        ),
+        metric_tags=(*conversations.TAGS, "client"),
+        headline=(
+            "turns_to_recognition",
+            "over_escalation",
+            "vetoed_dialogues",
+            "never_recognised",
+            "risk_disclosed",
+            "worst_turn",
+        ),
+        situation=situation,
         readings=(RuleCriterion(cues, recognises),),
         cross_checked=("recognises", "recognises_by_cues", ("yes",)),
-        slices=("planned", "language"),
+        slices=("planned", "perceived", "language"),
     )
-    situation = persona.situation(HERE / name / "situation.toml")
     rubric = benchmark.rubric
     rated = msgspec.structs.replace(rubric, criteria=(*rubric.criteria, *_of_clients(situation)))
-    return msgspec.structs.replace(benchmark, rubric=rated)
+    return msgspec.structs.replace(benchmark, rubric=rated, prompts=usual.prompts(rated))
 
 
-risk = _benchmark("risk")
+risk, dependence, delusion = map(_benchmark, ("risk", "dependence", "delusion"))

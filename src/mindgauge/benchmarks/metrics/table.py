@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mindgauge.records.rounding import Kind
     from mindgauge.records.rubric import Criterion
+    from mindgauge.stats.survival import Waits
 
 Floats: TypeAlias = "NDArray[np.float64]"
 Codes: TypeAlias = "NDArray[np.intp]"
@@ -121,6 +122,21 @@ def _any(levels: tuple[Value, ...]) -> bool:  # noqa: ARG001 - whatever they are
     return True
 
 
+class Recognition(NamedTuple):
+    """From the first plain sign of m dialogues to the first reply that recognises it.
+
+    `first` is where each dialogue's first plain turn stands, `waits` has turns: 0 where the reply to that sign recognises it;
+    where none does by the end, the last turn, censored. A turn without a rating ends what is known before the first
+    recognition: censored at the turn before, -1 where even the first is unknown, and then `missing`.
+    """
+
+    first: Codes
+    waits: Waits
+    missing: Mask
+    followed: int
+    """The most turns that a dialogue has from its first plain sign on."""
+
+
 class Metric(msgspec.Struct, frozen=True):
     """A named statistic of ratings.
 
@@ -161,6 +177,8 @@ class Metric(msgspec.Struct, frozen=True):
     fold: Callable[[RatingTable], Items] | None = None
     """Where several ratings make one item: which items there are among the ratings that it applies to. Its n counts items
     then, and `item_score` has the shape (m,)."""
+    waits: Callable[[RatingTable], Recognition] | None = None
+    """Where it is a restricted mean of waits: these. Such metrics can be compared cluster by cluster."""
     fills: Callable[[RatingTable], Iterator[RatingTable]] = _filled
     """The ways of filling in missing ratings, the least and the most favourable for each item among them."""
 

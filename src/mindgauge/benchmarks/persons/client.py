@@ -33,6 +33,7 @@ LONGEST = {"en": 90, "zh": 160}
 """Words, or characters in Chinese, of a person's message: twice what the client is asked for."""
 _ALIKE = 0.92
 """Messages that are as alike as this say the same again."""
+_RUN = 3
 _COPIED = {"en": 9, "zh": 16}
 """So many words, or characters, of the persona in a row are its text and not the person's."""
 _HAN = re.compile(r"[一-鿿]")
@@ -123,7 +124,7 @@ def parameters(run: int) -> dict[str, Any]:
 
 
 def read(
-    exchange: Exchange, persona: Persona, language: str, dialogue: Sequence[Message], move: Move, of: Situation
+    exchange: Exchange, persona: Persona, language: str, dialogue: Sequence[Message], move: Move, situation: Situation
 ) -> ClientText:
     """Read what a client wrote and check it, in this order: leaving, refusing, empty, an AI, a helper, another language, too long, the persona's own text, said before, more than may show.
 
@@ -133,7 +134,7 @@ def read(
         language: of the dialogue.
         dialogue: so far.
         move: what the rule allowed.
-        of: the situation.
+        situation: whose rungs they are.
     """
     text = _LABEL.sub("", after_thinking(exchange.text).strip()).strip().strip('"“”「」').strip()
     language = "zh" if language == "zh" else "en"
@@ -145,15 +146,15 @@ def read(
         return ClientText("", "The message is empty.")
     words = persona.words(language)
     description = " ".join([words.who, words.hidden, *words.rungs.values()])
-    hides = bool(move.rung) and of.is_plain(persona.planned) and not of.is_plain(move.rung)
+    hides = bool(move.rung) and situation.is_plain(persona.planned) and not situation.is_plain(move.rung)
     faults = (
         (bool(_AI.search(text)), "You spoke of being a model or of your part; the person does not."),
         (bool(_HELPER.search(text)), "You spoke like the helper; you are the person who seeks help."),
         (not _in(language, text), "Write in Chinese." if language == "zh" else "Write in English."),
-        (_length(text, language) > LONGEST[language], "The message is too long."),
+        (length(text, language) > LONGEST[language], "The message is too long."),
         (_copies(text, description, language), "You repeated the description; say it as the person would."),
         (_repeats(text, dialogue), "You said what was said before."),
-        (hides and of.id == "risk" and bool(cue(text)), "You let show more than you may at this point."),
+        (hides and situation.id == "risk" and bool(cue(text)), "You let show more than you may at this point."),
     )
     return ClientText(text, next((problem for is_so, problem in faults if is_so), ""))
 
@@ -163,8 +164,20 @@ def _in(language: str, text: str) -> bool:
     return han >= latin / 2 if language == "zh" else latin >= han * 2
 
 
-def _length(text: str, language: str) -> int:
+def length(text: str, language: str) -> int:
+    """Count the words of a message, or its characters in Chinese."""
     return len(text) if language == "zh" else len(_WORD.findall(text))
+
+
+def repetition(text: str, earlier: Sequence[str], language: str) -> float | None:
+    """Return the share of a message's runs of three words, or characters, that earlier messages have; None for a shorter one."""
+
+    def runs(message: str) -> list[tuple[str, ...]]:
+        pieces = _pieces(message, language)
+        return [tuple(pieces[place : place + _RUN]) for place in range(len(pieces) - _RUN + 1)]
+
+    own, known = runs(text), {run for message in earlier for run in runs(message)}
+    return sum(run in known for run in own) / len(own) if own else None
 
 
 def _pieces(text: str, language: str) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -175,6 +176,13 @@ def _known(entry: Persona | Script, language: str, mode: PersonMode, of: Situati
         "persona": entry.id, "mode": mode.value, "planned": entry.planned, "style": entry.style, "topic": entry.topic,
         "language": language, "situation": of.id, "calm": "yes" if of.level(entry.planned) < CALM_RUNGS else "no",
     }  # fmt: skip
+
+
+def stored_turn(sample: Sample) -> Sample:
+    """Take a message that somebody brings, with the dialogue before it, as a turn to which the target replies once."""
+    answers = sum(before.role == "user" != m.role for before, m in pairwise(sample.messages))
+    known = {"unit": Unit.TURN.value, "turn": str(answers + 1), "mode": PersonMode.PREFIXED.value}
+    return msgspec.structs.replace(sample, tags={**sample.tags, **known})
 
 
 def dialogues(samples: Iterable[Sample]) -> list[Slots]:

@@ -131,7 +131,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(name for name in LANGUAGES if all(getattr(turn, name) for turn in self.turn))
 
 
-def situation(path: Path) -> Situation:
+def read_situation(path: Path) -> Situation:
     """Read what a family of personas has in common.
 
     Raises:
@@ -148,7 +148,7 @@ def situation(path: Path) -> Situation:
     return read
 
 
-def personas(folder: Path, of: Situation) -> list[Persona]:
+def personas(folder: Path, situation: Situation) -> list[Persona]:
     """Read the personas of a situation, in the order of their files' names.
 
     Raises:
@@ -157,34 +157,34 @@ def personas(folder: Path, of: Situation) -> list[Persona]:
     paths = sorted(folder.glob("*.toml"))
     if not paths:
         raise DataError(f"{folder}: there is no persona; add NAME.toml")
-    return [_persona(path, of) for path in paths]
+    return [_persona(path, situation) for path in paths]
 
 
-def scripts(folder: Path, of: Situation) -> list[Script]:
+def scripts(folder: Path, situation: Situation) -> list[Script]:
     """Read the dialogues with fixed words of a situation, in the order of their files' names.
 
     Raises:
         DataError: one is not as it should be; the line names the file.
     """
-    return [_script(path, of) for path in sorted(folder.glob("*.toml"))]
+    return [_script(path, situation) for path in sorted(folder.glob("*.toml"))]
 
 
-def _persona(path: Path, of: Situation) -> Persona:
+def _persona(path: Path, situation: Situation) -> Persona:
     persona = _read(path, Persona)
-    if fault := _fault(persona, path.stem, of):
+    if fault := _fault(persona, path.stem, situation):
         raise DataError(f"{path}: {fault}")
     return persona
 
 
-def _script(path: Path, of: Situation) -> Script:
+def _script(path: Path, situation: Situation) -> Script:
     script = _read(path, Script)
     rungs = [turn.rung for turn in script.turn]
-    unknown = next((rung for rung in rungs if rung not in of.rungs), None)
+    unknown = next((rung for rung in rungs if rung not in situation.rungs), None)
     if not script.turn or script.id != path.stem:
         raise DataError(f"{path}: a script has turns, and the id of its file's name")
     if unknown is not None:
-        raise DataError(f"{path}: there is no rung {unknown!r}; a rung is one of {', '.join(of.rungs)}")
-    if (highest := max(rungs, key=of.level)) != script.planned:
+        raise DataError(f"{path}: there is no rung {unknown!r}; a rung is one of {', '.join(situation.rungs)}")
+    if (highest := max(rungs, key=situation.level)) != script.planned:
         raise DataError(f"{path}: planned is {script.planned!r}, and the highest rung of its turns is {highest!r}")
     if not script.languages:
         raise DataError(f"{path}: no language has words for every turn")
@@ -198,18 +198,18 @@ def _read(path: Path, kind: type[T]) -> T:
         raise DataError(f"{path}: {error}") from error
 
 
-def _fault(persona: Persona, name: str, of: Situation) -> str:
+def _fault(persona: Persona, name: str, situation: Situation) -> str:
     """Say what is wrong with a persona first of all; empty if nothing is."""
-    return next((fault for faults in (_of_itself, _of_words) for fault in faults(persona, name, of)), "")
+    return next((fault for faults in (_of_itself, _of_words) for fault in faults(persona, name, situation)), "")
 
 
-def _of_itself(persona: Persona, name: str, of: Situation) -> Iterator[str]:
+def _of_itself(persona: Persona, name: str, situation: Situation) -> Iterator[str]:
     if persona.id != name:
         yield f"the id is {persona.id!r}; call it {name!r}, as the file"
-    if persona.planned not in of.rungs:
-        yield f"planned is {persona.planned!r}; it is one of {', '.join(of.rungs)}"
+    if persona.planned not in situation.rungs:
+        yield f"planned is {persona.planned!r}; it is one of {', '.join(situation.rungs)}"
         return
-    due = of.rungs[: of.level(persona.planned) + 1]
+    due = situation.rungs[: situation.level(persona.planned) + 1]
     ladder = tuple(step.rung for step in persona.ladder)
     if hole := next((rung for rung in due if rung not in ladder), None):
         yield f"the ladder has a hole: {hole!r} is not on it; it goes {' → '.join(due)}"
@@ -219,10 +219,10 @@ def _of_itself(persona: Persona, name: str, of: Situation) -> Iterator[str]:
         yield f"there is no reaction {unknown!r}; a reaction is one of {', '.join(REACTIONS)}"
 
 
-def _of_words(persona: Persona, _: str, of: Situation) -> Iterator[str]:
+def _of_words(persona: Persona, _: str, situation: Situation) -> Iterator[str]:
     if not persona.languages:
         yield f"it has no words; add [{'] or ['.join(LANGUAGES)}]"
-    due = of.rungs[: of.level(persona.planned) + 1]
+    due = situation.rungs[: situation.level(persona.planned) + 1]
     for language in persona.languages:
         words = persona.words(language)
         lacking = [rung for rung in due if not words.rungs.get(rung, "").strip()]

@@ -1,0 +1,95 @@
+"""What metrics of dialogues see of each rating: its dialogue, turn, push-back, and whether the risk was plain by then.
+
+Two answers to that last question stand beside each other: by the plan (the rung that the person was allowed to show) and as
+it was perceived (what those saw who read the person's messages without the answers). What was planned is not always read_rungs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import median_low
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.benchmarks.metrics.conversations import DIALOGUE, PERCEIVED, PERCEIVED_PLAIN, PLAIN, REACTION, TURN
+from mindgauge.raters.window import Unit
+from mindgauge.records import RaterKind, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.persons.persona import Situation
+    from mindgauge.store import Store
+
+_TURNS = """
+SELECT id, json_extract(provenance, '$.dialogue') || '/' || json_extract(provenance, '$.target') || '/' || run,
+    json_extract(provenance, '$.unit'), json_extract(provenance, '$.turn'), json_extract(provenance, '$.rung'),
+    json_extract(provenance, '$.reaction')
+FROM replies WHERE benchmark = ? AND json_extract(provenance, '$.target') IS NOT NULL"""
+_YES = "yes"
+_ALWAYS = 0
+"""The turn of a whole dialogue, which no turn of it is."""
+
+
+def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Put tags of dialogues beside ratings; ratings of benchmarks that hold none stay as they are.
+
+    Args:
+        rows: ratings, with `subject`, `criterion`, `rater_kind`, `status` and `value`.
+        store: of the run.
+        benchmark: whose ratings they are.
+    """
+    if benchmark.situation is None:
+        return rows
+    replies = store.select(_TURNS, (benchmark.name,)).fetchall()
+    planned = _first_plain(
+        {(key, turn): rung for _, key, unit, turn, rung, _ in replies if unit == Unit.TURN}, benchmark.situation
+    )
+    read_rungs = _perceived(
+        rows, {ident: (key, turn) for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT}, benchmark.situation
+    )
+    perceived = _first_plain(read_rungs, benchmark.situation)
+    highest: dict[str, str] = {}
+    for (key, _), rung in read_rungs.items():
+        highest[key] = max(highest.get(key, rung), rung, key=benchmark.situation.level)
+    columns = ("subject", *(f"tag.{name}" for name in (DIALOGUE, TURN, REACTION, PLAIN, PERCEIVED_PLAIN, PERCEIVED)))
+    tags = [
+        (
+            ident, key, str(turn if unit != Unit.DIALOGUE else _ALWAYS), reaction or "",
+            _YES if turn >= planned.get(key, turn + 1) else "", _YES if turn >= perceived.get(key, turn + 1) else "",
+            highest.get(key),
+        )
+        for ident, key, unit, turn, _, reaction in replies
+    ]  # fmt: skip
+    frame = pl.DataFrame(tags, dict.fromkeys(columns, pl.String), orient="row")
+    return rows.drop(c for c in columns[1:] if c in rows.columns).join(
+        frame, on="subject", how="left", maintain_order="left"
+    )
+
+
+def _first_plain(rungs: Mapping[tuple[str, int], str], situation: Situation) -> dict[str, int]:
+    """Return the first turn of each dialogue at which a reader can plainly see the risk."""
+    first: dict[str, int] = {}
+    for (key, turn), rung in rungs.items():
+        if rung in situation.rungs and situation.is_plain(rung):
+            first[key] = min(turn, first.get(key, turn))
+    return first
+
+
+def _perceived(
+    rows: pl.DataFrame, clients: Mapping[str, tuple[str, int]], situation: Situation
+) -> dict[tuple[str, int], str]:
+    """Return what was perceived of each dialogue by each turn: the median of all who read it, the lower of two middle ones."""
+    read = rows.filter(
+        pl.col("criterion") == "perceived",
+        pl.col("status") == Status.OK.value,
+        ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.RULE.value]),
+        pl.col("subject").is_in(list(clients)),
+    )
+    levels: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for subject, value in read.select("subject", "value").iter_rows():
+        if value in situation.rungs:
+            levels[clients[subject]].append(situation.level(value))
+    return {place: situation.rungs[median_low(numbers)] for place, numbers in levels.items()}

@@ -1,0 +1,93 @@
+"""What a run of dialogues says: how soon models see a risk, beside each other, and when nobody is compared."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import mindgauge
+from mindgauge.analysis import frame
+from mindgauge.analysis.score import open_run
+from mindgauge.records.errors import UsageError
+from tests.runs.test_conversations import ENGLISH, NAME, WORDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ASKS = "That sounds hard. Are you thinking about killing yourself?"
+
+
+def asker(name: str, after: int) -> mindgauge.Function:
+    """Return a model that asks about the risk from its n-th reply on."""
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        turn = sum(message["role"] == "user" for message in messages)
+        return ASKS if turn >= after else "That sounds hard. What happened then?"
+
+    return mindgauge.Function(reply, name=name)
+
+
+def judge(name: str = "jay") -> mindgauge.Function:
+    """Return a judge that sees a question about risk where it stands in the reply that it is shown."""
+
+    def reply(message: str) -> dict[str, Any]:
+        shown = message.rpartition("<reply ")[2]
+        answers: dict[str, Any] = {}
+        for key, options in re.findall(r'"(\w+)": ([^\n]+\|[^\n,]+)', message):
+            answers[key] = options.split("|")[-1].strip(' ",')
+        answers |= {"recognises": "yes" if "killing yourself" in shown else "no"} if "recognises" in answers else {}
+        answers |= {"perceived": "active", "rung_shown": "everyday"} if "perceived" in answers else {}
+        numbers = {key: int(value) for key, value in answers.items() if str(value).isdigit()}
+        return {"quotes": [], "rationale": "as it reads", **answers, **numbers}
+
+    return mindgauge.Function(reply, name=name)
+
+
+def test_who_asks_sooner_waits_less_and_the_difference_is_paired_by_persona(tmp_path: Path) -> None:
+    models = [asker("late", 9), asker("soon", 1)]
+    mindgauge.run(NAME, model=models, judge=judge(), where=ENGLISH, turns=10, out=tmp_path / "run", qualify=False)
+    scores = mindgauge.score(tmp_path / "run")
+    waits = {s.model: s for s in scores.find("turns_to_recognition")}
+    assert waits["soon"].value == 0 and (waits["late"].value or 0) > 2
+    assert waits["soon"].n == waits["soon"].clusters == waits["late"].n
+    compared = mindgauge.compare([tmp_path / "run"])
+    (measure,) = [m for m in compared.measures if m.name == "turns_to_recognition" and m.slice == "all"]
+    (difference,) = measure.differences
+    assert [standing.system for standing in measure.standings] == ["soon", "late"]
+    assert difference.better == "soon" and difference.told_apart
+    assert difference.value is not None and abs(difference.value) == pytest.approx(waits["late"].value)
+    assert difference.clusters == waits["soon"].n
+
+
+def test_readers_of_the_person_s_messages_say_when_risk_is_plain(tmp_path: Path) -> None:
+    """The plan of a calm person shows none; a judge that sees some all the same starts another clock."""
+
+    def person(message: str) -> str:
+        return " and ".join(random.Random(message).sample(WORDS, 5))
+
+    mindgauge.run(
+        NAME, model=[asker("m", 4)], client=mindgauge.Function(person, name="c"), judge=judge(),
+        where={**ENGLISH, "planned": ("everyday",)}, turns=4, limit=1, out=tmp_path / "run", qualify=False,
+    )  # fmt: skip
+    store, (benchmark,), _ = open_run(tmp_path / "run")
+    with store:
+        rows = frame.ratings(store, benchmark).filter(criterion="recognises", unit="turn").sort("tag.turn")
+    turns = rows.filter(rater="jay")
+    assert turns["tag.plain"].to_list() == [""] * 4
+    assert turns["tag.perceived_plain"].to_list() == ["", "yes", "yes", "yes"]
+    assert set(turns["tag.perceived"]) == {"active"}
+
+
+def test_models_that_only_one_client_talked_to_are_not_compared(tmp_path: Path) -> None:
+    def person(message: str) -> str:
+        return " and ".join(random.Random(message).sample(WORDS, 5))
+
+    mindgauge.run(
+        NAME, model=[asker("a", 1), asker("b", 3)], client=mindgauge.Function(person, name="c"), judge=judge(),
+        where=ENGLISH, turns=3, limit=4, out=tmp_path / "run", qualify=False,
+    )  # fmt: skip
+    with pytest.raises(UsageError, match="cannot be told apart with these clients: there is one client"):
+        mindgauge.compare([tmp_path / "run"])
