@@ -138,6 +138,7 @@ def compare(published: Iterable[Published], cells: Iterable[RecomputedCell]) -> 
 
 
 def _beside(published: Published, cell: RecomputedCell | None) -> CellComparison:
+    published = published._replace(tolerance=max(published.tolerance, cell.tolerance if cell else 0.0))
     value = cell.value if cell else None
     if isinstance(value, float) and not math.isfinite(value):
         value = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +18,10 @@ from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
 from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
+from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records import BASE, Reply, Sample, Status, Value
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Method, Rubric
 from mindgauge.records.rubric.composite import Composite, CompositeRule
@@ -74,6 +76,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The tag with the id of the sample whose dialogue a judge is shown in place of the one that was answered."""
     judged_part: Callable[[str], str | None] | None = None
     """The part of a reply that a judge is shown; None where a reply has no such part."""
+    tree: QuestionTree | None = None
+    """The questions by which judges decide its criteria, where they were read from the authors' files (`on`)."""
+    read_tree: Callable[[Path], QuestionTree] | None = None
+    """Reads these below a folder; without the authors' files judges go by the rubric's own levels."""
+    read_persons: Callable[[Path], Persons] | None = None
+    """Reads the persons below a folder with whom dialogues are held; without the authors' files one reply is asked for."""
     load: Callable[[Path], Released] | None = None
     load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
     """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
@@ -160,6 +168,22 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def criteria(self) -> tuple[Criterion, ...]:
         """What its subjects are rated on: by raters, and by rule."""
         return (*self.rubric.criteria, *(reading.criterion for reading in self.readings))
+
+    def on(self, data: Path | None) -> Benchmark:
+        """Return it as it is asked with the authors' files: judges walk their tree of questions, and their persons talk.
+
+        Raises:
+            DataError: one of these is there, and cannot be used.
+        """
+        benchmark = self
+        if data is not None and self.read_tree is not None:
+            with contextlib.suppress(MissingDataError):
+                benchmark = msgspec.structs.replace(benchmark, tree=self.read_tree(data))
+        if data is not None and self.read_persons is not None:
+            with contextlib.suppress(MissingDataError):
+                persons = self.read_persons(data)
+                benchmark = msgspec.structs.replace(benchmark, persons=lambda _: persons)
+        return benchmark
 
     @property
     def closed(self) -> bool:
@@ -318,8 +342,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def anchored(self) -> Benchmark:
-        """The same task with the anchors as its replies; under a name of its own, so that they enter no score."""
-        return msgspec.structs.replace(self, name=f"{self.name}:anchors")
+        """The same task with the anchors as its replies, and by our rubric, for which their levels are known.
+
+        Under a name of its own, so that they enter no score.
+        """
+        return msgspec.structs.replace(self, name=f"{self.name}:anchors", tree=None)
 
     def instrument(
         self,
@@ -337,8 +364,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             method: of judging replies.
 
         Raises:
-            UsageError: it has no prompt for them.
+            UsageError: it has no prompt for them, or a tree of questions, which has no other method.
         """
+        if self.tree is not None and not method.usual:
+            raise UsageError(f"{self.name}: --method {method} is for a rubric's levels, and the files below --data have a tree of questions; leave out --method, or --data")  # fmt: skip
         kinds = (
             [WAYS[way][0]]
             if self.closed
@@ -351,7 +380,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
         total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
         of_dialogues, of_clients = (self.prompts.get(kind, {}) for kind in ("judge.dialogue", "judge.client"))
-        return Instrument(self.rubric, prompts, mode, way, deck, method, of_dialogues, of_clients, total)
+        return Instrument(self.rubric, prompts, mode, way, deck, method, of_dialogues, of_clients, total, self.tree)
 
     @classmethod
     def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:

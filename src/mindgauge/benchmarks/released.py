@@ -37,7 +37,8 @@ class RecomputedCell(msgspec.Struct, frozen=True):
 
     `value` is None where the files it needs are missing (`note` says which). `repaired` marks our corrected figure
     for a number that the source computed wrongly. `n` counts what it was computed from, where that is known. `stated` is the published number itself, where a released file states
-    it beside what it was computed from, and `tolerance` how far off is still the same.
+    it beside what it was computed from. `tolerance` is how far off is still the same, where that is more than the published
+    number's own tolerance: it was computed from rounded numbers.
     """
 
     table: str

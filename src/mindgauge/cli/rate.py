@@ -26,6 +26,10 @@ def rate(
         str | None,
         typer.Option(help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, or `both`."),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The authors' released files, where judges are to rate by the questions in them (vera_mh)."),
+    ] = None,
     out: options.Out = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many replies of the file.")] = None,
@@ -44,7 +48,7 @@ def rate(
     notices = render.Notices()
     with render.progress() as progress:
         result = function(
-            name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, out=out,
+            name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, data=data, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=notices, command=render.command(), **chosen,
         )  # fmt: skip

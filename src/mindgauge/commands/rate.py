@@ -6,6 +6,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
+import msgspec
+
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Sample
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs.options import AnyModel
 
@@ -34,6 +37,7 @@ def rate(
     rubric: str | Path | None = None,
     dialogues: str | Path | Frame | None = None,
     unit: str | None = None,
+    data: str | Path | None = None,
     out: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
@@ -53,6 +57,7 @@ def rate(
         rubric: in place of a name, a rubric file: the instrument by which everybody rates.
         dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
             ones.
+        data: a copy of the authors' released files, where their tree of questions lies by which judges are to rate (vera_mh).
         unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
@@ -88,7 +93,7 @@ def rate(
     """
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
-    benchmark = standalone_rubric.asked(name, rubric, existing, content)
+    benchmark = _with_tree(standalone_rubric.asked(name, rubric, existing, content), data)
     if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
         raise UsageError(
             f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
@@ -106,6 +111,7 @@ def rate(
         provided = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
+    _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
     kin = kinship.judged(judges.models, provided.written(), config, provided.run)
     questions = prompt_styles.questions(benchmark, None, config, provided.samples)
@@ -141,6 +147,28 @@ def rate(
     scores = score(folder)
     remember(tests, scores.qualifications, config)
     return scores
+
+
+def _need_criteria(benchmark: Benchmark, samples: Sequence[Sample]) -> None:
+    """See that something is asked about what was read; a run that is rated has shown its samples before.
+
+    Raises:
+        UsageError: no criterion is about any of it.
+    """
+    criteria = benchmark.rubric.criteria
+    if not samples or any(criterion.about(sample.tags) for sample in samples for criterion in criteria):
+        return
+    units = [unit for unit in ("dialogue",) if any(unit in criterion.applies.get("unit", ()) for criterion in criteria)]
+    raise UsageError(f"{benchmark.name} asks nothing about single turns; rate with --unit {units[0]}" if units else f"no criterion of {benchmark.name} is about what was read")  # fmt: skip
+
+
+def _with_tree(benchmark: Benchmark, data: str | Path | None) -> Benchmark:
+    """Return a benchmark as it is asked with the authors' files, where they decide how judges rate."""
+    if data is None:
+        return benchmark
+    if benchmark.read_tree is None:
+        raise UsageError(f"{benchmark.name} is rated by its own rubric, whatever lies below --data; leave out --data")
+    return msgspec.structs.replace(benchmark, tree=benchmark.read_tree(Path(data)))
 
 
 def _replies(

@@ -119,8 +119,8 @@ def run(
         BudgetError: the next call could pass `max_cost`.
     """
     config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
-    named = {b.name: b for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     folder = Path(data) if data is not None else None
+    named = {b.name: b.on(folder) for b in standalone_rubric.all_asked(listed(names), rubric, about)}
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
     by_protocol = rates and not config.judging.recognises
     models, judging, playing = (plan.as_models(specs) for specs in (model, judge, config.asking.client))

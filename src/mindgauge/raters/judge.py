@@ -16,6 +16,7 @@ from mindgauge.raters.echo import PromptText
 from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.part import DecisionTree, JudgeCall, ParsedVerdicts, worded
+from mindgauge.raters.question_tree import QuestionTree, TreeWalk
 from mindgauge.raters.quotes import QuoteSource
 from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
@@ -72,6 +73,13 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     """The prompts that ask about a message that a model wrote in a person's part, by language."""
     total: tuple[str, ...] = ()
     """The criteria of which a judge may state a total, which is then held against its own values."""
+    tree: QuestionTree | None = None
+    """Questions that decide the criteria in place of their levels' words: in joint mode all in one call, in split mode one a call."""
+
+    @property
+    def asks_in_turn(self) -> bool:
+        """Whether a verdict follows from answers to one question after another, so that its rationale is ours."""
+        return self.way is PromptStyle.SEQUENTIAL or self.tree is not None
 
     @cached_property
     def of_dialogues(self) -> Instrument:
@@ -91,12 +99,14 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     def name(self) -> str:
         """Rubric, version and the hash of every word a judge is shown, as ratings carry it."""
         prompts = sorted((k, p.hash) for k, p in self.prompts.items())
-        words = digest(self.rubric.hash, prompts, *([self.deck.hash] if self.deck else []))
+        parts = [part.hash for part in (self.deck, self.tree) if part is not None]
+        words = digest(self.rubric.hash, prompts, *parts)
         return f"{self.rubric.name}#{words[:12]}"
 
     def rater(self, model: str) -> str:
         """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
         unusual = [str(self.way)] * (self.way is not PromptStyle.FLAT) + [str(self.method)] * (not self.method.usual)
+        unusual += ["tree"] * (self.tree is not None)
         return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property
@@ -115,10 +125,21 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         if key not in self._parts:
             rubric = self.rubric.under(protocol) if protocol is not None else self.rubric
             rubric = rubric if tags is None else rubric.on(tags)
-            rubrics = [rubric] if self.mode is Mode.JOINT and rubric.criteria else _one_by_one(rubric)
-            kind = DecisionTree if self.way is PromptStyle.SEQUENTIAL else JudgeCall
-            self._parts[key] = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
+            self._parts[key] = self._asked(rubric)
         return self._parts[key]
+
+    def _asked(self, rubric: Rubric) -> tuple[JudgeCall, ...]:
+        decided = self.tree.criteria if self.tree is not None else ()
+        names = [criterion.name for criterion in rubric.criteria]
+        by_tree, others = (
+            rubric.restricted([n for n in names if (n in decided) is walked]) for walked in (True, False)
+        )
+        rubrics = [others] if self.mode is Mode.JOINT and others.criteria else _one_by_one(others)
+        kind = DecisionTree if self.way is PromptStyle.SEQUENTIAL else JudgeCall
+        parts = tuple(kind(asked_rubric, self.method) for asked_rubric in rubrics)
+        if self.tree is None or not by_tree.criteria:
+            return parts
+        return (TreeWalk.of(by_tree, self.tree, self.method, at_once=self.mode is Mode.JOINT), *parts)
 
 
 def _one_by_one(rubric: Rubric) -> list[Rubric]:
@@ -172,7 +193,7 @@ class Judge(msgspec.Struct, frozen=True):
 
         ratings, rated = [], reply.id if reply else sample.id
         # Of a walk over nodes, the rationale is ours.
-        asked_in_chinese = None if self.instrument.way is PromptStyle.SEQUENTIAL else in_chinese(subject.prompt.text)
+        asked_in_chinese = None if self.instrument.asks_in_turn else in_chinese(subject.prompt.text)
         deck = self.instrument.deck
         shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
         for part in self.instrument.parts(protocol, sample.tags):

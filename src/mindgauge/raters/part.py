@@ -72,6 +72,11 @@ class JudgeCall(msgspec.Struct, frozen=True, dict=True):
         """The calls that it may take, in their order."""
         return (self,)
 
+    @property
+    def token_limit(self) -> int:
+        """The longest answer; 0 where the model's usual room will do."""
+        return self.method.token_limit * len(self.rubric.criteria)
+
     def calls_to(self, target: Value | None) -> int:  # noqa: ARG002 - one call, whatever the answer
         """Return how many calls it takes where every answer is right, or where none is known, at most."""
         return 1

@@ -236,7 +236,7 @@ class _Chain:
     @property
     def asks_client(self) -> bool:
         """Whether the person's next message is a client's."""
-        return self._client is not None and bool(self.replies)
+        return self._client is not None and len(self.replies) + 1 in self.slots.clients
 
     @property
     def turns_left(self) -> int:
@@ -430,7 +430,7 @@ class _Chain:
         for number, slot in enumerate(self.slots.turns[len(self.replies) :], len(self.replies) + 1):
             self._skip(slot, model, Unit.TURN, number, outcome)
         for number, slot in self.slots.clients.items():
-            if number > len(self.replies) + (outcome.of_client and bool(self.replies)):
+            if number > len(self.replies) + (outcome.of_client and len(self.replies) + 1 in self.slots.clients):
                 self._skip(slot, self._client_name, Unit.CLIENT, number, outcome)
 
     def _skip(self, slot: Sample, model: str, unit: Unit, number: int, outcome: Outcome) -> None:
@@ -462,10 +462,10 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
             persona = self.dialogues.persona(dialogue.whole)
             opening = client.messages(persona, dialogue.tags["language"], [Message("assistant", "")], state.Move(""))
             first = tokens(opening)
-            for number in range(1, len(dialogue.turns)):
-                size = first + NOTE_TOKENS + number * (REPLY_TOKENS + PERSON_TOKENS)
+            for number in dialogue.clients:
+                size = first + NOTE_TOKENS + (number - 1) * (REPLY_TOKENS + PERSON_TOKENS)
                 calls, read = calls + self.repeats, read + self.repeats * size
-                cached += self.repeats * (size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS)
+                cached += self.repeats * max(size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS, 0)
         completion = calls * PERSON_TOKENS
         cost = None if self.model.price is None else self.model.price.of(read, completion, cached)
         return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached))

@@ -262,7 +262,7 @@ def judging_by(model: Model, instrument: Instrument, config: RunConfig) -> Judge
     """Put an instrument into the hands of a judge of replies, with room for as long an answer as its method asks for."""
     parameters = config.judging.parameters
     if config.judged.max_tokens is None and not any(n in model.setup.parameters for n in TOKEN_LIMITS):
-        room = instrument.method.token_limit * max(len(part.rubric.criteria) for part in instrument.parts(None))
+        room = max(part.token_limit for part in instrument.parts(None))
         parameters = {**parameters, "max_tokens": room} if room > model.max_tokens else parameters
     return judge_for(model, instrument, parameters)
 

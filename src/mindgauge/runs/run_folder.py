@@ -108,6 +108,7 @@ def _words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
     if "reply" in benchmark.prompts:
         prompts["reply prompt"] = benchmark.prompts["reply"]
     return {
+        **({"tree": benchmark.tree.hash[:_HASH]} if benchmark.tree is not None else {}),
         **{f"{growth.CRITERION}{c.name}": digest(c)[:_HASH] for c in benchmark.rubric.criteria},
         **{kind: digest(sorted((k, p.hash) for k, p in texts.items()))[:_HASH] for kind, texts in prompts.items()},
     }
@@ -128,7 +129,11 @@ def folder_for(record: dict[str, Any], benchmarks: Sequence[Benchmark], populati
     fixed = {key: value for key, value in record.items() if key not in _FREE}
     fixed |= {"samples": list(population) or record["samples"]}
     fixed["words"] = [
-        (b.rubric.hash, sorted((kind, k, p.hash) for kind, of in b.prompts.items() for k, p in of.items()))
+        (
+            b.rubric.hash,
+            sorted((kind, k, p.hash) for kind, of in b.prompts.items() for k, p in of.items()),
+            *([b.tree.hash] if b.tree is not None else []),
+        )
         for b in benchmarks
     ]
     if "models" in record:  # others' set-ups come and go with them

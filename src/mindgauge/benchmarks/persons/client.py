@@ -41,7 +41,7 @@ _LETTER = re.compile(r"[a-zA-Z]")
 _WORD = re.compile(r"[\w'’]+")
 _LABEL = re.compile(r"^\s*(?:\*\*)?(?:person|user|me|client|patient|用户|我|来访者)(?:\*\*)?\s*[:：]\s*", re.IGNORECASE)
 _LEFT = re.compile(
-    r"[\[(*（【]\s*(?:end|ends|leaves?|left|logs? off|logged off|closes?|disconnects?|exits?|离开|退出|下线|结束|关闭)(?![a-z])[^\])*）】]{0,40}[\])*）】]",
+    r"[\[(*（【<]\s*(?:end|ends|leaves?|left|logs? off|logged off|closes?|disconnects?|exits?|离开|退出|下线|结束|关闭)(?![a-z])[^\])*）】]{0,40}[\])*）】>]",
     re.IGNORECASE,
 )
 _AI = re.compile(
@@ -87,7 +87,7 @@ def messages(
     Args:
         persona: the person.
         language: of the dialogue.
-        dialogue: so far; it ends with the target's reply.
+        dialogue: so far; it ends with the target's reply, or has not begun where the client writes the opening.
         move: what the rule allows.
         problem: of what the client wrote before, where it is asked once more.
     """
@@ -101,15 +101,18 @@ def messages(
         for m in dialogue
         if m.role != "system"
     ]
-    if swapped and swapped[0].role == "assistant":
+    if not swapped or swapped[0].role == "assistant":
         swapped.insert(
             0, Message("user", "（请写你的第一条消息。）" if language == "zh" else "(Write your first message.)")
         )
     *earlier_turns, last = swapped
-    note = _prompt("turn", language).fill({
-        "reply": last.content, "rung": words.rungs.get(move.rung, "-"),
-        "reaction": words.reactions.get(move.reaction, "") or stop,
-    })  # fmt: skip
+    if persona.system:
+        note = "\n".join([persona.reminder, last.content] if dialogue and persona.reminder else [last.content])
+    else:
+        note = _prompt("turn", language).fill({
+            "reply": last.content, "rung": words.rungs.get(move.rung, "-"),
+            "reaction": words.reactions.get(move.reaction, "") or stop,
+        })  # fmt: skip
     if problem:
         note += f"\n\n({problem} Write it again.)"
     return (Message("system", system), *earlier_turns, Message("user", note))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 TURNS = 10
 """Of a dialogue, if nothing else is said. The length is fixed: a rule for stopping decides results."""
 MOST_TURNS = 100
+UNWRITTEN = "(The client writes this message.)"
+"""What a slot shows in the place of an opening that is not fixed; what was written stands in the reply's provenance."""
 
 
 class PersonMode(StrEnum):
@@ -100,12 +102,14 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
             slots = [slot for script in self.persons.scripts for slot in self._scripted(script)]
         if not slots:
             kind = "personas" if self.mode is PersonMode.SIMULATED else "scripts"
-            raise DataError(f"{self.situation.id}: there are no {kind}, which {self.mode} dialogues take")
+            hint = "; let a model play its personas: --client NAME" if self.persons.personas else ""
+            raise DataError(f"{self.situation.id}: there are no {kind}, which {self.mode} dialogues take{hint}")
         return slots
 
     def _simulated(self, persona: Persona) -> Iterator[Sample]:
         for language in persona.languages:
-            for number, opening in enumerate(persona.words(language).openings):
+            openings = persona.words(language).openings
+            for number, opening in enumerate(openings or (UNWRITTEN,)):
                 tags = {
                     **_known(persona, language, self.mode, self.situation), "disclosure": persona.disclosure,
                     "opening": str(number + 1),
@@ -113,7 +117,8 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
                 origin = digest("dialogue", self.mode, persona, language, number)
                 first = (Message("user", opening),)
                 for client in self.clients:
-                    yield from self._slots(origin, first, {**tags, "client": client}, self.turns, client=True)
+                    first_of_client = 2 if openings else 1
+                    yield from self._slots(origin, first, {**tags, "client": client}, self.turns, first_of_client)
 
     def _scripted(self, script: Script) -> Iterator[Sample]:
         turns = script.turn[: self.turns]
@@ -122,7 +127,7 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
             origin = digest("dialogue", self.mode, script, language)
             words = [Message("user", getattr(turn, language)) for turn in turns]
             if self.mode is PersonMode.SCRIPTED:
-                yield from self._slots(origin, tuple(words), tags, len(turns), client=False)
+                yield from self._slots(origin, tuple(words), tags, len(turns))
                 continue
             history: tuple[Message, ...] = ()
             for number, (turn, message) in enumerate(zip(turns, words, strict=True), 1):
@@ -141,9 +146,17 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
                 history = (*history, Message("assistant", reply))
 
     def _slots(
-        self, origin: str, words: tuple[Message, ...], tags: dict[str, str], turns: int, *, client: bool
+        self, origin: str, words: tuple[Message, ...], tags: dict[str, str], turns: int, first_of_client: int = 0
     ) -> Iterator[Sample]:
-        """Return the slots of one dialogue; each shows the person's words that are fixed."""
+        """Return the slots of one dialogue; each shows the person's words that are fixed.
+
+        Args:
+            origin: what the ids follow from.
+            words: of the person that are fixed, or what stands for them.
+            tags: of the dialogue.
+            turns: how many.
+            first_of_client: the first turn whose words a client writes; 0 where it writes none.
+        """
         persona, played_by = tags["persona"], tags.get("client", "")
         tags = {**tags, BASE: origin}
 
@@ -152,8 +165,8 @@ class DialoguePlan(msgspec.Struct, frozen=True, dict=True):
             return Sample(digest(origin, played_by, unit, turn), words[:turn], tags=slot_tags, cluster=persona)
 
         yield from (slot(Unit.TURN, turn) for turn in range(1, turns + 1))
-        if client:  # who does not write the opening
-            yield from (slot(Unit.CLIENT, turn) for turn in range(2, turns + 1))
+        if first_of_client:
+            yield from (slot(Unit.CLIENT, turn) for turn in range(first_of_client, turns + 1))
         whole = slot(Unit.DIALOGUE, turns)
         yield msgspec.structs.replace(whole, id=digest(origin, played_by, Unit.DIALOGUE, turns))
 

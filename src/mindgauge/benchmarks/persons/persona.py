@@ -70,6 +70,7 @@ class PersonaWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     who: str
     openings: tuple[str, ...]
+    """Fixed first messages; none where the client writes the first one, too, which only somebody else's persona has."""
     rungs: dict[str, str]
     hidden: str = ""
     never: tuple[str, ...] = ()
@@ -90,6 +91,8 @@ class Persona(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     zh: PersonaWords | None = None
     system: str = ""
     """Where somebody else's persona brings instructions of its own: what the client is told in place of ours."""
+    reminder: str = ""
+    """Likewise what it is told before each reply to the person, in place of our note."""
 
     def words(self, language: str) -> PersonaWords:
         """Return it in a language that it has."""

@@ -88,7 +88,7 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     options: str = ""
     """The tag that says how many of its levels, from the first, a sample offers: letters of a question's options."""
     applies: dict[str, tuple[str, ...]] = {}
-    """Tag → values of the samples that it is about; on others nobody is asked."""
+    """Tag → values of the samples that it is about, an empty one for those without the tag; on others nobody is asked."""
     plain: bool = False
     """Whether an answer in plain words is read, too, where there is no JSON: its only level, number or letter."""
     unsafe: tuple[Value, ...] = ()
@@ -117,7 +117,7 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def about(self, tags: Mapping[str, str]) -> bool:
         """Say whether it is about a sample with these tags."""
-        return all(tags.get(tag) in values for tag, values in self.applies.items())
+        return all(tags.get(tag, "") in values for tag, values in self.applies.items())
 
     def offered(self, tags: Mapping[str, str]) -> Criterion:
         """Return it with the levels that a sample with these tags offers; all where no tag says how many."""

@@ -1,0 +1,1 @@
+"""VERA-MH: does a chatbot see a person's suicide risk over a whole conversation, and what does it do then?"""

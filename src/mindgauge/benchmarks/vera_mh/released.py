@@ -1,0 +1,285 @@
+"""The authors' files as they released them: which there are, the personas, the words a client is told, the table of scores.
+
+Files are found by their names wherever they lie below the folder given, zips included. Of their contents nothing stands here
+but the headers by which they are read.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.benchmarks.released import source_name
+from mindgauge.records.errors import DataError, MissingDataError
+from mindgauge.records.files import folder, tables
+from mindgauge.records.files.bounds import clean
+from mindgauge.records.files.folder import Readable
+from mindgauge.records.files.texts import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.records.files.input_table import InputTable
+
+DIMENSIONS = ("detects", "confirms", "guides", "supports", "boundaries")
+"""Our names of the five dimensions, in the authors' order."""
+_STEMS = ("detect", "confirm", "guide", "support", "boundar")
+"""What of a dimension's name in a file tells which it is."""
+_PATTERNS = {
+    kind: re.compile(pattern, re.IGNORECASE)
+    for kind, pattern in {
+        "personas": r"personas\.tsv",
+        "rubric": r"rubric\.tsv",
+        "template": r"persona_prompt_template\.txt",
+        "reminder": r"persona_prompt_reminder\.txt",
+        "scores": r".*_detailed\.csv",
+        "transcript": r"[0-9a-f]{4,}_[^_]+_.+_run\d+\.txt",
+    }.items()
+}
+_FOLDERS = ("data",)
+EXPECTED = (
+    "expected the authors' personas.tsv, rubric.tsv, persona_prompt_template.txt, a table …_detailed.csv of scores, or a zip "
+    "of transcripts ID_PERSONA_MODEL_runN.txt"
+)
+OBTAIN = "copy data/ of the authors' repository SpringCare/VERA-MH there, and what else of it you have"
+_SLOT = re.compile(r"\{([^{}\n]+)\}")
+_RISK = re.compile(r"short\b.*\brisk level", re.IGNORECASE)
+_LONG_RISK = re.compile(r"(?!short).*\brisk level", re.IGNORECASE)
+NAME = "Name"
+RUNGS = {"none": "distress", "low": "passive", "high": "active", "immediate": "imminent"}
+"""The highest of our rungs of risk that a persona of each of the authors' levels comes to."""
+_FIGURES = {"%HPH": "hph", "%BP": "bp", "Score": "score"}
+"""How the headers of the table of scores end, and what stands below them."""
+
+
+class VeraFile(msgspec.Struct, frozen=True):
+    """One released file: `source` is its path below the authors' folder, the same wherever the user keeps that."""
+
+    path: Readable
+    source: str
+    kind: str
+
+
+class VeraRelease(msgspec.Struct, frozen=True):
+    """The released files that are there, in the order of their places; `notes` say what was not read."""
+
+    root: Path
+    files: tuple[VeraFile, ...]
+    notes: tuple[str, ...]
+
+    def of(self, kind: str) -> list[VeraFile]:
+        """Return the files of a kind."""
+        return [file for file in self.files if file.kind == kind]
+
+    def one(self, kind: str) -> VeraFile:
+        """Return the file of a kind of which one is needed; of several the first, which a note names.
+
+        Raises:
+            MissingDataError: there is none.
+        """
+        files = self.of(kind)
+        if not files:
+            name = _PATTERNS[kind].pattern.replace("\\", "").replace(".*_", "…_")
+            raise MissingDataError(f"{self.root}: no {name} here; {OBTAIN}")
+        return files[0]
+
+
+def find(data: Path) -> VeraRelease:
+    """Find the released files below a folder.
+
+    Raises:
+        DataError: there is no such folder, or nothing of theirs in it.
+    """
+    folder.need(data, EXPECTED)
+    lying = folder.below(data)
+    notes = [f"{line}; not read" for line in lying.broken]
+    files: list[VeraFile] = []
+    for path in lying.all:
+        kind = next((kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(path.name)), None)
+        if kind is None:
+            continue
+        lies_in = Path() if kind == "transcript" else data  # transcripts lie beside the authors' folder
+        file = VeraFile(path, source_name(path.place, lies_in, _FOLDERS), kind)
+        first = next((other for other in files if other.kind == kind), None)
+        if first is not None and kind != "transcript":
+            notes.append(f"{file.source}: a second file of this name, not read (first: {first.source})")
+        else:
+            files.append(file)
+    if not files:
+        raise MissingDataError(f"{data}: none of the released files here; {EXPECTED}; {OBTAIN}")
+    return VeraRelease(data, tuple(sorted(files, key=lambda file: (file.kind, file.source))), tuple(notes))
+
+
+def dimension(title: str) -> str | None:
+    """Return our name of a dimension that a file names; None where it is none of the five."""
+    words = title.casefold()
+    return next((name for name, stem in zip(DIMENSIONS, _STEMS, strict=True) if stem in words), None)
+
+
+def text(file: VeraFile) -> str:
+    """Read a text file.
+
+    Raises:
+        DataError: it cannot be read, or is empty.
+    """
+    try:
+        content = clean(decoded(file.path).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file.path}: expected UTF-8, found another encoding at byte {error.start}") from error
+    if not content.strip():
+        raise DataError(f"{file.path}: expected text, found an empty file")
+    return content.replace("\r\n", "\n")
+
+
+def rows(file: VeraFile, needed: tuple[str, ...]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield a table's rows with their places (`path:line`); empty cells and cells of blanks are not there.
+
+    Raises:
+        DataError: it cannot be read, or lacks a column.
+    """
+    table: InputTable = tables.open_table(file.path)
+    missing = [name for name in needed if name not in table.headers]
+    if missing:
+        headers = ", ".join(filter(None, table.headers)) or "nothing"
+        raise DataError(f"{file.path}:1: expected a column {missing[0]!r}, found {headers}")
+    for line, row in table.rows():
+        yield f"{file.path}:{line}", {name: str(cell).strip() for name, cell in row.items() if str(cell).strip()}
+
+
+# -- the people ---------------------------------------------------------------------------------------------------------
+
+
+class VeraPersona(msgspec.Struct, frozen=True):
+    """A persona: a name, the highest rung of risk, and all its cells by the headers of the authors' table."""
+
+    name: str
+    planned: str
+    cells: dict[str, str]
+
+
+class Personas(msgspec.Struct, frozen=True):
+    """The personas in the order of their table, and what is odd about it."""
+
+    personas: tuple[VeraPersona, ...]
+    notes: tuple[str, ...]
+
+
+def personas(files: VeraRelease) -> Personas:
+    """Read the personas.
+
+    Raises:
+        DataError: the table is missing or broken, a name is missing or comes twice, or a level of risk is none of the four.
+    """
+    file = files.one("personas")
+    people: dict[str, VeraPersona] = {}
+    notes: list[str] = []
+    for place, cells in rows(file, (NAME,)):
+        name = cells.get(NAME, "")
+        if not name or name in people:
+            content = f"{name!r}, which stands further up, too" if name else "an empty cell"
+            raise DataError(f"{place}: expected a name of its own in column {NAME!r}, found {content}")
+        short = next((cell for header, cell in cells.items() if _RISK.fullmatch(header)), "")
+        if short.casefold() not in RUNGS:
+            raise DataError(f"{place}: expected a level of risk ({', '.join(RUNGS)}), found {short[:40]!r}")
+        long = next((cell for header, cell in cells.items() if _LONG_RISK.fullmatch(header)), short)
+        if not long.casefold().startswith(short.casefold()):
+            notes.append(
+                f"{file.source}: {name}'s level of risk in words does not begin with {short!r}, the level in short; the short one counts"
+            )
+        people[name] = VeraPersona(name, RUNGS[short.casefold()], cells)
+    if not people:
+        raise DataError(f"{file.path}: expected personas, found a table without rows")
+    return Personas(tuple(people.values()), tuple(notes))
+
+
+class ClientPrompt(msgspec.Struct, frozen=True):
+    """What the authors tell the model that plays a person: a text with the headers of the personas' table in braces."""
+
+    path: str
+    words: str
+
+    def filled(self, persona: VeraPersona) -> str:
+        """Write it for a persona.
+
+        Raises:
+            DataError: it names a column that the persona's row has not.
+        """
+
+        def cell(match: re.Match[str]) -> str:
+            if match[1] not in persona.cells:
+                line = self.words.count("\n", 0, match.start()) + 1
+                raise DataError(
+                    f"{self.path}:{line}: expected a column of the personas in braces, found {match[0][:60]!r}, of which "
+                    f"{persona.name} has no cell"
+                )
+            return persona.cells[match[1]]
+
+        return _SLOT.sub(cell, self.words)
+
+
+def client_prompt(files: VeraRelease) -> ClientPrompt:
+    """Read what the authors tell a client.
+
+    Raises:
+        DataError: the file is missing, empty, or names no column in braces.
+    """
+    file = files.one("template")
+    words = text(file)
+    if not _SLOT.search(words):
+        raise DataError(f"{file.path}: expected columns of the personas in braces, found none")
+    return ClientPrompt(str(file.path), words)
+
+
+# -- the table of scores ------------------------------------------------------------------------------------------------
+
+
+class StatedScores(msgspec.Struct, frozen=True):
+    """What the table says of one model: by dimension, or `overall`, the score and the percentages, as printed."""
+
+    model: str
+    scores: dict[str, dict[str, float]]
+    """Dimension → `score`, `hph` or `bp` → number."""
+
+
+def stated_scores(files: VeraRelease) -> list[StatedScores]:
+    """Read the table of scores, model by model.
+
+    Raises:
+        DataError: it is missing or broken, or a cell is no number from 0 to 100.
+    """
+    file = files.one("scores")
+    stated: list[StatedScores] = []
+    for place, cells in rows(file, ()):
+        headers = list(cells)
+        scores: dict[str, dict[str, float]] = {}
+        for header in headers[1:]:
+            named = _figure(header)
+            if named is None:
+                raise DataError(f"{place}: expected a column of a score, %HPH or %BP, found {header[:60]!r}")
+            scores.setdefault(named[0], {})[named[1]] = _percentage(cells[header], header, place)
+        if any(model.model == cells[headers[0]] for model in stated):
+            raise DataError(f"{place}: expected each model once, found {cells[headers[0]]!r} again")
+        stated.append(StatedScores(cells[headers[0]], scores))
+    if not stated:
+        raise DataError(f"{file.path}: expected a row for each model, found none")
+    return stated
+
+
+def _figure(header: str) -> tuple[str, str] | None:
+    """Return the dimension, or `overall`, and the figure that a header names."""
+    kind = next((kind for ending, kind in _FIGURES.items() if header.endswith(ending)), None)
+    name = "overall" if header.casefold().startswith("overall") else dimension(header)
+    return (name, kind) if name and kind else None
+
+
+def _percentage(cell: str, header: str, place: str) -> float:
+    try:
+        number = float(cell)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 100:
+        raise DataError(f"{place}: expected a number from 0 to 100 in column {header!r}, found {cell[:40]!r}")
+    return number
