@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from mindgauge.analysis.compared import SystemDifference, SystemStanding
-from mindgauge.benchmarks.metrics.table import ends
-from mindgauge.benchmarks.metrics.table import replies as replies_of
+from mindgauge.benchmarks.metrics.estimates import ends
+from mindgauge.benchmarks.metrics.estimates import replies as replies_of
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
@@ -36,7 +36,7 @@ class PairedScores(NamedTuple):
     samples: Codes
     """How many samples each conversation holds, shape (C,)."""
     replies: Codes
-    """How many replies or answers of each system went in, shape (S,): several verdicts on one reply are one."""
+    """How many replies, answers or dialogues of each system went in, shape (S,): several verdicts on one are one."""
     missing: Codes
     """How many of them have no value, shape (S,)."""
     missing_as: str
@@ -67,18 +67,17 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
         system: shape (n,), the system of each rating, 0 to S-1.
         sample: shape (n,), the sample of each rating, 0 to N-1.
     """
-    assert metric.item_score is not None
     systems, samples = int(system.max()) + 1, int(sample.max()) + 1
     conversation = np.zeros(samples, dtype=np.intp)
     conversation[sample] = table.cluster
-    about = metric.applies_to(table)
-    cell = (system * samples + sample)[about]
+    items = metric.items(table)
+    system, sample = system[items.first], sample[items.first]
+    cell = system * samples + sample
 
     def summed(values: Floats | None = None) -> Floats:
-        counts = np.bincount(cell, None if values is None else values[about], systems * samples)
-        return counts.reshape(systems, samples).astype(np.float64)
+        return np.bincount(cell, values, systems * samples).reshape(systems, samples).astype(np.float64)
 
-    item_scores = metric.item_score(table)
+    item_scores = metric.worth(table)
     lowest, highest = _bounds(metric, table, item_scores)
     total, valued = summed(), summed(np.isfinite(item_scores).astype(float))
     shared = _shared(total > 0, conversation)
@@ -90,11 +89,11 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     sizes = np.bincount(conversation[shared], minlength=int(conversation.max()) + 1)
     used = sizes > 0
     value, low, high = (mean[used] for mean in means)
-    missing = summed((~table.ok).astype(float))
+    missing = summed(items.missing.astype(float))
     return PairedScores(
         value, low, high, np.isfinite(low), sizes[used],
-        _different(system, replies_of(table), about & shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
-        _missing_as(about & ~table.ok, item_scores, lowest, highest), pooled, ends(metric, table),
+        _different(systems, system, replies_of(table)[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
+        _missing_as(items.missing, item_scores, lowest, highest), pooled, ends(metric, table),
         int(((total > 0).any(axis=0) & ~shared).sum()),
     )  # fmt: skip
 
@@ -108,19 +107,18 @@ def _missing_as(missing: Mask, item_scores: Floats, lowest: Floats, highest: Flo
     return "most" if np.array_equal(item_scores[missing], highest[missing]) else ""
 
 
-def _different(system: Codes, reply: Codes, counted: Mask) -> Codes:
+def _different(systems: int, system: Codes, reply: Codes, counted: Mask) -> Codes:
     """Count the different replies of each system among some ratings, shape (S,)."""
-    occurs = np.zeros((int(system.max()) + 1, int(reply.max()) + 1), dtype=bool)
+    occurs = np.zeros((systems, int(reply.max(initial=-1)) + 1), dtype=bool)
     occurs[system[counted], reply[counted]] = True
     return np.asarray(occurs.sum(axis=1), dtype=np.intp)
 
 
 def _bounds(metric: Metric, table: RatingTable, item_scores: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the most that each rating can be worth: a missing one might have any level, or its target."""
-    assert metric.item_score is not None
+    """Return the least and the most that each item can be worth: a missing rating might have any level, or its target."""
     if table.ok.all():
         return item_scores, item_scores
-    fills = [metric.item_score(table.filled(code)) for code in (*range(len(table.levels)), None)]
+    fills = [metric.worth(filled) for filled in metric.fills(table)]
     return np.fmin.reduce(fills), np.fmax.reduce(fills)
 
 

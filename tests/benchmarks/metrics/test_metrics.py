@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 
 from mindgauge.benchmarks import metrics
 from mindgauge.benchmarks.metrics import Metric, RatingTable, estimate
-from mindgauge.benchmarks.metrics.table import _counted
+from mindgauge.benchmarks.metrics.estimates import _counted
 from tests.thinned import examples
 
 if TYPE_CHECKING:

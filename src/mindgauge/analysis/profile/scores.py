@@ -10,8 +10,9 @@ import polars as pl
 from mindgauge.analysis.profile.reading import MeasuredPart, TaskHeadline, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.benchmarks.metrics import accuracy, estimate
+from mindgauge.benchmarks.metrics.estimates import ends, kinds
 from mindgauge.benchmarks.metrics.options import CHANCE
-from mindgauge.benchmarks.metrics.table import ends, kinds, ratio
+from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
 
@@ -120,7 +121,11 @@ def _reach(parts: Sequence[MeasuredPart]) -> tuple[Ends | None, int]:
         return None, 0
     low, high = (float(np.mean(side)) for side in zip(*valued, strict=True))
     return (low, high), min(
-        len(np.unique(part.table.cluster[np.isfinite(part.metric.item_score(part.table))]))
+        len(
+            np.unique(
+                part.table.cluster[part.metric.items(part.table).first[np.isfinite(part.metric.worth(part.table))]]
+            )
+        )
         for part in parts
         if part.metric.item_score is not None
     )
@@ -334,9 +339,9 @@ def _block(part: MeasuredPart, numbers: dict[str, int]) -> _ConversationTotals:
     metric, table, clusters = part.metric, part.table, len(numbers)
     cluster = np.array([numbers[name] for name in part.rows["cluster"]], dtype=np.intp)
     if metric.item_score is not None:
-        item_scores = metric.item_score(table)
+        item_scores, own = metric.worth(table), cluster[metric.items(table).first]
         valued = np.isfinite(item_scores)
-        sums = [np.bincount(cluster, column, clusters) for column in (np.where(valued, item_scores, 0.0), valued)]
+        sums = [np.bincount(own, column, clusters) for column in (np.where(valued, item_scores, 0.0), valued)]
         return _ConversationTotals(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
         return _ConversationTotals(None, lambda weights: metric.compute(table, weights[:, cluster]))

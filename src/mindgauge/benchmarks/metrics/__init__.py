@@ -31,6 +31,7 @@ from mindgauge.benchmarks.metrics.closed import (
     weighted_recall,
     within_one,
 )
+from mindgauge.benchmarks.metrics.estimates import Estimate, estimate
 from mindgauge.benchmarks.metrics.own import metric
 from mindgauge.benchmarks.metrics.scores import (
     distribution_of,
@@ -44,7 +45,7 @@ from mindgauge.benchmarks.metrics.scores import (
     share_of,
     share_reaching,
 )
-from mindgauge.benchmarks.metrics.table import Estimate, Metric, RatingTable, estimate, mean_of
+from mindgauge.benchmarks.metrics.table import Metric, RatingTable, mean_of
 
 UNMOVED = frozenset(metric.name for metric in (fleiss_kappa, repeat_stability, *STATUS_RATES))
 """What says nothing of values: what became of verdicts, and whether repeats agree."""

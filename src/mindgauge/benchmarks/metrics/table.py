@@ -1,10 +1,9 @@
-"""Ratings as columns, what is computed of them, and what travels with each number."""
+"""Ratings as columns, and what is computed of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -12,9 +11,7 @@ import numpy as np
 from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.records import Value
 from mindgauge.records.english import words as in_words
-from mindgauge.stats import bootstrap, sampling
-from mindgauge.stats.interval import SAME, Ends, Interval, tied
-from mindgauge.stats.proportion import clopper_pearson, unanimous
+from mindgauge.stats import sampling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +100,23 @@ def _all(table: RatingTable) -> Mask:
     return np.ones(len(table), dtype=bool)
 
 
+class Items(NamedTuple):
+    """What a metric counts: m items, each of one rating or of several, such as the turns of a dialogue.
+
+    Ratings of one item lie in one cluster and one repeat, so that they have one weight.
+    """
+
+    first: Codes
+    """Where each stands first, shape (m,), rising."""
+    missing: Mask
+    """Which are not known for want of ratings, shape (m,)."""
+
+
+def _filled(table: RatingTable) -> Iterator[RatingTable]:
+    """Set missing ratings to each level in turn, and to their targets."""
+    return (table.filled(code) for code in (*range(len(table.levels)), None))
+
+
 def _any(levels: tuple[Value, ...]) -> bool:  # noqa: ARG001 - whatever they are
     return True
 
@@ -144,6 +158,29 @@ class Metric(msgspec.Struct, frozen=True):
     chance: Callable[[RatingTable], float | None] | None = None
     """Its value under guessing, where all levels are options of every sample."""
     words: MetricWords = MetricWords()
+    fold: Callable[[RatingTable], Items] | None = None
+    """Where several ratings make one item: which items there are among the ratings that it applies to. Its n counts items
+    then, and `item_score` has the shape (m,)."""
+    fills: Callable[[RatingTable], Iterator[RatingTable]] = _filled
+    """The ways of filling in missing ratings, the least and the most favourable for each item among them."""
+
+    def items(self, table: RatingTable) -> Items:
+        """Return what it counts: its folded items, or else each rating that it applies to."""
+        if self.fold is not None:
+            return self.fold(table)
+        places = np.flatnonzero(self.applies_to(table))
+        return Items(places, ~table.ok[places])
+
+    def worth(self, table: RatingTable) -> Floats:
+        """Return what each of its items is worth, shape (m,), NaN where one says nothing; it is the mean of these.
+
+        Raises:
+            ValueError: it is no mean.
+        """
+        if self.item_score is None:
+            raise ValueError(f"{self.name} is no mean of items")
+        worth = self.item_score(table)
+        return worth if self.fold is not None else worth[self.items(table).first]
 
     @property
     def part(self) -> bool:
@@ -212,6 +249,55 @@ def mean_of(
     )  # fmt: skip
 
 
+def mean_of_items(
+    name: str,
+    items: Callable[[RatingTable], Codes],
+    item_score: Callable[[RatingTable], Floats],
+    better: str,
+    *,
+    exact: bool = False,
+    supports: Callable[[tuple[Value, ...]], bool] = _any,
+    criteria: tuple[str, ...] = (),
+    fills: Callable[[RatingTable], Iterator[RatingTable]] = _filled,
+    words: MetricWords = MetricWords(),  # noqa: B008 - frozen
+) -> Metric:
+    """Return the metric that is the mean over items of several ratings each, such as dialogues; each counts once.
+
+    Args:
+        name: of the metric.
+        items: the item of each rating, shape (n,), 0 to m-1 in the order of their first ratings; -1 for ratings of none.
+        item_score: of each item, shape (m,); NaN where missing ratings leave it open.
+        better: `higher`, `lower` or empty.
+        exact: each is worth 0 or 1, so that the mean is a share.
+        supports: which levels it has something to say of.
+        criteria: that it is computed on; all, if none is named.
+        fills: the ways of filling in missing ratings; each level everywhere, if not given.
+        words: of it.
+    """
+
+    def known(table: RatingTable) -> Floats:
+        worth = item_score(table)
+        return worth if supports(table.levels) else np.full(len(worth), np.nan)
+
+    def fold(table: RatingTable) -> Items:
+        return Items(first_of(items(table)), np.isnan(known(table)))
+
+    def compute(table: RatingTable, weights: Floats) -> Floats:
+        values, drawn = known(table), weights[:, first_of(items(table))]
+        return ratio(drawn @ np.nan_to_num(values), drawn @ np.isfinite(values).astype(float))
+
+    return Metric(
+        name, compute, better, lambda table: items(table) >= 0, exact, item_score=known, supports=supports, criteria=criteria,
+        words=words, fold=fold, fills=fills,
+    )  # fmt: skip
+
+
+def first_of(item: Codes) -> Codes:
+    """Return where each item stands first, shape (m,), of the item of each rating, -1 for ratings of none."""
+    numbers, first = np.unique(item, return_index=True)
+    return first[numbers >= 0]
+
+
 def numbered(levels: tuple[Value, ...]) -> bool:
     """Say whether levels are numbers."""
     return all(isinstance(level, int | float) for level in levels)
@@ -226,185 +312,3 @@ def level_numbers(table: RatingTable) -> Floats:
 def ratio(part: Floats, total: Floats) -> Floats:
     """Divide, NaN where there is nothing to divide by."""
     return np.asarray(np.divide(part, total, out=np.full(np.shape(total), np.nan), where=total > 0))
-
-
-class Estimate(msgspec.Struct, frozen=True):
-    """A metric's value: interval, n, how many of n are missing, and its value were those all worst or all best.
-
-    The value pools all repeats. `mean_of_runs` and `sd` are the mean and the sample SD (n - 1 below) of the values of
-    the `runs` repeats, each taken alone: None where these do not hold the same number of ratings, where one of them has
-    no value, or where the metric compares repeats; `sd` also with one repeat. Of a share or a mean, the mean of the runs
-    is the value; of anything else, F1 for one, it need not be. The n ratings are of `subjects` replies, or as
-    many answers of a model that rates itself: several verdicts on one reply are one.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    clusters: int
-    missing: int
-    worst: float | None
-    best: float | None
-    runs: int
-    mean_of_runs: float | None
-    sd: float | None
-    subjects: int = 0
-    note: str = ""
-    """Why there is no interval, or why it is not what it usually is."""
-
-
-def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed: int = 0) -> Estimate:
-    """Compute a metric with everything that travels with it.
-
-    The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with the clusters as n, so that
-    repeats of one conversation count once. A mean that no resample moves, since all conversations have the same value,
-    gets the exact interval on its scale (`unanimous`); any other such metric has no interval. `worst` and `best` are the
-    least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
-    share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of. What was
-    drawn with known probabilities is weighted by them, and its intervals look at strata and clusters (`stats.sampling`).
-    """
-    full, table = table, table.rows(metric.applies_to(table))
-    missing = int((~table.ok).sum())
-    clusters = _different(table.cluster)
-    value, low, high, note = _interval(metric, table, resamples, seed)
-    fills = (
-        [_point(metric, table.filled(code)) for code in (*range(len(table.levels)), None)]
-        if missing and not metric.of_status
-        else []
-    )
-    bounds = [v for v in (value, *fills) if v is not None]
-    lowest, highest = (min(bounds), max(bounds)) if bounds else (None, None)
-    worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
-    if metric.exact and missing and worst is not None and value is not None:
-        feared = clopper_pearson(worst * clusters, clusters) if table.drawn is None else _feared(metric, table, worst)
-        if metric.better == "lower":
-            high = max(high or 0.0, feared.high or 0.0)
-        elif metric.better == "higher":
-            low = min(low or 0.0, feared.low or 0.0)
-    return Estimate(
-        value, low, high, len(table), clusters, missing, worst, best, *_by_run(metric, table, full.repeats),
-        _different(replies(table)), note,
-    )  # fmt: skip
-
-
-def _point(metric: Metric, table: RatingTable) -> float | None:
-    value = float(metric.compute(table, table.weights)[0]) if len(table) else np.nan
-    return value if np.isfinite(value) else None
-
-
-def _interval(metric: Metric, table: RatingTable, resamples: int, seed: int) -> Interval:
-    if table.drawn is not None and len(table):
-        return _weighted(metric, table, table.drawn)
-    if metric.exact:
-        return _exact(metric, table)
-    if not metric.additive or not len(table):
-        return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
-    counted, counts = _counted(table, metric.tags)
-    valued = (
-        np.isfinite(metric.item_score(counted)) if metric.item_score is not None else np.zeros(len(counted), dtype=bool)
-    )
-    return bootstrap.interval_of_sums(
-        partial(metric.compute, counted), counts, resamples=resamples, seed=seed,
-        ends=ends(metric, counted), valued=int(counts[:, valued].any(axis=1).sum()),
-    )  # fmt: skip
-
-
-def _weighted(metric: Metric, table: RatingTable, drawn: sampling.DrawnSample) -> Interval:
-    """Return the interval of what was drawn: of a share with bounds that know of rare events, else Student's."""
-    if metric.exact and metric.item_score is not None:
-        return sampling.share(metric.item_score(table), drawn)
-    limits = ends(metric, table)
-    found = sampling.statistic(partial(metric.compute, table), drawn, ends=limits).interval
-    if found.undefined == SAME and found.value is not None and limits is not None:
-        n = drawn.effective
-        return unanimous(min(max(found.value, limits[0]), limits[1]), n, limits)
-    if found.low is None or found.high is None:
-        return found
-    low, high = limits or ((0.0, 1.0) if metric.exact else (found.low, found.high))
-    return found._replace(low=max(found.low, low), high=min(found.high, high))
-
-
-def _feared(metric: Metric, table: RatingTable, worst: float) -> Interval:
-    """Return the interval of a weighted share with missing ratings as those that make it worst."""
-    for code in (*range(len(table.levels)), None):
-        filled = table.filled(code)
-        if _point(metric, filled) == worst:
-            return _interval(metric, filled, 1, 0)
-    return Interval(worst)
-
-
-def ends(metric: Metric, table: RatingTable) -> Ends | None:
-    """Return the least and the most that a rating of these subjects can be worth, whatever the answers.
-
-    None where the metric is no mean, or where there is but one worth.
-    """
-    if metric.item_score is None or not len(table):
-        return None
-    rows = table.at(kinds(table, metric.tags)[0])
-    codes = [rows.code, *(np.full(len(rows), code) for code in range(len(rows.levels)))]
-    worth = np.concatenate([metric.item_score(msgspec.structs.replace(rows, code=code)) for code in codes])
-    if not np.isfinite(worth).any():
-        return None
-    lowest, highest = float(np.nanmin(worth)), float(np.nanmax(worth))
-    return None if tied(lowest, highest) else (lowest, highest)
-
-
-def _exact(metric: Metric, table: RatingTable) -> Interval:
-    value = _point(metric, table)
-    if value is None:
-        return Interval(None, undefined="the share is not defined on these ratings")
-    used = table.cluster if metric.missing_is_outcome else table.cluster[table.ok]
-    n = _different(used)
-    return Interval(value, *clopper_pearson(value * n, n)[1:])
-
-
-def replies(table: RatingTable) -> Codes:
-    """Number what was rated: of several ratings of one subject in one repeat, all have one number."""
-    return np.asarray(table.subject * (int(table.repeats.max(initial=0)) + 1) + table.repeats)
-
-
-def _different(codes: Codes) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
-
-
-def _counted(table: RatingTable, tags: Sequence[str] = ()) -> tuple[RatingTable, Floats]:
-    """Return one row of each kind of rating, K in all, and how many of them each cluster has, shape (C, K)."""
-    first, kind = kinds(table, tags)
-    shape = (int(table.cluster.max()) + 1, len(first))
-    counts = np.bincount(table.cluster * len(first) + kind, minlength=shape[0] * shape[1])
-    return table.at(first), counts.reshape(shape).astype(np.float64)
-
-
-def kinds(table: RatingTable, tags: Sequence[str] = ()) -> tuple[Codes, Codes]:
-    """Return where each kind of rating stands first, shape (K,), and the kind of every rating, shape (n,).
-
-    A kind is a code with a target and a status, and with a value of each of some tags.
-    """
-    q = len(table.levels) + 1
-    key = (table.code + 1) * q + table.target + 1
-    for column in (table.status, *(table.tags[name].astype(str) for name in tags)):
-        if (column == column[:1]).all():
-            continue
-        values = np.unique(column, return_inverse=True)[1]
-        key = np.unique(key * (values.max() + 1) + values, return_inverse=True)[1]
-    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
-    return first, kind
-
-
-def _by_run(metric: Metric, table: RatingTable, repeats: Codes) -> tuple[int, float | None, float | None]:
-    """Return how many repeats there are, and the mean and sample SD of what the metric says of each alone."""
-    counts = np.bincount(repeats)
-    runs, sizes = np.flatnonzero(counts), counts[counts > 0]
-    if metric.across_runs or not len(table) or sizes.min() != sizes.max():
-        return len(runs), None, None
-    if metric.additive and len(runs) > 1 and table.drawn is None:  # many rows of a repeat are alike
-        first, kind = kinds(table, metric.tags)
-        cell = np.searchsorted(runs, table.repeats) * len(first) + kind
-        sums = np.bincount(cell, minlength=len(runs) * len(first)).reshape(len(runs), len(first))
-        values = metric.compute(table.at(first), sums.astype(np.float64))
-    else:
-        values = metric.compute(table, (table.repeats == runs[:, None]) * table.weights)
-    if not np.isfinite(values).all():
-        return len(runs), None, None
-    return len(runs), float(values.mean()), float(values.std(ddof=1)) if len(runs) > 1 else None
