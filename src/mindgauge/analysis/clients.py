@@ -47,7 +47,7 @@ MOST_DOUBT = 0.2
 """The most draws in which clients may explain at least as much, for models to be ranked."""
 
 
-class Components(msgspec.Struct, frozen=True):
+class DialogueComponents(msgspec.Struct, frozen=True):
     """Variance components of n values by factor, `residual` among them; `note` says why there are none.
 
     `in_error` names factors of more than one level that cannot be told from the others or from error.
@@ -67,8 +67,8 @@ class ClientStudy(msgspec.Struct, frozen=True):
     clients: int
     personas: int
     judges: int
-    together: Components
-    by_model: dict[str, Components]
+    together: DialogueComponents
+    by_model: dict[str, DialogueComponents]
     """Of each model alone: client × persona × repeat × judge."""
     models_explain: Bound
     clients_explain: Bound
@@ -117,7 +117,7 @@ def study(rows: pl.DataFrame, seed: int = 0) -> ClientStudy:
     )
 
 
-def _lack(models: int, clients: int, together: Components) -> str:
+def _lack(models: int, clients: int, together: DialogueComponents) -> str:
     """Say why nothing can be ranked, in a sentence; empty where components say it."""
     if models < 2:
         return "There is one model, and nothing to rank."
@@ -140,23 +140,23 @@ def _of_clients(parts: dict[str, Floats]) -> Floats:
     return np.asarray(parts[CLIENT] + parts.get(MODEL_CLIENT, 0.0))
 
 
-def _components(rows: pl.DataFrame, seed: int) -> tuple[Components, dict[str, Floats]]:
+def _components(rows: pl.DataFrame, seed: int) -> tuple[DialogueComponents, dict[str, Floats]]:
     """Estimate the components of some values, with draws of each."""
     valued = rows.drop_nulls("number")
     n, missing = len(valued), len(rows) - len(valued)
     codes = {name: factor for name, factor in _factors(valued).items() if 1 < len(np.unique(factor)) < n}
     if n < 2 or not codes:
-        return Components(n, missing, note="there are too few values to say what they vary with"), {}
+        return DialogueComponents(n, missing, note="there are too few values to say what they vary with"), {}
     kept = dstudy.told_apart(codes)
     in_error = [name for name in codes if name not in kept]
     try:
         design = crossed.Design(valued["number"].to_numpy().astype(np.float64), {name: codes[name] for name in kept})
         fit = crossed.fit(design)
     except ValueError as error:
-        return Components(n, missing, in_error=in_error, note=str(error)), {}
+        return DialogueComponents(n, missing, in_error=in_error, note=str(error)), {}
     draws = component_draws(design, fit, seed=seed)
     bounds = {name: Bound(value, *_range(draws[name])) for name, value in fit.variances.items()}
-    return Components(n, missing, bounds, in_error), draws
+    return DialogueComponents(n, missing, bounds, in_error), draws
 
 
 def _factors(rows: pl.DataFrame) -> dict[str, Codes]:

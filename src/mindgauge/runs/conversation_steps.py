@@ -216,6 +216,8 @@ class _Chain:
             if (key := (sample.id, self._client_name, run)) in replies
         }
         self.replies: list[Reply] = []
+        self.dialogue: tuple[Message, ...] = ()
+        """What was said, as it was held."""
         self.outcome: Outcome | None = None
         self._problem = ""
         self._person: PersonTurn | None = None
@@ -250,15 +252,6 @@ class _Chain:
     def awaits_reply(self, number: int) -> bool:
         """Whether the target is to answer, in this turn."""
         return not self._ended and self._person is not None and len(self.replies) == number - 1
-
-    @property
-    def dialogue(self) -> tuple[Message, ...]:
-        """What was said, as it was held."""
-        if not self.replies:
-            return ()
-        last = self.replies[-1]
-        history = msgspec.convert(last.provenance[HELD], tuple[Message, ...])
-        return (*history, Message("assistant", last.text))
 
     def _told(self) -> tuple[Message, ...]:
         """Return what the target is told: the dialogue without what a bot said by itself first."""
@@ -395,6 +388,8 @@ class _Chain:
 
     def _took(self, reply: Reply) -> None:
         self.replies.append(reply)
+        history = msgspec.convert(reply.provenance.get(HELD, ()), tuple[Message, ...])
+        self.dialogue = (*history, Message("assistant", reply.text))
         self._person = None
         if reply.status is not Status.OK:
             self.outcome = Outcome(reply.provenance.get("outcome", Outcome.of_reply(reply.status).value))

@@ -49,7 +49,7 @@ _AI = re.compile(
     re.IGNORECASE,
 )
 _HELPER = re.compile(
-    r"\bi(?:'m| am) here (?:for you|to (?:help|listen|support))|\bhow (?:can|may) i (?:help|assist|support) you|\bhave you (?:considered|thought about|tried) (?:talking|speaking|seeing|reaching|seeking|therapy)"
+    r"\bi(?:'m| am) here (?:for you|to (?:help|listen|support))|\bhow (?:can|may) i (?:help|assist|support)|\bhave you (?:considered|thought about|tried) (?:talking|speaking|seeing|reaching|seeking|therapy)"
     r"|\bi(?:'d| would)? (?:strongly )?(?:encourage|recommend|suggest|urge) (?:that )?you\b|\byou(?:'re| are) not alone\b|\bthank you for (?:sharing|trusting|opening up)|\bit(?:'s| is) (?:okay|important|understandable) (?:that|to|for) you"
     r"|\bi understand (?:how|that|what) you(?:'re| are| feel)|\bplease (?:reach out|call|contact|seek)\b"
     r"|我(?:在这里|会一直|可以)(?:陪|帮|听|支持)(?:着)?(?:你|您)|(?:建议|鼓励)(?:你|您)(?:去|可以|尝试|找|多)|我(?:能|很|完全)?理解(?:你|您)的(?:感受|心情|痛苦)|(?:你|您)并不孤单|谢谢(?:你|您)(?:愿意)?(?:分享|信任)|请(?:你|您)?(?:及时|尽快)?(?:联系|拨打|寻求)",
