@@ -11,7 +11,8 @@ import polars as pl
 
 from mindgauge.analysis import composites, drawn
 from mindgauge.benchmarks.metrics import RatingTable
-from mindgauge.raters.window import Unit
+from mindgauge.benchmarks.persons.dialogues import CLIENT_NAME
+from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.criterion import numbered, numbers_of_levels, shares
 
@@ -132,6 +133,22 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     rows = drawn.unpacked(rows.with_columns(drawn=pl.coalesce("drawn", "reply_drawn")), "drawn")
     rows = _beside(rows, samples, "sample").drop("reply_selection", "reply_drawn")
     return composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
+
+
+def of_targets(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return rows under the name of the model under test; those about clients are left out, who are not measured here.
+
+    Where dialogues are held, the turns of a model and its whole dialogues have names of their own; each criterion rates
+    the ones or the others, so that no figure mixes them.
+
+    Args:
+        rows: with the column `model`.
+        benchmark: that they are of.
+    """
+    if benchmark.persons is None:
+        return rows
+    targets = only(rows, ~pl.col("model").str.contains(CLIENT_NAME))
+    return targets.with_columns(pl.col("model").str.strip_suffix(WHOLE))
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:

@@ -75,7 +75,7 @@ def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, 
 def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -> pl.DataFrame:
     unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
-    rows = scoring_views.trusted(_ratings(store, benchmark, number), unfit)
+    rows = scoring_views.trusted(frame.of_targets(_ratings(store, benchmark, number), benchmark), unfit)
     rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
         subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 TURNS = 10
 """Of a dialogue, if nothing else is said. The length is fixed: a rule for stopping decides results."""
 MOST_TURNS = 100
+CLIENT_NAME = r" \(client of .*\)$"
+"""The pattern of the names that `client_name` returns."""
 
 
 class PersonMode(StrEnum):
