@@ -322,6 +322,7 @@ def _with(metrics: Sequence[Metric], benchmark: Benchmark) -> Benchmark:
 
 
 def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
+    rated = frame.of_targets(rated, benchmark)
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.only(
         pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
