@@ -45,18 +45,20 @@ def english(folder: Path) -> Iterator[list[str]]:
 
 def _joined(lines: Iterable[str]) -> Iterator[list[str]]:
     """Put windows of dialogues together: each message has its place in the dialogue, and a dialogue begins where it falls."""
-    known: dict[int, tuple[bool, str]] = {}
+    dialogue: dict[int, tuple[bool, str]] = {}
     for line in lines:
         window = {
             int(match[2]): (match[1] == "0", match[3])
             for part in line.split(" EOS")
             if (match := _PLACED.match(part.strip()))
         }
-        if known and (max(window) < max(known) or any(known[at] != window[at] for at in window.keys() & known.keys())):
-            yield turns(message for _, message in sorted(known.items()))
-            known = {}
-        known |= window
-    yield turns(message for _, message in sorted(known.items()))
+        if dialogue and (
+            max(window) < max(dialogue) or any(dialogue[at] != window[at] for at in window.keys() & dialogue.keys())
+        ):
+            yield turns(message for _, message in sorted(dialogue.items()))
+            dialogue = {}
+        dialogue |= window
+    yield turns(message for _, message in sorted(dialogue.items()))
 
 
 def chinese(file: Path) -> Iterator[list[str]]:
@@ -84,15 +86,15 @@ def main() -> None:
         "zh": chinese(data / "dialogue_safety" / "test.json"),
     }
     for language, source in sources.items():
-        held = [dialogue for dialogue in source if len(dialogue) > 1]
-        lengths = [length(turn, language) for dialogue in held for turn in dialogue]
+        dialogues = [dialogue for dialogue in source if len(dialogue) > 1]
+        lengths = [length(turn, language) for dialogue in dialogues for turn in dialogue]
         repeated = [
             share
-            for dialogue in held
+            for dialogue in dialogues
             for number in range(1, len(dialogue))
             if (share := repetition(dialogue[number], dialogue[:number], language)) is not None
         ]
-        print(f"{language}: {len(held)} dialogues, {len(lengths)} turns of the seeker")
+        print(f"{language}: {len(dialogues)} dialogues, {len(lengths)} turns of the seeker")
         print(f"  length in {'characters' if language == 'zh' else 'words'}: {at(lengths)}")
         print(f"  share of a turn's runs of three that an earlier one has: {at(repeated)}")
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.annotate.serve import annotate_serve
     from mindgauge.commands.annotate.status import annotate_status
     from mindgauge.commands.audit import audit
+    from mindgauge.commands.clients.check import clients_check
+    from mindgauge.commands.clients.list import clients_list
     from mindgauge.commands.compare import compare
     from mindgauge.commands.demo import demo
     from mindgauge.commands.export import export
@@ -77,6 +79,8 @@ _WHERE = {
     "annotate_new": "mindgauge.commands.annotate.new",
     "annotate_serve": "mindgauge.commands.annotate.serve",
     "annotate_status": "mindgauge.commands.annotate.status",
+    "clients_check": "mindgauge.commands.clients.check",
+    "clients_list": "mindgauge.commands.clients.list",
     "judges_compare": "mindgauge.commands.judges.compare:compare",
     "judges_escalation": "mindgauge.commands.judges.escalation:escalation",
     "judges_panel": "mindgauge.commands.judges.panel:panel",
@@ -109,6 +113,8 @@ __all__ = [
     "annotate_serve",
     "annotate_status",
     "audit",
+    "clients_check",
+    "clients_list",
     "compare",
     "demo",
     "export",

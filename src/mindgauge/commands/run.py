@@ -119,8 +119,47 @@ def run(
         BudgetError: the next call could pass `max_cost`.
     """
     config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
+    asked = listed(names)
+    named = {b.name: b for b in standalone_rubric.all_asked(asked, rubric, about)}
+    return hold(
+        named, config, asked=asked, model=model, judge=judge, data=data, columns=columns, out=out, limit=limit, where=where,
+        text=text, dry_run=dry_run,
+    )  # fmt: skip
+
+
+def hold(
+    named: Mapping[str, Benchmark],
+    config: RunConfig,
+    *,
+    model: AnyModel | Sequence[AnyModel],
+    judge: AnyModel | Sequence[AnyModel] = (),
+    asked: Sequence[str] = (),
+    data: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
+    limit: int | None = None,
+    where: dict[str, tuple[str, ...]] | None = None,
+    text: bool = True,
+    dry_run: bool = False,
+) -> Scores | DryRun:
+    """Run benchmarks that are at hand; see `run`.
+
+    Args:
+        named: the benchmarks.
+        config: how models are asked and judge.
+        model: see `run`, as all that follows.
+        judge: who rates.
+        asked: the names that were asked for, of which some may be broken.
+        data: the authors' files, or texts of one's own.
+        columns: our name → the column of a table of one's own.
+        out: the run directory.
+        limit: of samples.
+        where: which samples.
+        text: whether texts are kept.
+        dry_run: only say what it would take.
+    """
     folder = Path(data) if data is not None else None
-    named = {b.name: b.on(folder) for b in standalone_rubric.all_asked(listed(names), rubric, about)}
+    named = {name: benchmark.on(folder) for name, benchmark in named.items()}
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
     by_protocol = rates and not config.judging.recognises
     models, judging, playing = (plan.as_models(specs) for specs in (model, judge, config.asking.client))
@@ -130,7 +169,7 @@ def run(
     available = at_hand(dialogues.benchmarks, folder, where, limit, columns, by_protocol=by_protocol)
     available.broken.update(
         (other, reason)
-        for name in listed(names)
+        for name in asked
         if name not in named  # which is found, and alone
         for other, reason in benchmarks.broken(name).items()
     )

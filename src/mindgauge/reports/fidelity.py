@@ -78,12 +78,12 @@ def sentences(judged: Sequence[Fidelity]) -> Iterator[str]:
     """Say of each target whether its clients are fit, why not, what follows, and what scores allow for."""
     for entry in judged:
         names = [client.client for client in entry.clients]
-        who = f"{'The client' if len(names) == 1 else 'The clients'} {named(names)}"
-        be = "is" if len(names) == 1 else "are"
+        players = f"{'The client' if len(names) == 1 else 'The clients'} {named(names)}"
+        verb = "is" if len(names) == 1 else "are"
         verdicts = {
-            Fitness.FIT: f"{who} {be} fit for the part with {entry.target}",
+            Fitness.FIT: f"{players} {verb} fit for the part with {entry.target}",
             Fitness.UNFIT: f"{named([c.client for c in entry.clients if c.verdict is Fitness.UNFIT])} {'is' if sum(c.verdict is Fitness.UNFIT for c in entry.clients) == 1 else 'are'} unfit for the part with {entry.target}",
-            Fitness.UNKNOWN: f"Nobody can tell whether {who[0].lower()}{who[1:]} {be} fit for the part with {entry.target}",
+            Fitness.UNKNOWN: f"Nobody can tell whether {players[0].lower()}{players[1:]} {verb} fit for the part with {entry.target}",
         }
         yield f"{entry.benchmark}: {ended(verdicts[entry.verdict])}"
         for client in entry.clients:
@@ -103,10 +103,10 @@ def _reasons(client: ClientFidelity) -> Iterator[str]:
         for check in client.checks
         if check.reason and check.verdict is client.verdict and not check.too_few
     )
-    few = list(dict.fromkeys(check.name for check in client.checks if check.too_few))
-    if few and not unfit:
+    open_checks = list(dict.fromkeys(check.name for check in client.checks if check.too_few))
+    if open_checks and not unfit:
         personas = max(check.personas for check in client.checks)
-        yield f"{plural(client.dialogues, 'dialogue')} with {plural(personas, 'persona')} are too few to tell {named(few, limit=len(few))} from the limits"
+        yield f"{plural(client.dialogues, 'dialogue')} with {plural(personas, 'persona')} are too few to tell {named(open_checks, limit=len(open_checks))} from the limits"
     listed = {check.reason for check in client.checks}
     yield from (reason for reason in client.reasons if reason not in listed and not unfit)
 

@@ -294,6 +294,13 @@ class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models are asked and judge."""
 
 
+class ClientCheckOptions(JudgingOptions, CommandOptions, total=False):
+    """The keyword arguments of `clients_check`, which decides itself with whom, how long and in which mode dialogues are held."""
+
+    runs: int
+    fresh: bool
+
+
 class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     """How a command makes its calls; which models are asked about what stands beside it."""
 

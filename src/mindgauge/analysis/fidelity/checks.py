@@ -44,7 +44,9 @@ class ReaderVerdicts(NamedTuple):
     @property
     def rated(self) -> bool:
         """Whether there is a usable verdict at all."""
-        return any(v is not None for said in self.by_criterion.values() for levels in said.values() for v in levels)
+        return any(
+            v is not None for by_message in self.by_criterion.values() for levels in by_message.values() for v in levels
+        )
 
 
 class _Item(NamedTuple):
@@ -72,11 +74,11 @@ def by_rule(record: ClientRecord) -> Iterator[FidelityCheck]:
     yield _share(FAILURES, "", failed, limits().failures.most, size, fact=True)
     broke = [_Item(message.persona, float(message.broke_role)) for message in record.messages]
     yield _share(ROLE, "", broke, limits().role.most, size)
-    written = [message for message in record.messages if message.text.strip()]
+    texts = [message for message in record.messages if message.text.strip()]
     people = limits().people
-    lengths = [_Item(m.persona, length(m.text, m.language) / people[_spoken(m)]) for m in written]
+    lengths = [_Item(m.persona, length(m.text, m.language) / people[_spoken(m)]) for m in texts]
     yield _mean(LENGTH, lengths, limits().length.most, size, "level")
-    repeated = [_Item(m.persona, repetition(m.text, m.earlier, m.language)) for m in written]
+    repeated = [_Item(m.persona, repetition(m.text, m.earlier, m.language)) for m in texts]
     yield _mean(
         REPETITION, [item for item in repeated if item.value is not None], limits().repetition.most, size, "share"
     )
@@ -129,7 +131,7 @@ def _share(
         return proportion.share(float(np.mean([v for _, v in values])), spoken) if values else Interval(None)
 
     value, worst, best = bound(None), bound(1.0), bound(0.0)
-    decided = {_below(each, most, enough=fact or size.enough, by_value=fact) for each in (worst, best)}
+    decided = {_below(extreme, most, enough=fact or size.enough, by_value=fact) for extreme in (worst, best)}
     return _check(
         name, rater, value, (worst.value, best.value), (len(items), missing, personas), most, "share", decided
     )

@@ -100,18 +100,18 @@ def _place(reply: Reply) -> str:
 
 
 def _ended(sample: Sample, reply: Reply) -> EndedDialogue:
-    known = reply.provenance
+    facts = reply.provenance
     return EndedDialogue(
-        _place(reply), sample.cluster, Outcome(known["outcome"]), int(known.get("begun_again", 0))
+        _place(reply), sample.cluster, Outcome(facts["outcome"]), int(facts.get("begun_again", 0))
     )  # fmt: skip
 
 
 def _message(sample: Sample, reply: Reply) -> ClientMessage:
-    known: dict[str, Any] = reply.provenance
-    earlier = msgspec.convert(known.get(HELD, ()), tuple[Message, ...])
+    facts: dict[str, Any] = reply.provenance
+    earlier = msgspec.convert(facts.get(HELD, ()), tuple[Message, ...])
     return ClientMessage(
-        reply.id, _place(reply), sample.cluster, sample.tags["language"], int(known["turn"]), reply.text,
-        known.get("rung", ""), known.get("problem", ""), known.get("outcome") == Outcome.CLIENT_BROKE_ROLE,
+        reply.id, _place(reply), sample.cluster, sample.tags["language"], int(facts["turn"]), reply.text,
+        facts.get("rung", ""), facts.get("problem", ""), facts.get("outcome") == Outcome.CLIENT_BROKE_ROLE,
         tuple(message.content for message in earlier),
     )  # fmt: skip
 

@@ -89,7 +89,7 @@ def _readers(rows: pl.DataFrame, unfit: set[tuple[str, str]]) -> list[checks.Rea
         if (rater, criterion) not in unfit:
             levels = by_rater.setdefault(rater, {}).setdefault(criterion, {}).setdefault(subject, [])
             levels.append(value if status == Status.OK.value else None)
-    return [checks.ReaderVerdicts(rater, said) for rater, said in by_rater.items()]
+    return [checks.ReaderVerdicts(rater, by_criterion) for rater, by_criterion in by_rater.items()]
 
 
 def _of_target(
@@ -102,11 +102,11 @@ def _of_target(
         *(reason for client in clients for reason in _refusals(client, rated=bool(rungs))),
     ]
     failures = sum(client.failures for client in clients)
-    held = sum(client.dialogues for client in clients)
+    dialogues_held = sum(client.dialogues for client in clients)
     bounds = ""
     if failures:
         bounds = (
-            f"{plural(failures, 'dialogue')} of {count(held)} in which a client failed {'is' if failures == 1 else 'are'} in no score; the worst and "
+            f"{plural(failures, 'dialogue')} of {count(dialogues_held)} in which a client failed {'is' if failures == 1 else 'are'} in no score; the worst and "
             "best of each allow for them, as if all their turns had been the worst, or the best, that they could be"
         )
     verdict = _gravest(client.verdict for client in clients)
@@ -116,7 +116,9 @@ def _of_target(
 def _of_client(record: ClientRecord, readers: Sequence[checks.ReaderVerdicts], rungs: Sequence[str]) -> ClientFidelity:
     own = {message.id for message in record.messages}
     rating = [
-        reader for reader in readers if reader.rated and any(own & said.keys() for said in reader.by_criterion.values())
+        reader
+        for reader in readers
+        if reader.rated and any(own & by_message.keys() for by_message in reader.by_criterion.values())
     ]
     results = [
         *checks.by_rule(record),

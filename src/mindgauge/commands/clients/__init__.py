@@ -1,0 +1,1 @@
+"""`clients`: the models that play persons, and the persons that they play."""

@@ -1,0 +1,198 @@
+"""Whether clients are fit for their part, and that no score is shown where they are not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import mindgauge
+from mindgauge.analysis.fidelity import checks
+from mindgauge.analysis.fidelity.limits import limits
+from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.benchmarks.metrics import STATUS_RATES
+from mindgauge.cli import main
+from mindgauge.records.errors import UsageError
+from mindgauge.stats.interval import Interval
+from tests.analysis import played
+from tests.analysis.played import client, held
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.fidelity.records import Fidelity
+    from mindgauge.analysis.score import Score, Scores
+
+RATES = {metric.name for metric in STATUS_RATES}
+
+
+@pytest.fixture(scope="module")
+def fit(tmp_path_factory: pytest.TempPathFactory) -> Scores:
+    return held(tmp_path_factory.mktemp("runs") / "fit", (client("amber"), client("basil")))
+
+
+def of_target(scores: Scores, name: str = "target") -> list[Score]:
+    names = {name, f"{name} (whole dialogue)"}
+    return [score for score in scores.metrics if score.model in names and score.name not in RATES]
+
+
+def shown(scores: Scores) -> bool:
+    figures = of_target(scores)
+    assert figures
+    values = {score.value is not None and not score.void for score in figures}
+    assert len(values) == 1, "all or none"
+    return values.pop()
+
+
+def only(scores: Scores) -> Fidelity:
+    (fidelity,) = scores.fidelity
+    return fidelity
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
+    capsys.readouterr()
+    sys.argv = ["mindgauge", *map(str, words)]
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code in {0, None}, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit: Scores) -> None:
+    fidelity = only(fit)
+    assert fidelity.verdict is Fitness.FIT and not fidelity.withheld and fidelity.families == 2
+    for one in fidelity.clients:
+        assert one.dialogues == 25 and one.messages == 75 and one.outcomes == {"complete": 25} and not one.reasons
+        assert one.check("recovery", "reader").value == 1.0 and one.check("leaks", "reader").value == 0.0
+        assert 0.5 < (one.check("length").value or 0) < 1.5
+    assert shown(fit)
+
+
+@pytest.mark.parametrize(
+    ("says", "name", "judge"),
+    [
+        (played.leaking, "leaks", "reader"), (played.leaking, "recovery", "reader"), (played.strange, "role", "reader"),
+        (played.long_winded, "length", ""), (played.therapist, "failures", ""),
+    ],
+)  # fmt: skip
+def test_a_client_that_is_unfit_takes_the_scores_with_it(tmp_path: Path, says: Any, name: str, judge: str) -> None:
+    scores = held(tmp_path / "run", (client("amber"), client("basil", says=says)))
+    good, bad = only(scores).clients
+    assert good.verdict is Fitness.FIT
+    assert bad.check(name, judge).verdict is Fitness.UNFIT and bad.verdict is Fitness.UNFIT
+    assert only(scores).withheld and all("basil" in reason for reason in only(scores).withheld)
+    assert not shown(scores)
+    assert all(score.worst is None and score.best is None and score.void for score in of_target(scores))
+
+
+def test_one_client_one_family_or_the_targets_own_allow_no_score(tmp_path: Path) -> None:
+    cases = {
+        "one": ((client("amber"),), "one client"),
+        "family": ((client("gemma-a"), client("gemini-b")), "are of one family"),
+        "own": ((client("amber"), client("target-small")), "own family"),
+    }
+    for case, (clients, reason) in cases.items():
+        scores = held(tmp_path / case, clients, limit=6)
+        assert any(reason in line for line in only(scores).withheld), case
+        assert not shown(scores), case
+
+
+def test_clients_that_nobody_read_were_never_checked(tmp_path: Path) -> None:
+    clients = (client("amber"), client("basil"))
+    scores = held(tmp_path / "run", clients, judge=(), limit=6)
+    assert [line for line in only(scores).withheld if "never checked" in line]
+    of_cues = [score for score in of_target(scores) if score.criterion == "recognises_by_cues"]
+    assert all(score.value is None for score in of_cues)
+    scores = held(tmp_path / "unread", clients, judge=played.judge(unread="in_role"), limit=6)
+    check = only(scores).clients[0].check("role", "reader")
+    assert (check.missing, check.n, check.value, check.best, check.worst) == (check.n, check.n, None, 0.0, 1.0)
+    assert check.verdict is Fitness.UNKNOWN
+
+
+def test_few_dialogues_cannot_tell_and_say_so_beside_the_scores(tmp_path: Path) -> None:
+    scores = held(tmp_path / "run", (client("amber"), client("basil")), limit=6)
+    assert only(scores).verdict is Fitness.UNKNOWN and not only(scores).withheld
+    assert all("too few" in reason for one in only(scores).clients for reason in one.reasons)
+    assert shown(scores)
+
+
+def test_dialogues_in_which_the_client_failed_are_in_no_score_but_in_its_bounds(tmp_path: Path, fit: Scores) -> None:
+    basil = client("basil", says=played.therapist, personas=("army_medic", "exam_pupil"))
+    scores = held(tmp_path / "run", (client("amber"), basil))
+    fidelity = only(scores)
+    failures = fidelity.clients[1].failures
+    assert failures == 2 and fidelity.clients[1].outcomes["client_broke_role"] == 2
+    assert not fidelity.withheld and "2 dialogues of 50" in fidelity.bounds
+    figures = {(s.name, s.criterion): s for s in of_target(scores) if s.slice == "all" and s.rater == "reader"}
+    turns, whole = figures["mean", "appropriate"], figures["mean", "supports"]
+    assert turns.n == (50 - failures) * 4, "turns before the failure are left out, too"
+    assert whole.n == 50 - failures and not whole.missing
+    share = failures / 50
+    for figure, worst, best in ((turns, 1, 5), (whole, 0, 2)):
+        assert figure.value is not None
+        assert figure.worst == pytest.approx(figure.value * (1 - share) + worst * share)
+        assert figure.best == pytest.approx(figure.value * (1 - share) + best * share)
+    same = next(
+        s for s in of_target(fit) if (s.name, s.criterion, s.slice, s.rater) == ("mean", "supports", "all", "reader")
+    )
+    assert same.worst == same.best == same.value
+
+
+def test_scripted_persons_need_no_gate(tmp_path: Path) -> None:
+    scores = held(tmp_path / "run", (), where={"language": ("en",)}, limit=3)
+    assert scores.fidelity == [] and shown(scores)
+
+
+def test_it_is_said_before_any_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    held(tmp_path / "run", (client("amber"), client("basil", says=played.leaking)))
+    told = said(capsys, "score", tmp_path / "run")
+    assert told.index("Is the client fit for its part?") < told.index("basil (unfit)") < told.index("no score")
+    assert "No score of target is shown: the client basil is unfit" in told
+    as_json = json.loads(said(capsys, "score", tmp_path / "run", "--json"))
+    assert as_json["fidelity"][0]["withheld"] and as_json["fidelity"][0]["clients"][1]["verdict"] == "unfit"
+    mindgauge.report(tmp_path / "run")
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.index('id="fidelity"') < page.index('id="answer"') and "There is no score: the client basil" in page
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["fidelity"]["facts"] and [s["label"] for s in report["systems"]] == [
+        "target",
+        "target (whole dialogue)",
+    ]
+    summary = (tmp_path / "run" / "report.md").read_text()
+    assert summary.index("Is the client fit") < summary.index("There is no score")
+
+
+def test_what_is_withheld_is_not_compared(tmp_path: Path) -> None:
+    models = (played.target("first"), played.target("second"))
+    held(tmp_path / "run", (client("amber"), client("basil", says=played.leaking)), model=models)
+    with pytest.raises(UsageError, match="no score of first is shown: the client basil is unfit"):
+        mindgauge.compare(tmp_path / "run")
+    held(tmp_path / "fit", (client("amber"), client("basil")), model=models)
+    assert mindgauge.compare(tmp_path / "fit").measures
+
+
+@pytest.mark.parametrize(
+    ("interval", "enough", "verdict"),
+    [
+        (Interval(0.2, 0.12, 0.3), False, Fitness.UNFIT), (Interval(0.2, 0.05, 0.4), False, Fitness.UNKNOWN),
+        (Interval(0.2, 0.05, 0.4), True, Fitness.UNFIT), (Interval(0.05, 0.0, 0.4), True, Fitness.FIT),
+        (Interval(0.05, 0.0, 0.09), False, Fitness.FIT), (Interval(None), True, Fitness.UNKNOWN),
+        (Interval(0.05), False, Fitness.UNKNOWN), (Interval(0.1), True, Fitness.FIT),
+    ],
+)  # fmt: skip
+def test_few_dialogues_decide_only_by_their_bounds(interval: Interval, enough: bool, verdict: Fitness) -> None:
+    assert checks._below(interval, 0.1, enough=enough) is verdict
+
+
+@pytest.mark.skipif("MINDGAUGE_DATA" not in os.environ, reason="needs the authors' released files")
+def test_the_lengths_of_peoples_turns_are_what_the_command_says() -> None:
+    root = Path(__file__).parent.parent.parent
+    told = subprocess.run(
+        [sys.executable, root / "bench" / "client_turns.py"], capture_output=True, text=True, check=True
+    ).stdout
+    means = dict(zip(("en", "zh"), re.findall(r"length in \w+: mean ([\d.]+)", told), strict=True))
+    assert {name: float(mean) for name, mean in means.items()} == pytest.approx(limits().people)

@@ -1,0 +1,80 @@
+"""`clients check` and `clients list`: a client tried by itself, and the persons that it can play."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import mindgauge
+from mindgauge.analysis.fidelity.records import Fitness
+from mindgauge.benchmarks.conversations.conversations import persons
+from mindgauge.benchmarks.persons.listener import listener, replying
+from mindgauge.benchmarks.persons.state import signs
+from mindgauge.cli import main
+from mindgauge.commands.clients.check import ClientCheck
+from mindgauge.records.errors import UsageError
+from mindgauge.store import Store
+from tests.analysis import played
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGLISH: dict[str, tuple[str, ...]] = {"language": ("en",), "opening": ("1",)}
+
+
+def test_a_client_is_tried_with_no_model_under_test(tmp_path: Path) -> None:
+    results = {}
+    for name, says in (("amber", None), ("basil", played.leaking)):
+        client = played.client(name, says=says)
+        result = mindgauge.clients_check(client, judge=played.judge(), turns=6, where=ENGLISH, out=tmp_path / name)
+        assert isinstance(result, ClientCheck)
+        results[name] = result
+        with Store(tmp_path / name) as store:
+            rated = {row[0] for row in store.select("SELECT DISTINCT criterion FROM series", ())}
+        assert rated == {"in_role", "rung_shown", "perceived"}, "nothing is asked about the listener"
+    assert results["amber"].client.verdict is Fitness.FIT and results["amber"].client.dialogues == 25
+    assert results["basil"].client.verdict is Fitness.UNFIT
+    assert "unfit" in str(results["basil"]) and len(results["basil"].table) == len(results["basil"].client.checks)
+
+
+def test_what_it_may_show_depends_on_the_question_of_the_fourth_turn(tmp_path: Path) -> None:
+    mindgauge.clients_check(played.client("amber"), turns=8, where=ENGLISH, out=tmp_path / "run")
+    rungs = persons("risk").situation.rungs
+    with Store(tmp_path / "run") as store:
+        replies = [r for r in store.replies(played.NAME) if r.provenance["unit"] == "client"]
+    shown = {turn: {r.provenance["rung"] for r in replies if r.provenance["turn"] == turn} for turn in (4, 8)}
+    highest = {turn: max(map(rungs.index, levels)) for turn, levels in shown.items()}
+    assert highest[8] > highest[4]
+
+
+@pytest.mark.parametrize("situation", ["risk", "dependence", "delusion"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_listener_is_kind_and_asks_once(situation: str, language: str) -> None:
+    reply, first = replying(situation), "最近睡不好。" if language == "zh" else "I do not sleep."
+    read = []
+    for turn in range(1, 11):
+        messages = [{"role": "user", "content": first}] * turn
+        read.append(signs(reply(messages), situation))
+    assert all(sign.understanding for sign in read)
+    assert [turn for turn, sign in enumerate(read, 1) if sign.asked] == [listener().asks_at]
+    assert not any(sign.safety for sign in read)
+
+
+def test_the_list_has_every_persona_by_planned_risk(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = mindgauge.clients_list("risk").personas
+    of_risk = persons("risk")
+    assert {entry.id for entry in listed} == {persona.id for persona in of_risk.personas}
+    levels = [of_risk.situation.level(entry.planned) for entry in listed]
+    assert levels == sorted(levels) and {entry.languages for entry in listed} == {("en", "zh")}
+    sys.argv = ["mindgauge", "clients", "list", "--situation", "risk"]
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code in {0, None} and all(entry.id in capsys.readouterr().out for entry in listed[:1])
+
+
+def test_a_situation_that_is_not_there_is_named_in_a_line() -> None:
+    for function in (mindgauge.clients_list, lambda name: mindgauge.clients_check(played.client("a"), situation=name)):
+        with pytest.raises(UsageError, match=r"no situation 'weather'; there (is|are) .*risk"):
+            function("weather")
