@@ -51,7 +51,7 @@ class LabelSource(NamedTuple):
         """What is to be known of it, one line each."""
         counts = Counter(self.left_out.values())
         omissions = [f"{count} left out: {reason}" for reason, count in counts.items()]
-        return [*([self.given.note] if self.given.note else []), *omissions]
+        return [*self.given.notes, *omissions]
 
 
 def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], language: str) -> LabelSource:
