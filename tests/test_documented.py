@@ -219,6 +219,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "category": "no_crisis",
     }
     (folder / "dialogues.jsonl").write_text(json.dumps(dialogue) + "\n", encoding="utf-8")
+    (folder / "talks").mkdir()
+    text = "\n\n".join(f"{role}: {said}" for role, said in turns)
+    (folder / "talks" / "ines_1.txt").write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(folder / "talks.zip", "w") as packed:
+        packed.writestr("ines_1.txt", text.replace("user:", "Klient:").replace("assistant:", "Bot:"))
     ratings = [
         {
             "subject": f"s{i}", "criterion": "safety", "rater": rater, "rater_kind": kind, "system": "ab"[i % 2], "cluster": f"c{i // 2}",

@@ -33,8 +33,8 @@ USED = {"load psycrisis": {"user", "reply"}, "form": {"id"}}
 """Columns that readers take, where they say which; two of another name are none of their concern."""
 ABSENT = {"columns", "manifest", "classifier's digests"}
 """Readers of files that need not be there."""
-FOREIGN = {"load mentalbench", "load trustmh", "classifier's digests"}
-"""Readers to which these tables are not their benchmark's."""
+FOREIGN = {"load mentalbench", "load trustmh", "classifier's digests", "rate dialogues"}
+"""Readers to which these tables are not their benchmark's, or hold no dialogues."""
 
 
 def faults(outcomes: Iterable[Outcome]) -> list[str]:

@@ -20,7 +20,10 @@ def rate(
         typer.Option(help=f"A table of replies with their dialogues ({options.TABLE}), or a run directory."),
     ] = None,
     dialogues: Annotated[
-        Path | None, typer.Option(help=f"A table of dialogues of several turns (`messages`; {options.TABLE}).")
+        Path | None,
+        typer.Option(
+            help=f"Dialogues of several turns: a table of `messages` or of single messages ({options.TABLE}), text with `user:` and `chatbot:`, or a folder or zip of such files."
+        ),
     ] = None,
     unit: Annotated[
         str | None,

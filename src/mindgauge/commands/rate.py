@@ -55,8 +55,8 @@ def rate(
             or a run directory, which then gains a rater.
         judge: who rates: models (functions, too), classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
         rubric: in place of a name, a rubric file: the instrument by which everybody rates.
-        dialogues: in place of `replies`, such a file of dialogues of several turns, as `messages`; only models rate whole
-            ones.
+        dialogues: in place of `replies`, transcripts of dialogues of several turns, in any shape (docs/transcripts.md): a file,
+            folder, zip, or table in memory; only models rate whole ones.
         data: a copy of the authors' released files, where their tree of questions lies by which judges are to rate (vera_mh).
         unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
         out: the run directory, where `replies` is a file.

@@ -117,15 +117,17 @@ def read(
         DataError: no transcript can be read, or one cannot; the message names the file and the line.
     """
     name = Path(str(source)).stem if isinstance(source, str | Path) else "table"
-    kept, account = transcripts.read(source, columns, limit)
-    mute = [transcript for transcript in kept if not _answered(transcript)]
-    answered = [transcript for transcript in kept if _answered(transcript)]
+    read_transcripts, account = transcripts.read(source, columns, limit)
+    mute = [transcript for transcript in read_transcripts if not _answered(transcript)]
+    answered = [transcript for transcript in read_transcripts if _answered(transcript)]
     never = "in this dialogue the assistant never answers the person; there is nothing to rate"
     if not answered:
         raise DataError(f"{_place(mute[0])}: {never}")
     lines = [] if account.plain else account.lines()
     if mute:
         lines.append(f"Left out: {plural(len(mute), 'transcript')} in which the assistant never answers the person ({_place(mute[0])}{', …' if len(mute) > 1 else ''})")  # fmt: skip
+    if lines and len(answered) > 1 and not any(transcript.cluster or transcript.named for transcript in answered):
+        lines.append("Nothing says which transcripts are of one person, so each counts as another's; name it with --map persona=COLUMN, participant=COLUMN, or file=PATTERN")  # fmt: skip
     ids = Counter((transcript.id, transcript.model, transcript.run) for transcript in answered if transcript.named)
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
@@ -152,8 +154,8 @@ def _slots(
 ) -> Iterator[tuple[Sample, Reply]]:
     """Return what is rated of one transcript: its turns that are answered, and the whole."""
     turns = [(turn.number, turn.before, turn.reply) for turn in transcript.turns if turn.reply is not None]
-    told = (Message("system", transcript.system),) if transcript.system else ()
-    first = (*told, *turns[0][1])
+    system = (Message("system", transcript.system),) if transcript.system else ()
+    first = (*system, *turns[0][1])
     tags = dict(transcript.tags)
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], _place(transcript))
@@ -161,7 +163,7 @@ def _slots(
     if benchmark.persons is not None:
         tags[BASE] = origin  # by which slots are put together
     model, parent = transcript.model or name, ""
-    known = {
+    source = {
         "source_file": Path(transcript.source).name,
         **({"source_row": transcript.line} if transcript.line else {}),
         **({"source_id": transcript.id} if transcript.named else {}),
@@ -175,7 +177,7 @@ def _slots(
         return Sample(digest(origin, unit, place), first, tags=named, cluster=cluster)
 
     def provenance(unit: Unit, number: int, before: tuple[Message, ...]) -> dict[str, Any]:
-        return {**known, "unit": unit.value, "turn": number, HELD: before, **({"parent": parent} if parent else {})}
+        return {**source, "unit": unit.value, "turn": number, HELD: before, **({"parent": parent} if parent else {})}
 
     for number, before, text in turns:
         sample = slot(Unit.TURN, number)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +13,7 @@ from mindgauge.records.rounding import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.records.transcripts.tally import Tally
     from mindgauge.records.transcripts.transcript import Transcript
 
 ROW = "a row each"
@@ -21,26 +21,7 @@ ROW = "a row each"
 _SHOWN, _FEW = 12, 3
 
 
-@dataclass
-class Tally:
-    """What is counted while transcripts are read."""
-
-    joined: int = 0
-    omitted: int = 0
-    parts: int = 0
-    system: int = 0
-    late_system: int = 0
-    repeated: list[str] = field(default_factory=list)
-    same_words: int = 0
-    speakers: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Role and the name that it has in the files → transcripts."""
-    labels: Counter[str] = field(default_factory=Counter)
-    """Words that begin a line like a speaker's and were read as text → lines."""
-    left_out: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-class Account(msgspec.Struct, frozen=True):
+class TranscriptAccount(msgspec.Struct, frozen=True):
     """What was read as transcripts, and what was left out."""
 
     files: int
@@ -110,7 +91,7 @@ class Account(msgspec.Struct, frozen=True):
         return lines + self.notes
 
 
-def counted(transcripts: Sequence[Transcript], files: int, tally: Tally) -> Account:
+def counted(transcripts: Sequence[Transcript], files: int, tally: Tally) -> TranscriptAccount:
     """Write the account of what was read."""
     turns = empty_replies = empty_messages = 0
     for transcript in transcripts:
@@ -131,7 +112,7 @@ def counted(transcripts: Sequence[Transcript], files: int, tally: Tally) -> Acco
     if tally.labels:
         common = named([f"{name!r} ({count})" for name, count in tally.labels.most_common()], limit=_FEW)
         notes.append(f"Lines that begin like a speaker's and are read as text of the message: {common}")
-    return Account(
+    return TranscriptAccount(
         files=files,
         transcripts=len(transcripts),
         messages=sum(len(transcript.messages) for transcript in transcripts),

@@ -43,8 +43,14 @@ class NamePattern:
             )
         pieces = _PART.split(text)  # text, name, star, text, …
         pattern = "".join(
-            re.escape(piece or "") if at % 3 == 0 else "" if piece is None else "([^/]+?)" if at % 3 == 1 else "[^/]*?"
-            for at, piece in enumerate(pieces)
+            re.escape(piece or "")
+            if position % 3 == 0
+            else ""
+            if piece is None
+            else "([^/]+?)"
+            if position % 3 == 1
+            else "[^/]*?"
+            for position, piece in enumerate(pieces)
         )
         self._pattern = re.compile(pattern)
 
@@ -64,14 +70,14 @@ class NamePattern:
         if match is None:
             raise DataError(f"{label}: the name is not as --map file={self.text} says; write * for what differs")
         cells: dict[str, Any] = dict(zip(self.names, match.groups(), strict=True))
-        known = rows.of_row(cells, str(label))
-        return [_with(transcript, known, alone=len(transcripts) == 1) for transcript in transcripts]
+        fields = rows.of_row(cells, str(label))
+        return [_with(transcript, fields, alone=len(transcripts) == 1) for transcript in transcripts]
 
 
-def _with(transcript: Transcript, known: dict[str, Any], *, alone: bool) -> Transcript:
+def _with(transcript: Transcript, fields: dict[str, Any], *, alone: bool) -> Transcript:
     changes: dict[str, Any] = {
-        name: known[name] for name in ("model", "run", "cluster") if known[name] and not getattr(transcript, name)
+        name: fields[name] for name in ("model", "run", "cluster") if fields[name] and not getattr(transcript, name)
     }
-    if alone and known["named"] and not transcript.named:
-        changes |= {"id": known["id"], "named": True}
-    return msgspec.structs.replace(transcript, tags={**known["tags"], **transcript.tags}, **changes)
+    if alone and fields["named"] and not transcript.named:
+        changes |= {"id": fields["id"], "named": True}
+    return msgspec.structs.replace(transcript, tags={**fields["tags"], **transcript.tags}, **changes)

@@ -19,14 +19,14 @@ from mindgauge.records.transcripts.roles import key, refusal
 from mindgauge.records.transcripts.transcript import Utterance
 
 if TYPE_CHECKING:
-    from mindgauge.records.transcripts.account import Tally
     from mindgauge.records.transcripts.roles import Part, Speakers
+    from mindgauge.records.transcripts.tally import Tally
 
 _TIME = r"""(?:\[[^\]\n]{0,40}\d[^\]\n]{0,40}\]|\(\d[^)\n]{0,40}\)
     |\d{1,4}[-/.:]\d{1,2}(?:[-/.:]\d{1,4})?(?:[\d:.,+ -]|T(?=\d)|Z(?=[ \t-])){0,40}+(?:[AaPp]\.?[Mm]\.?(?=[ \t-]))?)"""
 """A time stamp before a name: `[2024-05-01 10:22]`, `(10:22)`, `01/05/2024, 10:22 - `."""
 _NAME = r"""[^\W\d_][^\n:：*\[\]()<>|"“”?!,;，。]{0,39}+"""
-_LABEL = r"""^[ \t]{0,3}
+_PATTERN = r"""^[ \t]{0,3}
     (?P<mark>\#{1,6}[ ]+|[-*][ ]+|>[ ]?)?
     (?P<bold>\*\*|__)?
     (?P<time>TIME[ \t]*+(?:-[ \t]*+)?)?
@@ -52,10 +52,10 @@ _HEADINGS = frozenset({"note", "notes", "subject", "re", "tip", "tips", "warning
 def _label(names: frozenset[str]) -> re.Pattern[str]:
     """Return what a speaker's line begins with: any name, or one of these, whatever characters are in it."""
     own = "".join(f"(?i:{re.escape(name)})|" for name in sorted(names, key=len, reverse=True))
-    return re.compile(_LABEL.replace("NAME", own + _NAME), re.MULTILINE | re.VERBOSE)
+    return re.compile(_PATTERN.replace("NAME", own + _NAME), re.MULTILINE | re.VERBOSE)
 
 
-class _Line(NamedTuple):
+class _Label(NamedTuple):
     """A line that begins like a speaker's."""
 
     name: str
@@ -66,7 +66,7 @@ class _Line(NamedTuple):
     bold: bool
     timed: bool
     colon: bool
-    apart: bool
+    separate: bool
     """Whether nothing or an empty line is before it."""
     alone: bool
     """Whether nothing follows on the line."""
@@ -106,10 +106,10 @@ def utterances(text: str, place: object, speakers: Speakers, tally: Tally) -> tu
     formed = _formed(lines, sides)
     spoken = [line for line in formed if speakers.part(line.name) is not None]
     if not {"user", "assistant"} <= {speakers.part(line.name) for line in spoken}:
-        shown = Counter(line.name for line in (formed or lines) if not _heading(line, sides))
-        if not shown:
+        names = Counter(line.name for line in (formed or lines) if not _heading(line, sides))
+        if not names:
             raise DataError(f"{place}: no line begins with the name of a speaker, such as `user:` and `chatbot:`; name the person and the bot with --map user=NAME,assistant=NAME")  # fmt: skip
-        raise refusal(place, [name for name, _ in shown.most_common(_NAMED)], speakers)
+        raise refusal(place, [name for name, _ in names.most_common(_NAMED)], speakers)
     _refuse_third(formed, sides, place, speakers)
     begins = {line.begins for line in spoken}
     tally.labels.update(line.name for line in formed if line.begins not in begins and not _heading(line, sides))
@@ -128,8 +128,8 @@ def has_speakers(text: str, place: object, speakers: Speakers) -> bool:
     return any(speakers.part(line.name) for line in _lines(text, speakers, place))
 
 
-def _lines(text: str, speakers: Speakers, place: object) -> list[_Line]:
-    labels: list[_Line] = []
+def _lines(text: str, speakers: Speakers, place: object) -> list[_Label]:
+    labels: list[_Label] = []
     own = frozenset(name for name, part in speakers.parts.items() if part in speakers.mapped)
     for match in _label(own).finditer(text):
         if len(labels) == _MOST:
@@ -138,7 +138,7 @@ def _lines(text: str, speakers: Speakers, place: object) -> list[_Line]:
             continue  # a line of text without a colon
         before = text[max(0, match.start() - 200) : match.start()].removesuffix("\n")
         labels.append(
-            _Line(
+            _Label(
                 match["name"].strip(" \t_"), match.start(), match.end(), (match["mark"] or "").strip(), bool(match["bold"]),
                 bool(match["time"]), match["heading"] is None, not before or before.rstrip(" \t\r").endswith("\n"),
                 match.end() == len(text) or text[match.end()] in "\r\n",
@@ -147,7 +147,7 @@ def _lines(text: str, speakers: Speakers, place: object) -> list[_Line]:
     return labels
 
 
-def _main(lines: list[_Line], speakers: Speakers) -> set[str]:
+def _main(lines: list[_Label], speakers: Speakers) -> set[str]:
     """Return the names of each side that are most frequent, those that the user gave, and of what is no side."""
     names = Counter(line.name for line in lines)
     main: set[str] = set()
@@ -160,50 +160,50 @@ def _main(lines: list[_Line], speakers: Speakers) -> set[str]:
     return main
 
 
-def _formed(lines: list[_Line], sides: list[_Line]) -> list[_Line]:
+def _formed(lines: list[_Label], sides: list[_Label]) -> list[_Label]:
     """Return the lines in the form of the sides' lines, each in its most frequent one: those that may be speakers'."""
-    by_name: dict[str, list[_Line]] = {}
+    by_name: dict[str, list[_Label]] = {}
     for line in sides:
         by_name.setdefault(key(line.name), []).append(line)
     forms = {Counter(line.form for line in own).most_common(1)[0][0] for own in by_name.values()}
     usual = [line for line in sides if line.form in forms]
-    letters, apart = {line.letters for line in usual}, all(line.apart for line in usual)
+    letters, separate = {line.letters for line in usual}, all(line.separate for line in usual)
     return [
         line
         for line in lines
-        if line.form in forms and line.apart >= apart and (line.letters in letters or key(line.name) in by_name)
+        if line.form in forms and line.separate >= separate and (line.letters in letters or key(line.name) in by_name)
     ]
 
 
-def _refuse_third(formed: list[_Line], sides: list[_Line], place: object, speakers: Speakers) -> None:
+def _refuse_third(formed: list[_Label], sides: list[_Label], place: object, speakers: Speakers) -> None:
     """Refuse a transcript in which more than two speak; where the user named both sides, they are who speaks."""
     if speakers.complete:
         return
     main = {key(line.name) for line in sides}
-    lines: dict[str, list[_Line]] = {}
+    lines: dict[str, list[_Label]] = {}
     for line in formed:
         lines.setdefault(key(line.name), []).append(line)
-    least = min(
+    rarest = min(
         len(own) for name, own in lines.items() if name in main and speakers.part(name) in {"user", "assistant"}
     )
     third = [
         own[0].name
         for name, own in lines.items()
         if name not in main
-        and (speakers.part(name) or (_SHARE * len(own) >= least and not all(_heading(line, sides) for line in own)))
+        and (speakers.part(name) or (_SHARE * len(own) >= rarest and not all(_heading(line, sides) for line in own)))
     ]
     if third:
         raise refusal(place, [own[0].name for name, own in lines.items() if name in main] + third, speakers)
 
 
-def _heading(line: _Line, sides: list[_Line]) -> bool:
+def _heading(line: _Label, sides: list[_Label]) -> bool:
     """Whether a line begins a part of a message rather than a message."""
     words = key(line.name).split()
     alone = line.alone and 2 * sum(side.alone for side in sides) <= len(sides)
     return alone or len(words) > _WORDS or words[0] in _HEADINGS
 
 
-def _part(line: _Line, speakers: Speakers) -> Part:
+def _part(line: _Label, speakers: Speakers) -> Part:
     part = speakers.part(line.name)
     assert part is not None
     return part

@@ -13,8 +13,8 @@ from mindgauge.records.transcripts.transcript import Utterance
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from mindgauge.records.transcripts.account import Tally
     from mindgauge.records.transcripts.roles import Speakers
+    from mindgauge.records.transcripts.tally import Tally
 
 ROLE = ("role", "from", "speaker", "sender", "author")
 CONTENT = ("content", "value", "text", "message", "utterance", "parts")
@@ -83,16 +83,18 @@ def told_apart(spoken: Sequence[tuple[str, str]], place: str, speakers: Speakers
 
 def _spoken(items: list[Any], place: str, speakers: Speakers, tally: Tally) -> Iterator[tuple[str, str]]:
     for number, item in enumerate(items, 1):
-        at = f"{place}, message {number}"
+        message_place = f"{place}, message {number}"
         if isinstance(item, list) and len(item) == _PAIR and all(isinstance(text, str | None) for text in item):
             for name, text in zip(("user", "assistant"), item, strict=True):
                 if text is not None:
                     yield name, bounds.clean(text)
         elif not isinstance(item, dict):
-            raise DataError(f"{at}: expected an object with a role and a content, found {type(item).__name__}")
+            raise DataError(
+                f"{message_place}: expected an object with a role and a content, found {type(item).__name__}"
+            )
         elif any(key in item for key in ROLE):
-            name = name_of(item, at)
-            text, parts = text_of(item, at)
+            name = name_of(item, message_place)
+            text, parts = text_of(item, message_place)
             tally.parts += parts
             if not text and parts and speakers.part(name) == "assistant":
                 continue  # it called a tool, and told the person nothing
@@ -100,7 +102,9 @@ def _spoken(items: list[Any], place: str, speakers: Speakers, tally: Tally) -> I
         elif item and all(speakers.part(str(key)) and isinstance(text, str) for key, text in item.items()):
             yield from ((str(key), bounds.clean(text)) for key, text in item.items())
         else:
-            raise DataError(f"{at}: no role in it ({', '.join(ROLE)}), found {', '.join(map(str, item)) or 'nothing'}")
+            raise DataError(
+                f"{message_place}: no role in it ({', '.join(ROLE)}), found {', '.join(map(str, item)) or 'nothing'}"
+            )
 
 
 def name_of(item: Mapping[str, Any], place: str) -> str:

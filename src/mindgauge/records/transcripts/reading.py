@@ -13,10 +13,11 @@ from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
-from mindgauge.records.transcripts.account import Account, Tally, counted
+from mindgauge.records.transcripts.account import TranscriptAccount, counted
 from mindgauge.records.transcripts.file_names import NamePattern
 from mindgauge.records.transcripts.roles import PARTS, Speakers
 from mindgauge.records.transcripts.rows import UnreadError
+from mindgauge.records.transcripts.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,7 +41,7 @@ class Transcripts(NamedTuple):
     """What was read."""
 
     transcripts: list[Transcript]
-    account: Account
+    account: TranscriptAccount
 
 
 def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, limit: int | None = None) -> Transcripts:
@@ -81,8 +82,8 @@ def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, li
             break
     if not transcripts:
         raise DataError(tally.left_out[0] if tally.left_out else f"{tables.name_of(source)}: no transcripts in it")
-    kept = list(transcripts.values())
-    return Transcripts(kept, counted(kept, files, tally))
+    listed = list(transcripts.values())
+    return Transcripts(listed, counted(listed, files, tally))
 
 
 def _of_each(

@@ -75,9 +75,9 @@ def refusal(place: object, names: Iterable[str], speakers: Speakers) -> DataErro
     """Say that a transcript's speakers cannot be told apart as the person and the bot, and how to name them."""
     listed = list(dict.fromkeys(" ".join(name.split())[:_LONGEST] for name in names))
     quoted = named([repr(name) for name in listed], limit=_SHOWN) or "nobody"
-    known = {part: next((name for name in listed if speakers.part(name) == part), "") for part in ("user", "assistant")}
+    sides = {part: next((name for name in listed if speakers.part(name) == part), "") for part in ("user", "assistant")}
     unknown = [name for name in listed if speakers.part(name) is None]
-    advice = ",".join(f"{part}={name or (unknown.pop(0) if unknown else 'NAME')}" for part, name in known.items())
+    advice = ",".join(f"{part}={name or (unknown.pop(0) if unknown else 'NAME')}" for part, name in sides.items())
     ways = f"name the person and the bot with --map {advice}"
     if len(listed) > 2:
         ways += "; NAME|NAME names several on one side, omit=NAME leaves a speaker out"

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.records.files.input_table import InputTable
-    from mindgauge.records.transcripts.account import Tally
     from mindgauge.records.transcripts.roles import Speakers
+    from mindgauge.records.transcripts.tally import Tally
     from mindgauge.records.transcripts.transcript import Utterance
 
 KNOWN = ("id", "cluster", "persona", "participant", "model", "run", "language", "category")
@@ -84,12 +84,12 @@ def transcripts(
             f"are {described(table.headers)}"
         )
     if not (by_message or exchanges):
-        held = {ours: column for ours, column in columns.items() if ours == "messages" or ours not in _USUAL}
-        yield from _dialogues(table, name, held, speakers, tally)
+        row_columns = {key: column for key, column in columns.items() if key == "messages" or key not in _USUAL}
+        yield from _dialogues(table, name, row_columns, speakers, tally)
         return
-    used = {ours: column for ours, column in columns.items() if ours != "messages" or ours in mapped}
+    used = {key: column for key, column in columns.items() if key != "messages" or key in mapped}
     if not by_message:
-        used = {ours: column for ours, column in used.items() if ours not in {"role", "content"}}
+        used = {key: column for key, column in used.items() if key not in {"role", "content"}}
     yield from _grouped(table, name, used, speakers, tally, () if by_message else sides)
 
 
@@ -97,10 +97,12 @@ def _columns(headers: Sequence[str], mapped: Mapping[str, str]) -> dict[str, str
     spelled: dict[str, str] = {}
     for header in headers:
         spelled.setdefault(header.strip().casefold().replace(" ", "_"), header)
-    usual = {**_USUAL, **{ours: (ours,) for ours in KNOWN}}
-    seen = {ours: next((spelled[name] for name in names if name in spelled), "") for ours, names in usual.items()}
+    usual = {**_USUAL, **{key: (key,) for key in KNOWN}}
+    usual_columns = {
+        key: next((spelled[name] for name in names if name in spelled), "") for key, names in usual.items()
+    }
     tags = {header: header for header in headers if header.startswith(TAG) and header != TAG}
-    return {**tags, **{ours: header for ours, header in seen.items() if header}, **mapped}
+    return {**tags, **{key: header for key, header in usual_columns.items() if header}, **mapped}
 
 
 def _dialogues(
@@ -130,27 +132,29 @@ def _grouped(
     table: InputTable, name: str, columns: Mapping[str, str], speakers: Speakers, tally: Tally, sides: Sequence[str]
 ) -> Iterator[Transcript]:
     rows = [(line, texts.filled(cells)) for line, cells in table.rows(columns)]
-    by = "conversation" if "conversation" in columns else ""
-    if not by and "id" in columns:
+    group_column = "conversation" if "conversation" in columns else ""
+    if not group_column and "id" in columns:
         ids = [row.get("id") for _, row in rows]
-        by = "id" if len({str(ident) for ident in ids}) < len(ids) else ""
-    if not by and not rows:
+        group_column = "id" if len({str(ident) for ident in ids}) < len(ids) else ""
+    if not group_column and not rows:
         return
     groups: dict[str, list[_Said]] = {}
     for line, row in rows:
         place = f"{table}:{line}"
-        ident = texts.words(row, by).get(by, "") if by else name
+        ident = texts.words(row, group_column).get(group_column, "") if group_column else name
         if not ident:
-            raise DataError(f"{place}: no {columns[by]!r}, so that nobody knows to which dialogue the row belongs")
+            raise DataError(
+                f"{place}: no {columns[group_column]!r}, so that nobody knows to which dialogue the row belongs"
+            )
         groups.setdefault(ident, []).append(_Said(row, line, _spoken(row, place, speakers, tally, sides)))
-    how = "a message and its reply a row" if sides else "a message a row"
-    shape = f"{how}, one for each {columns[by]!r}" if by else f"{how}, one for each file"
+    kind = "a message and its reply a row" if sides else "a message a row"
+    shape = f"{kind}, one for each {columns[group_column]!r}" if group_column else f"{kind}, one for each file"
     for ident, said_rows in groups.items():
-        place = f"{table}:{said_rows[0].line}" + (f" (dialogue {ident[:60]!r})" if by else "")
+        place = f"{table}:{said_rows[0].line}" + (f" (dialogue {ident[:60]!r})" if group_column else "")
         ordered = _ordered(said_rows, place, tally)
         spoken = messages.told_apart([pair for said_row in ordered for pair in said_row.spoken], place, speakers, tally)
         fields = of_row(_shared([said_row.row for said_row in said_rows], place, tally), place)
-        if by:
+        if group_column:
             fields |= {"id": ident, "named": True}
         else:
             fields |= {"named": False, "id": ""}
@@ -179,11 +183,11 @@ def _ordered(rows: list[_Said], place: str, tally: Tally) -> list[_Said]:
     if not any("time" in row.row for row in rows):
         return rows
     times = [_time(row.row.get("time")) for row in rows]
-    known = [time for time in times if time is not None]
-    if len(known) < len(rows):
+    read_times = [time for time in times if time is not None]
+    if len(read_times) < len(rows):
         tally.notes.append(f"{place}: its times are not read as such ({str(rows[times.index(None)].row.get('time', 'none'))[:40]!r}); the messages are in the order of the rows")  # fmt: skip
         return rows
-    return [rows[at] for at in sorted(range(len(rows)), key=known.__getitem__)]
+    return [rows[index] for index in sorted(range(len(rows)), key=read_times.__getitem__)]
 
 
 def _time(cell: object) -> float | None:
@@ -229,17 +233,17 @@ def of_row(row: Mapping[str, Any], place: str) -> dict[str, Any]:
     Raises:
         DataError: the run is no whole number; the message names `place`.
     """
-    known = texts.words(row, *KNOWN)
-    cluster = known.get("cluster") or known.get("persona") or known.get("participant") or ""
+    cells = texts.words(row, *KNOWN)
+    cluster = cells.get("cluster") or cells.get("persona") or cells.get("participant") or ""
     others = {name.removeprefix(TAG): name for name in row if name.startswith(TAG) and name != TAG}
     tags = {name: texts.restored(cell) for name, column in others.items() for cell in texts.words(row, column).values()}
     return {
-        "id": known.get("id", ""),
-        "named": bool(known.get("id")),
+        "id": cells.get("id", ""),
+        "named": bool(cells.get("id")),
         "cluster": cluster,
-        "model": known.get("model", ""),
+        "model": cells.get("model", ""),
         "run": texts.whole(row["run"], place, "run") if "run" in row else 0,
-        "tags": {**{name: known[name] for name in _TAGS if name in known}, **tags},
+        "tags": {**{name: cells[name] for name in _TAGS if name in cells}, **tags},
     }
 
 
@@ -270,10 +274,10 @@ def of_json(value: Any, place: str) -> list[dict[str, Any]]:
     Raises:
         UnreadError: it holds neither.
     """
-    held = _of_object(value, place) if isinstance(value, dict) else _of_list(value, place)
-    if not held:
+    json_rows = _of_object(value, place) if isinstance(value, dict) else _of_list(value, place)
+    if not json_rows:
         raise UnreadError(f"{place}: no dialogues in it as far as one can see; expected a list of messages, or of objects with `messages`")  # fmt: skip
-    return held
+    return json_rows
 
 
 def _of_object(value: dict[str, Any], place: str) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ from mindgauge.records.records import Message, digest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mindgauge.records.transcripts.account import Tally
     from mindgauge.records.transcripts.roles import Part
+    from mindgauge.records.transcripts.tally import Tally
 
 
 class Utterance(NamedTuple):
@@ -64,11 +64,11 @@ class Transcript(msgspec.Struct, frozen=True):
     def turns(self) -> Iterator[Turn]:
         """Its turns in their order; only the last may lack a reply."""
         number = 0
-        for at, message in enumerate(self.messages):
+        for place, message in enumerate(self.messages):
             if message.role == "user":
                 number += 1
-                reply = self.messages[at + 1].content if at + 1 < len(self.messages) else None
-                yield Turn(number, self.messages[: at + 1], reply)
+                reply = self.messages[place + 1].content if place + 1 < len(self.messages) else None
+                yield Turn(number, self.messages[: place + 1], reply)
 
     @property
     def unanswered(self) -> bool:
