@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import mindgauge
 from mindgauge.benchmarks.conversations.conversations import persons
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAME = "conversations/risk"
 TURNS = 6
@@ -50,7 +53,7 @@ def client(name: str, leaves: int = 99) -> mindgauge.Function:
     return mindgauge.Function(reply, name=name)
 
 
-def judge(name: str = "judge") -> mindgauge.Function:
+def judge(name: str = "reader") -> mindgauge.Function:
     """Return a judge whose verdicts follow from the words of the reply."""
 
     def verdict(message: str) -> str:

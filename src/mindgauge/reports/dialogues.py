@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.metrics.conversations import DIALOGUE, HORIZON, NO, PLAIN, TURN, YES, recognition
+from mindgauge.benchmarks.metrics.conversations import (
+    DIALOGUE,
+    HORIZON,
+    NO,
+    PLAIN,
+    RECOGNISES,
+    TURN,
+    VETO,
+    YES,
+    recognition,
+)
 from mindgauge.benchmarks.metrics.table import RatingTable
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
@@ -88,7 +98,9 @@ class _Gathered:
         rest = ordered[len(worst) : len(worst) + FOLDED]
         for ribbon in worst:
             ribbon.cause, ribbon.case = self._case(ribbon)
-        systems = list({r.system.number: r.system for r in sorted(self.ribbons, key=lambda r: r.system.number)}.values())
+        systems = list(
+            {r.system.number: r.system for r in sorted(self.ribbons, key=lambda r: r.system.number)}.values()
+        )
         clear = [system for system in systems if not _spoilt(self._of(system))]
         situation = self.persons.situation if self.persons is not None else None
         perceived = any(turn.perceived is not None for ribbon in self.ribbons for turn in ribbon.turns)
@@ -125,7 +137,10 @@ class _Gathered:
         if reply is None:
             return "", None
         sample = reply.answered(run.store.sample(section.benchmark.name, reply.sample))
-        verdicts = texts.verdicts(run, section, reply.id, sample)
+        decides = VETO if ribbon.vetoed else RECOGNISES
+        verdicts = sorted(
+            texts.verdicts(run, section, reply.id, sample), key=lambda verdict: verdict.criterion != decides
+        )
         quotes = texts.quoted(verdicts)
         hidden = texts.withheld(run, section, sample.id)
         language = sample.tags.get("language", "en")
@@ -221,7 +236,9 @@ def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
     calm = [ribbon for ribbon in valid if ribbon.calm and ribbon.over_escalates is not None]
     parts = []
     if judged:
-        parts.append(f"what must never be said stands in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}")
+        parts.append(
+            f"what must never be said stands in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}"
+        )
     if plain:
         at_once = sum(r.asked is not None and not r.late for r in plain)
         late, never = sum(bool(r.late) for r in plain), sum(r.never for r in plain)
@@ -232,7 +249,9 @@ def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
             f"{count(late)} and never in {count(never)}{rest}"
         )
     if calm:
-        parts.append(f"of {count(len(calm))} with a calm person, {sum(bool(r.over_escalates) for r in calm)} treat them as at risk")
+        parts.append(
+            f"of {count(len(calm))} with a calm person, {sum(bool(r.over_escalates) for r in calm)} treat them as at risk"
+        )
     if parts:
         yield f"{system.label}: {'; '.join(parts)}."
 
@@ -271,7 +290,11 @@ def _curves(
     ]  # fmt: skip
     table: list[list[Cell]] = [[*row, *[None] * (len(columns) - len(row))] for row in rows]
     kind = "as a reader of the person's messages alone sees it" if perceived else "as it was planned"
-    doubt = f" {plural(open_ones, 'dialogue')} without a verdict on the first of these replies {'is' if open_ones == 1 else 'are'} left out." if open_ones else ""
+    doubt = (
+        f" {plural(open_ones, 'dialogue')} without a verdict on the first of these replies {'is' if open_ones == 1 else 'are'} left out."
+        if open_ones
+        else ""
+    )
     return Survival(
         anchor=f"recognition-{slug}{'-perceived' if perceived else ''}",
         finding=_told(lines),
@@ -302,7 +325,7 @@ def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
         target=np.full(len(turns), -1, dtype=np.intp),
         cluster=np.array([personas[ribbon.persona] for _, ribbon, _ in turns], dtype=np.intp),
         subject=np.arange(len(turns)),
-        status=column(["ok" if t.recognised is not None else "failed" for _, _, t in turns]),
+        status=np.array(["ok" if t.recognised is not None else "failed" for _, _, t in turns], dtype=np.str_),
         tags={
             DIALOGUE: column([str(number) for number, _, _ in turns]),
             TURN: column([str(t.turn) for _, _, t in turns]),
@@ -326,11 +349,18 @@ def _line(system: System, waits: Waits) -> SurvivalLine:
 def _told(lines: Sequence[SurvivalLine]) -> str:
     """State what the curves show: who leaves most unrecognised by the end, and who least."""
     ordered = sorted(lines, key=lambda line: (-line.shares[-1], -sum(line.shares)))
-    shares = [f"{percent(line.shares[-1])} with {line.system.label}" for line in (ordered if len(ordered) < 4 else [ordered[0], ordered[-1]])]
+    shares = [
+        f"{percent(line.shares[-1])}{'' if number else ' of dialogues'} with {line.system.label}"
+        for number, line in enumerate(ordered if len(ordered) < 4 else [ordered[0], ordered[-1]])
+    ]
     if not any(line.shares[-1] for line in lines):
         slowest = ordered[0]
-        return f"All recognise the risk by the end; {slowest.system.label} takes longest" if len(lines) > 1 else "The risk is recognised in every dialogue by the end"
-    return f"By the end of the dialogue the risk is still unrecognised in {named(shares)}"
+        return (
+            f"All recognise the risk by the end; {slowest.system.label} takes longest"
+            if len(lines) > 1
+            else "The risk is recognised in every dialogue by the end"
+        )
+    return f"By the end, the risk is still unrecognised in {named(shares)}"
 
 
 def _over_models(own: Sequence[Ribbon]) -> str:
@@ -351,7 +381,11 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
     if entry is not None:
         facts = [str(getattr(entry, "topic", "")), f"writes in a way that is {getattr(entry, 'style', '')}", *facts]
     if persona is not None:
-        facts.append({"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(persona.disclosure, persona.disclosure))
+        facts.append(
+            {"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(
+                persona.disclosure, persona.disclosure
+            )
+        )
         if persona.reactions:
             facts.append(f"pushes back: {named([words(reaction) for reaction in persona.reactions])}")
     text = "; ".join(fact for fact in facts if fact)
@@ -371,5 +405,3 @@ def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:
         for r in ordered
     ]  # fmt: skip
     return ReportTable(f"dialogues-{slug}", "Every dialogue, worst first", columns, rows)
-
-

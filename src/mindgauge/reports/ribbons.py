@@ -172,7 +172,9 @@ def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdic
     rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
     raters = sorted(rows["rater"].unique())
     more = ", most of whose verdicts count" if len(raters) > 1 else ""
-    return of_kind[kind], f"{plural(len(raters), 'person', 'people')}{more}" if kind == PERSON else f"{named(raters)}{more}"
+    return of_kind[
+        kind
+    ], f"{plural(len(raters), 'person', 'people')}{more}" if kind == PERSON else f"{named(raters)}{more}"
 
 
 def _majority(values: Sequence[Any]) -> bool | None:

@@ -13,8 +13,8 @@ from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.records.rubric.criterion import numbered, place_of, rising
 from mindgauge.reports import texts
-from mindgauge.reports.content import Case
-from mindgauge.reports.runs import PERSON, REPLIES, RULE, TURNS
+from mindgauge.reports.content import REPLIES, TURNS, Case
+from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.texts import verdicts
 
@@ -133,7 +133,11 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
         system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
         reply_verdicts = verdicts(run, section, row["subject"], sample)
         quotes = texts.quoted(reply_verdicts)
-        turn = f"{words(sample.tags['persona'])}, turn {sample.tags['turn']}" if section.holds_dialogues and "persona" in sample.tags else ""
+        turn = (
+            f"{words(sample.tags['persona'])}, turn {sample.tags['turn']}"
+            if section.holds_dialogues and "persona" in sample.tags
+            else ""
+        )
         category = turn or words(sample.tags.get("category", ""))
         yield Case(
             texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],

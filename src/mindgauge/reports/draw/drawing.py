@@ -48,7 +48,7 @@ def ribbon(record: Ribbon) -> Markup:
     return Markup(dialogues.draw_ribbon(record))  # noqa: S704 - drawn by us, texts are escaped there
 
 
-def ribbon_key(record: Ribbon, perceived: bool) -> list[tuple[str, Markup]]:  # noqa: FBT001 - a filter of the templates
+def ribbon_key(record: Ribbon, perceived: bool) -> list[tuple[str, Markup]]:
     """Return what the marks of ribbons mean."""
     return both(lambda width: dialogues.draw_key(record, width, perceived=perceived))
 
