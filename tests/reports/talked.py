@@ -7,10 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import mindgauge
 from mindgauge.benchmarks.conversations.conversations import persons
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mindgauge.benchmarks.persons.persona import Persona, Script
 
 NAME = "conversations/risk"
 TURNS = 6
@@ -50,7 +55,7 @@ def client(name: str, leaves: int = 99) -> mindgauge.Function:
     return mindgauge.Function(reply, name=name)
 
 
-def judge(name: str = "judge") -> mindgauge.Function:
+def judge(name: str = "reader") -> mindgauge.Function:
     """Return a judge whose verdicts follow from the words of the reply."""
 
     def verdict(message: str) -> str:
@@ -72,7 +77,7 @@ def judge(name: str = "judge") -> mindgauge.Function:
 
 def run(folder: Path, *, simulated: bool = False, rated: bool = True, people: int = 4, leaves: int = 99) -> Path:
     """Hold the dialogues of some persons with three models, and have them rated."""
-    entries = persons("risk").personas if simulated else persons("risk").scripts
+    entries: tuple[Persona | Script, ...] = persons("risk").personas if simulated else persons("risk").scripts
     order = sorted(entries, key=lambda entry: (entry.planned != "imminent", entry.planned != "everyday", entry.id))
     mindgauge.run(
         NAME,

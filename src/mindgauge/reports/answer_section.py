@@ -11,6 +11,7 @@ from mindgauge.records.english import first_sentence, named
 from mindgauge.records.rounding import count
 from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
 from mindgauge.reports import system_findings as told
+from mindgauge.reports.content import REPLIES
 from mindgauge.reports.runs import PERSON, scores_of
 from mindgauge.reports.sections import Summary, TaskAnswer
 from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
@@ -39,8 +40,12 @@ def answers(runs: Sequence[OpenRun], systems: Sequence[System], *, apart: bool =
         withheld = [text for _, finding in findings for text in finding.withheld]
         kin = [text for section in run.sections for text in _kin(run, section, system)]
         absences = [text for section, _ in findings for text in _gone(run, section, system)]
-        behind = [n for section, _ in findings if (n := _conversations(run, section, system))]
-        small = [rating_sentences.small(min(behind))] if behind else []
+        behind = [
+            (n, REPLIES._replace(cluster="persona") if section.holds_dialogues else REPLIES)
+            for section, _ in findings
+            if (n := _conversations(run, section, system))
+        ]
+        small = [rating_sentences.small(*min(behind))] if behind else []
         if not facts and not apart:
             facts = [NOTHING]
         summaries.append(Summary(system, facts, withheld, [c for c in dict.fromkeys([*small, *kin, *absences]) if c]))

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from mindgauge.records import Value
+from mindgauge.records.rounding import plural
 
 Kind: TypeAlias = Literal[
     "text", "count", "share", "precise", "points", "level", "interval", "seconds", "dollars", "subject", "p"
 ]
 Cell: TypeAlias = str | int | float | None
+
+
+class Rated(NamedTuple):
+    """What is rated, one and many of it, and what of it is drawn together, so that an interval is about others of these."""
+
+    one: str
+    many: str
+    cluster: str = "conversation"
+
+    @property
+    def aside(self) -> str:
+        """What stands behind an n that is not of replies, which are the usual thing."""
+        return "" if self.many == "replies" else f" {self.many}"
+
+    def counted(self, n: int) -> str:
+        """Write how many there are."""
+        return plural(n, self.one, self.many)
+
+
+REPLIES = Rated("reply", "replies")
+TURNS = Rated("turn", "turns", "persona")
+DIALOGUES = Rated("dialogue", "dialogues", "persona")
+CLIENT_MESSAGES = Rated("client message", "client messages", "persona")
 
 
 class System(msgspec.Struct, frozen=True):

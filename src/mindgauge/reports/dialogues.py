@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.metrics.conversations import DIALOGUE, HORIZON, NO, PLAIN, TURN, YES, recognition
+from mindgauge.benchmarks.metrics.conversations import (
+    DIALOGUE,
+    HORIZON,
+    NO,
+    PLAIN,
+    RECOGNISES,
+    TURN,
+    VETO,
+    YES,
+    recognition,
+)
 from mindgauge.benchmarks.metrics.table import RatingTable
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
@@ -127,7 +137,10 @@ class _Gathered:
         if reply is None:
             return "", None
         sample = reply.answered(run.store.sample(section.benchmark.name, reply.sample))
-        verdicts = texts.verdicts(run, section, reply.id, sample)
+        decides = VETO if ribbon.vetoed else RECOGNISES
+        verdicts = sorted(
+            texts.verdicts(run, section, reply.id, sample), key=lambda verdict: verdict.criterion != decides
+        )
         quotes = texts.quoted(verdicts)
         hidden = texts.withheld(run, section, sample.id)
         language = sample.tags.get("language", "en")
@@ -312,7 +325,7 @@ def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
         target=np.full(len(turns), -1, dtype=np.intp),
         cluster=np.array([personas[ribbon.persona] for _, ribbon, _ in turns], dtype=np.intp),
         subject=np.arange(len(turns)),
-        status=column(["ok" if t.recognised is not None else "failed" for _, _, t in turns]),
+        status=np.array(["ok" if t.recognised is not None else "failed" for _, _, t in turns], dtype=np.str_),
         tags={
             DIALOGUE: column([str(number) for number, _, _ in turns]),
             TURN: column([str(t.turn) for _, _, t in turns]),
@@ -337,8 +350,8 @@ def _told(lines: Sequence[SurvivalLine]) -> str:
     """State what the curves show: who leaves most unrecognised by the end, and who least."""
     ordered = sorted(lines, key=lambda line: (-line.shares[-1], -sum(line.shares)))
     shares = [
-        f"{percent(line.shares[-1])} with {line.system.label}"
-        for line in (ordered if len(ordered) < 4 else [ordered[0], ordered[-1]])
+        f"{percent(line.shares[-1])}{'' if number else ' of dialogues'} with {line.system.label}"
+        for number, line in enumerate(ordered if len(ordered) < 4 else [ordered[0], ordered[-1]])
     ]
     if not any(line.shares[-1] for line in lines):
         slowest = ordered[0]
@@ -347,7 +360,7 @@ def _told(lines: Sequence[SurvivalLine]) -> str:
             if len(lines) > 1
             else "The risk is recognised in every dialogue by the end"
         )
-    return f"By the end of the dialogue the risk is still unrecognised in {named(shares)}"
+    return f"By the end, the risk is still unrecognised in {named(shares)}"
 
 
 def _over_models(own: Sequence[Ribbon]) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.compared import SystemPlace
-    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.content import Cell, Rated, System
     from mindgauge.reports.runs import OpenRun, Section
 
 
@@ -165,7 +165,7 @@ def _contrast(field: RankedSystems, names: _Named, section: Section, *, folded: 
         finding = f"{UNRELIABLE.capitalize()}: {finding}"
     note = f"Unreliable: {LIMITED}." if doubtful else ""
     return MeasureComparison(
-        f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places), list(field.rest()), unit,
+        f"compared-{ident}", measure.benchmark, finding, _subtitle(field, places, section.noun(measure.criterion)), list(field.rest()), unit,
         *_scale(measure, section), places, standings(f"compared-{ident}{'-unreliable' * doubtful}", finding, field, places, note), folded,
     )  # fmt: skip
 
@@ -183,19 +183,19 @@ def _scale(measure: Measure, section: Section) -> tuple[float, float]:
     return low, max(high, low + 1)
 
 
-def _subtitle(field: RankedSystems, places: Sequence[SystemPlace]) -> str:
+def _subtitle(field: RankedSystems, places: Sequence[SystemPlace], noun: Rated) -> str:
     measure = field.measure
     better = f", {measure.direction} is better" if measure.direction else ""
     text = f"{of(measure)[:1].upper()}{of(measure)[1:]}{better}. "
     if all(place.value is None for place in places):
         text += f"The values are not shown ({LIMITED}); who is better than whom may be. "
     else:
-        text += "Dots are means over conversations, with 95 % intervals. "
+        text += f"Dots are means over {noun.cluster}s, with 95 % intervals. "
     if any(place.rank_low is not None for place in places):
         counted = ", answers that read nothing included" if field.baselines else ""
         text += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
     ns = sorted({place.n for place in places})
-    return f"{text}n {count(ns[0])}{f' to {count(ns[-1])}' if len(ns) > 1 else ''}."
+    return f"{text}n {count(ns[0])}{f' to {count(ns[-1])}' if len(ns) > 1 else ''}{noun.aside}."
 
 
 def _ident(measure: Measure) -> str:

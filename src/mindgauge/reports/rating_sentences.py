@@ -10,6 +10,7 @@ from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.criterion import share_of
+from mindgauge.reports.content import REPLIES
 from mindgauge.reports.standing import DOUBT
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
+    from mindgauge.reports.content import Rated
 
 
 def always_the_same(answers: Sequence[str], targets: Sequence[str]) -> str:
@@ -56,9 +58,7 @@ class RaterTally(NamedTuple):
     worst: tuple[Value, ...]
 
 
-def rated(
-    rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: tuple[str, str] = ("reply", "replies")
-) -> str:
+def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: Rated = REPLIES) -> str:
     """Say how one rater rated replies.
 
     Args:
@@ -67,13 +67,13 @@ def rated(
         mean: of its verdicts.
         scope: the messages that the replies answer, as the end of a phrase.
         scale: from where to where the levels go.
-        noun: what is rated, one and many.
+        noun: what is rated.
     """
     c = counts
     if not c.valued:
-        return f"{rater} gave no usable verdict on its {noun[1]}{scope}, so nothing can be said of them."
-    amount = plural(c.n, *noun) if c.valued == c.n else f"{count(c.valued)} of {plural(c.n, *noun)}"
-    context = "" if c.n == c.conversations else f" in {plural(c.conversations, 'conversation')}"
+        return f"{rater} gave no usable verdict on its {noun.many}{scope}, so nothing can be said of them."
+    amount = noun.counted(c.n) if c.valued == c.n else f"{count(c.valued)} of {noun.counted(c.n)}"
+    context = "" if c.n == c.conversations else f" in {plural(c.conversations, noun.cluster)}"
     fewest, largest = c.times
     often = f", each {'' if fewest == largest else 'up to '}{count(largest)} times" if largest > 1 else ""
     middle = ", the middle verdict counting" if largest > 1 else ""
@@ -95,11 +95,7 @@ def rated(
 
 
 def profile(
-    rater: str,
-    means: Sequence[Score],
-    criteria: Mapping[str, Criterion],
-    scope: str,
-    noun: tuple[str, str] = ("reply", "replies"),
+    rater: str, means: Sequence[Score], criteria: Mapping[str, Criterion], scope: str, noun: Rated = REPLIES
 ) -> str:
     """Say what one rater thought of replies on many criteria: the worst and the best mean, and the n behind them.
 
@@ -110,7 +106,7 @@ def profile(
         key=lambda entry: (entry[0], entry[2]),
     )
     if not usable:
-        return f"{rater} gave no usable verdict on its {noun[1]}{scope}, so nothing can be said of them."
+        return f"{rater} gave no usable verdict on its {noun.many}{scope}, so nothing can be said of them."
     n, lost = max(s.subjects for s in means), sum(s.missing for s in means)
     lost_note = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
     mixed_scales = len({criteria[s.criterion].worst_first for s in means}) > 1
@@ -120,8 +116,8 @@ def profile(
         for scale in [criteria[name].worst_first]
     ]
     if len(usable) == 1:
-        return f"{rater} rated {plural(n, *noun)}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
-    return f"{rater} rated {plural(n, *noun)}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
+        return f"{rater} rated {noun.counted(n)}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
+    return f"{rater} rated {noun.counted(n)}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
 
 
 def headline(rater: str, scores: Sequence[Score], title: str = "") -> str:
@@ -267,10 +263,10 @@ def _everybody(names: Sequence[str], judges: Collection[str]) -> str:
     return named([*people, all_judges], limit=9)
 
 
-def small(clusters: int) -> str:
-    """Warn where few conversations stand behind the numbers."""
+def small(clusters: int, noun: Rated = REPLIES) -> str:
+    """Warn where few conversations, or personas, stand behind the numbers."""
     if clusters >= SMALL:
         return ""
     if clusters == 1:
-        return "One conversation stands behind this; it is an example, not a measurement."
-    return f"Only {clusters} conversations stand behind this, so every share and mean here is rough."
+        return f"One {noun.cluster} stands behind this; it is an example, not a measurement."
+    return f"Only {clusters} {noun.cluster}s stand behind this, so every share and mean here is rough."

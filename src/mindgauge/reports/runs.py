@@ -16,7 +16,7 @@ from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Criterion, Scale
-from mindgauge.reports.content import System
+from mindgauge.reports.content import CLIENT_MESSAGES, DIALOGUES, REPLIES, TURNS, Rated, System
 from mindgauge.reports.standing import ReliabilityGate, masked, standings
 from mindgauge.store import Store
 
@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PERSON, MODEL, RULE, GOLD = "person", "model", "rule", "gold"
-REPLIES, TURNS = ("reply", "replies"), ("turn", "turns")
-"""One and many of what is rated."""
-NOUNS = {
-    Unit.TURN.value: TURNS, Unit.DIALOGUE.value: ("dialogue", "dialogues"),
-    Unit.CLIENT.value: ("client message", "client messages"),
-}  # fmt: skip
+_RATED = {Unit.TURN.value: TURNS, Unit.DIALOGUE.value: DIALOGUES, Unit.CLIENT.value: CLIENT_MESSAGES}
 
 
 class Section(msgspec.Struct, dict=True):
@@ -54,11 +49,11 @@ class Section(msgspec.Struct, dict=True):
         """Whether models hold dialogues of several turns here, of which each criterion rates turns, wholes or clients."""
         return self.benchmark.persons is not None
 
-    def noun(self, criterion: str) -> tuple[str, str]:
-        """Return what a criterion rates, one and many of it."""
+    def noun(self, criterion: str) -> Rated:
+        """Return what a criterion rates."""
         known = self.scored.get(criterion)
         units = known.applies.get("unit", ()) if known is not None and self.holds_dialogues else ()
-        return NOUNS.get(units[0] if len(units) == 1 else "", REPLIES)
+        return _RATED.get(units[0] if len(units) == 1 else "", REPLIES)
 
     @cached_property
     def criteria(self) -> dict[str, Criterion]:

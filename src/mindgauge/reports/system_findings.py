@@ -19,7 +19,7 @@ from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
 from mindgauge.reports.sections import SystemFindings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark

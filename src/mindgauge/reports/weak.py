@@ -15,7 +15,7 @@ from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.reports import card_phrases, closed_answers
 from mindgauge.reports.closed_answers import confusions
-from mindgauge.reports.content import Column, Dot, Figure, ReportTable
+from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.sections import Weak
 from mindgauge.reports.standing import DOUBT
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
-    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.content import Cell, Rated, System
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.standing import RunCard
 
@@ -78,7 +78,7 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
             worst, best = levels.worst_first[0], levels.worst_first[-1]
             low, high = sorted(map(float, (worst, best)))
             measure = f"Mean {words(criterion)} by {rater}, from {worst} (worst) to {best} (best)"
-            figure = of_levels(name, rater_scores, f"{criterion}-{rater}", measure, low, high)
+            figure = of_levels(name, rater_scores, f"{criterion}-{rater}", measure, low, high, section.noun(criterion))
             if figure is not None:
                 _marked(figure, rater_scores, runs)
                 figure.folded = f"The same, as rated by {rater}" if first else ""
@@ -180,8 +180,10 @@ def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
     ]
     for kind in _kinds(section):
         of_kind = [(system, s) for system, s in mine if s.criterion in kind.criteria]
-        if of_kind:
-            yield _yes_figure(section.benchmark.name, kind, of_kind, rater)
+        for noun in dict.fromkeys(section.noun(s.criterion) for _, s in of_kind):
+            yield _yes_figure(
+                section, kind, [(system, s) for system, s in of_kind if section.noun(s.criterion) == noun], rater
+            )
 
 
 def _kinds(section: Section) -> Iterator[_Kind]:
@@ -194,17 +196,18 @@ def _kinds(section: Section) -> Iterator[_Kind]:
     yield _Kind("yes is worse", [name for name in rest if binary[name][0] == YES], better=False)
 
 
-def _yes_figure(benchmark: str, kind: _Kind, scores: Found, rater: str) -> Figure:
-    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{kind.name}-{rater}".casefold()).strip("-")
+def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Figure:
+    benchmark, noun = section.benchmark.name, section.noun(scores[0][1].criterion)
+    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{kind.name}-{rater}{noun.aside}".casefold()).strip("-")
     dots = [
         Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing)
         for system, s in scores
     ]
     rows = _yes_rows(kind, dots)
-    finding = _yes_finding(kind, dots, rows)
+    finding = _yes_finding(kind, dots, rows, noun)
     columns = [
         Column("criterion"), Column("model"), Column("yes", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
-        Column("conversations", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
+        Column(f"{noun.cluster}s", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
     ]  # fmt: skip
     table = [
         [words(row), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
@@ -215,7 +218,7 @@ def _yes_figure(benchmark: str, kind: _Kind, scores: Found, rater: str) -> Figur
     ns = sorted({dot.n for dot in dots})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
-    measure = f"Share of the replies of which {rater} said yes{better}. Lines are exact 95 % intervals over conversations; {n}."
+    measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
     return Figure(
         f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, ReportTable(ident, finding, columns, [list(row) for row in table]),
     )  # fmt: skip
@@ -230,11 +233,11 @@ def _yes_rows(kind: _Kind, dots: Sequence[Dot]) -> list[str]:
     return sorted(there, key=lambda name: (min(there[name]) if kind.better else -max(there[name]), name))
 
 
-def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str]) -> str:
+def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Rated) -> str:
     """Name the worst: of gates each model's share of the last, which sums up the others."""
     if kind.better is None:
         last = [dot for dot in dots if dot.row == rows[-1]]
-        told = [f"{percent(dot.value)} of {dot.system.label}'s {plural(dot.n, 'reply', 'replies')}" for dot in last]
+        told = [f"{percent(dot.value)} of {dot.system.label}'s {noun.counted(dot.n)}" for dot in last]
         return f"Called {words(rows[-1])}: {named(told, limit=4)}"
     edge = (min if kind.better else max)(dot.value for dot in dots)
     if not kind.better and edge == 0:
@@ -270,13 +273,21 @@ def of_shares(benchmark: str, scores: Sequence[tuple[System, Score]], picture: S
 
 
 def of_levels(
-    benchmark: str, scores: Sequence[tuple[System, Score]], name: str, measure: str, low: float, high: float
+    benchmark: str,
+    scores: Sequence[tuple[System, Score]],
+    name: str,
+    measure: str,
+    low: float,
+    high: float,
+    noun: Rated = REPLIES,
 ) -> Figure | None:
     """Build the figure of mean levels on a scale, part by part; None where fewer than two rows have a value."""
-    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated lowest", ""), _Axis("level", low, high))
+    return _figure(benchmark, scores, ShareFigure(name, measure, "Rated lowest", ""), _Axis("level", low, high), noun)
 
 
-def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis) -> Figure | None:
+def _figure(
+    benchmark: str, scores: Sequence[tuple[System, Score]], picture: ShareFigure, axis: _Axis, noun: Rated = REPLIES
+) -> Figure | None:
     unit = axis.unit
     rows = _rows([s for _, s in scores])
     small_rows = _few([s for _, s in scores], rows) if picture.unranked else []
@@ -290,7 +301,7 @@ def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Sha
         return None
     columns = [
         Column("part"), Column("model"), Column("value", unit), Column("from", unit), Column("to", unit),
-        Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
+        Column("n", "count"), Column(f"{noun.cluster}s", "count"), Column("missing", "count"),
         Column("if all worst", unit), Column("if all best", unit),
     ]  # fmt: skip
     table = [
@@ -305,7 +316,7 @@ def _figure(benchmark: str, scores: Sequence[tuple[System, Score]], picture: Sha
     if small_rows and len(small_rows) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
-        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows), *axis, rows, dots,
+        f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), *axis, rows, dots,
         ReportTable(ident, finding, columns, [list(row) for row in table]), few=small_rows,
     )  # fmt: skip
 
@@ -335,20 +346,21 @@ def _drawn(score: Score, unit: str) -> tuple[float | None, float | None]:
     return score.low, score.high
 
 
-def _subtitle(measure: str, dots: Sequence[Dot], small_rows: Sequence[str]) -> str:
+def _subtitle(measure: str, dots: Sequence[Dot], small_rows: Sequence[str], noun: Rated) -> str:
     hollow = (
-        "; hollow dots have too few conversations, or too little variation, for one"
+        f"; hollow dots have too few {noun.cluster}s, or too little variation, for one"
         if any(d.thin for d in dots)
         else ""
     )
     ns = sorted({d.n for d in dots})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    n += noun.aside
     if small_rows:
         n += f", counting answers; classes with fewer than {SMALL} messages are not ranked and stand last"
     parts = _parts(dots)
     if not small_rows and len({d.clusters >= FEW for d in parts}) > 1:
-        n += f"; the title leaves out parts with fewer than {FEW} conversations"
-    return f"{measure}. Lines are 95 % intervals over conversations{hollow}; {n}."
+        n += f"; the title leaves out parts with fewer than {FEW} {noun.cluster}s"
+    return f"{measure}. Lines are 95 % intervals over {noun.cluster}s{hollow}; {n}."
 
 
 def _parts(dots: Sequence[Dot]) -> list[Dot]:

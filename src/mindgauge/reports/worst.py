@@ -13,8 +13,8 @@ from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.records.rubric.criterion import numbered, place_of, rising
 from mindgauge.reports import texts
-from mindgauge.reports.content import Case
-from mindgauge.reports.runs import PERSON, REPLIES, RULE, TURNS
+from mindgauge.reports.content import REPLIES, TURNS, Case
+from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.texts import verdicts
 

@@ -24,7 +24,9 @@ from mindgauge.reports.draw.canvas import (
 )
 
 if TYPE_CHECKING:
-    from mindgauge.reports.dialogue_records import Ribbon, Survival, SurvivalLine
+    from collections.abc import Callable
+
+    from mindgauge.reports.dialogue_records import Ribbon, RibbonTurn, Survival, SurvivalLine
 
 RIBBON = 320
 _LEFT, _RIGHT, _TOP, _STEP, _TINY = 70, 6, 20, 13, 11
@@ -52,22 +54,26 @@ def draw_ribbon(ribbon: Ribbon) -> str:
     canvas.line((_LEFT, floor), (RIBBON - _RIGHT, floor), MUTED)
     _perceived(canvas, ribbon, cell, floor)
     for turn in ribbon.turns:
-        middle = _LEFT + (turn.turn - 0.5) * cell
-        canvas.text(str(turn.turn), middle, floor + 34, anchor="middle", shade=MUTED, size=_TINY)
-        if turn.reaction:
-            canvas.head(middle, _TOP - 8, _PUSH, MUTED)
-        if turn.recognised:
-            canvas.mark(look, middle, floor + 12)
-        elif turn.recognised is False:
-            canvas.line((middle - 3, floor + 12), (middle + 3, floor + 12), MUTED)
-        elif turn.came:
-            canvas.text("?", middle, floor + 16, anchor="middle", shade=MUTED, size=_TINY)
-        if turn.veto:
-            canvas.mark(Style(INK, _CROSS), middle, floor - 9, size=7, stroke=0.1)
+        _marks(canvas, turn, look, _LEFT + (turn.turn - 0.5) * cell, floor)
     if len(ribbon.turns) < ribbon.length:
         x = _LEFT + len(ribbon.turns) * cell + 2
         canvas.line((x, _TOP - 4), (x, floor), INK, thick=2)
     return canvas.svg(RIBBON, floor + 40)
+
+
+def _marks(canvas: Canvas, turn: RibbonTurn, look: Style, middle: float, floor: float) -> None:
+    """Mark what was found in the reply of a turn, and that the person pushes back there."""
+    canvas.text(str(turn.turn), middle, floor + 34, anchor="middle", shade=MUTED, size=_TINY)
+    if turn.reaction:
+        canvas.head(middle, _TOP - 8, _PUSH, MUTED)
+    if turn.recognised:
+        canvas.mark(look, middle, floor + 12)
+    elif turn.recognised is False:
+        canvas.line((middle - 3, floor + 12), (middle + 3, floor + 12), MUTED)
+    elif turn.came:
+        canvas.text("?", middle, floor + 16, anchor="middle", shade=MUTED, size=_TINY)
+    if turn.veto:
+        canvas.mark(Style(INK, _CROSS), middle, floor - 9, size=7, stroke=0.1)
 
 
 def _perceived(canvas: Canvas, ribbon: Ribbon, cell: float, floor: float) -> None:
@@ -94,7 +100,7 @@ def draw_key(ribbon: Ribbon, width: int, *, perceived: bool) -> str:
     def point(x: float, y: float, *, of: Style = look, size: float = 5) -> None:
         canvas.mark(of, x + 10, y - 5, size=size, stroke=0.1)
 
-    entries = [
+    entries: list[tuple[str, Callable[[float, float], None]]] = [
         *([("what the person might show", band)] if ribbon.rungs else []),
         *([("what a reader sees by then", across)] if perceived else []),
         *([("plain risk from here up", partial(across, shade=MUTED, dash="2 3"))] if ribbon.rungs else []),
