@@ -36,7 +36,7 @@ def persons(data: Path) -> Persons:
     with contextlib.suppress(MissingDataError):
         reminder = released.text(files.one("reminder")).strip()
     read = [_person(person, prompt.filled(person), reminder) for person in people]
-    return Persons(persona.situation(SITUATION), tuple(read))
+    return Persons(persona.read_situation(SITUATION), tuple(read))
 
 
 def _person(person: VeraPersona, system: str, reminder: str) -> Persona:
