@@ -89,5 +89,5 @@ def test_models_that_only_one_client_talked_to_are_not_compared(tmp_path: Path) 
         NAME, model=[asker("a", 1), asker("b", 3)], client=mindgauge.Function(person, name="c"), judge=judge(),
         where=ENGLISH, turns=3, limit=4, out=tmp_path / "run", qualify=False,
     )  # fmt: skip
-    with pytest.raises(UsageError, match="cannot be told apart with these clients: there is one client"):
+    with pytest.raises(UsageError, match="one client, c, plays all persons"):
         mindgauge.compare([tmp_path / "run"])

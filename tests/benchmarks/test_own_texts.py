@@ -166,6 +166,9 @@ def test_a_stored_dialogue_is_answered_once_where_it_ends(tmp_path: Path) -> Non
     with Store(tmp_path / "run") as store:
         (sample,) = store.samples("conversations/risk")
         assert (sample.tags["unit"], sample.tags["turn"], sample.tags["mode"]) == ("turn", "2", "prefixed")
+        (reply,) = store.replies("conversations/risk")
+        stated = {"unit": "turn", "turn": 2, "dialogue": sample.id, "target": reply.model}
+        assert stated.items() <= reply.provenance.items()
     status = in_process.mindgauge("status", tmp_path / "run")
     assert status.returncode == 0, status.stderr
 

@@ -12,7 +12,8 @@ import polars as pl
 from mindgauge.analysis import composites, dialogue_tags, drawn
 from mindgauge.analysis.fidelity.dialogues import without_client
 from mindgauge.benchmarks.metrics import RatingTable
-from mindgauge.raters.window import Unit
+from mindgauge.benchmarks.persons.dialogues import CLIENT_NAME
+from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.criterion import numbered, numbers_of_levels, shares
 
@@ -156,6 +157,22 @@ def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> p
         pl.when(lost).then(None).otherwise(pl.col("value")).alias("value"),
         (lost & pl.col("applies").fill_null(value=False)).alias(LOST),
     ).drop("applies")
+
+
+def of_targets(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
+    """Return rows under the name of the model under test; those about clients are left out, who are not measured here.
+
+    Where dialogues are held, the turns of a model and its whole dialogues have names of their own; each criterion rates
+    the ones or the others, so that no figure mixes them.
+
+    Args:
+        rows: with the column `model`.
+        benchmark: that they are of.
+    """
+    if benchmark.persons is None:
+        return rows
+    targets = only(rows, ~pl.col("model").str.contains(CLIENT_NAME))
+    return targets.with_columns(pl.col("model").str.strip_suffix(WHOLE))
 
 
 def only(rows: pl.DataFrame, *conditions: pl.Expr) -> pl.DataFrame:

@@ -232,7 +232,7 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 
 
 def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:
-    """Return a benchmark with the criteria of classifiers that a run adds to it."""
+    """Return a benchmark with the criteria that a run adds to it: of classifiers, and what people alone were asked."""
     added: dict[str, Criterion] = {}
     for classifier in manifest.get("classifiers", {}).values():
         file = classifier.get("apart", {}).get(benchmark.name)
@@ -240,6 +240,10 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
             rubric = Rubric.kept(folder / file)
             name = f"{rubric.id}/{rubric.criteria[0].name}"
             added[name] = msgspec.structs.replace(rubric.criteria[0], name=name)
+    annotation = manifest.get("annotation", {})
+    if annotation.get("asked_of_people") and annotation.get("benchmark") == benchmark.name:
+        rubric = Rubric.kept(folder / standalone_rubric.FILE, f"`mindgauge annotate status {folder}`")
+        added |= {c.name: c for c in rubric.criteria if c.name in annotation["asked_of_people"]}
     return msgspec.structs.replace(benchmark, foreign_criteria=tuple(added.values()))
 
 
@@ -318,6 +322,7 @@ def _with(metrics: Sequence[Metric], benchmark: Benchmark) -> Benchmark:
 
 
 def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resamples: int, seed: int) -> Iterator[Score]:
+    rated = frame.of_targets(rated, benchmark)
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.only(
         pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"

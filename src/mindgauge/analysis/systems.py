@@ -78,7 +78,9 @@ def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -
     notes += fitness.told(unfit)
     clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
     notes += gate.sentences(clients)
-    rows = gate.allowed(scoring_views.trusted(_ratings(store, benchmark, number), unfit), clients)
+    rows = gate.allowed(
+        scoring_views.trusted(frame.of_targets(_ratings(store, benchmark, number), benchmark), unfit), clients
+    )
     rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
         subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"

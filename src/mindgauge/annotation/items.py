@@ -24,6 +24,7 @@ from mindgauge.annotation.records import Item
 from mindgauge.benchmarks.anchors import AUTHORS, Anchor, spread
 from mindgauge.benchmarks.card import first_with
 from mindgauge.raters.risk_cues import first_risk
+from mindgauge.raters.window import Unit
 from mindgauge.records import Message, Reply, Status, digest, languages
 from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
 from mindgauge.records.drawn import WEIGHT, Drawn, of_row
@@ -45,7 +46,7 @@ _YES = {"yes", "true", "1"}
 
 
 def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, language: str = "") -> Item:
-    """Make an item of a sample, or of a reply to it.
+    """Make an item of a sample, or of a reply to it, which may be a whole dialogue, or a client's message.
 
     A closed question is about the sample, an open one about the reply. Where there is none, the sample's last message is
     the reply, if the question is about one.
@@ -57,6 +58,9 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
         language: of the texts, where no tag says it; told by their letters if not given.
     """
     messages, text = sample.messages, reply.text if reply else ""
+    unit = str(reply.provenance.get("unit", "")) if reply else ""
+    if unit == Unit.DIALOGUE:
+        messages, text = (*messages, Message("assistant", text)), ""
     last_is_asked = benchmark.about_reply if benchmark.closed else messages[-1].role == "assistant"
     if reply is None and last_is_asked:
         messages, text = messages[:-1], messages[-1].content
@@ -67,10 +71,15 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
         subject=reply.id if reply else sample.id,
         messages=messages,
         reply=text,
-        tags={LANGUAGE: spoken, **{t: sample.tags[t] for t in _wording(benchmark) if t in sample.tags}},
+        tags={
+            LANGUAGE: spoken,
+            **{t: sample.tags[t] for t in _wording(benchmark) if t in sample.tags},
+            **({"unit": unit} if unit else {}),
+        },
         cluster=digest("cluster", sample.cluster or sample.id),  # the user's own word for it may tell the source
-        crisis=_crisis(benchmark, sample, messages),
+        crisis=_crisis(benchmark, sample, (*messages, Message("user", text)) if unit == Unit.CLIENT else messages),
         graphic=_says_yes(sample.tags, GRAPHIC),
+        turn=0 if unit in {"", Unit.DIALOGUE} or reply is None else int(reply.provenance.get("turn", 0)),
     )
 
 
@@ -78,7 +87,7 @@ def fault(benchmark: Benchmark, candidate: Item) -> str:
     """Say why an item cannot be labelled; empty if it can."""
     if not any(message.content.strip() for message in candidate.messages):
         return "an empty dialogue; there is nothing to label"
-    if _about_reply(benchmark) and not candidate.reply.strip():
+    if _about_reply(benchmark) and candidate.unit != Unit.DIALOGUE and not candidate.reply.strip():
         return "an empty reply; there is nothing to label"
     protocols = {name for criterion in benchmark.rubric.criteria for name in criterion.protocols}
     if protocols and candidate.tags.get(benchmark.protocol) not in protocols:
@@ -201,7 +210,7 @@ def chosen(items: Sequence[Item], limit: int | None, queue: Sequence[str] = ()) 
     if limit is None or len(items) <= limit:
         return list(items)
     places = _places(queue)
-    ranked = sorted(items, key=lambda item: (places.get(item.subject, len(places)), item.id))
+    ranked = sorted(items, key=lambda item: (places.get(item.subject, len(places)), item.lot))
     selected = {item.id for item in ranked[:limit]}
     return [item for item in items if item.id in selected]
 
@@ -224,10 +233,10 @@ def batched(items: Sequence[Item], size: int, queue: Sequence[str] = (), *, by_l
     def tier(item: Item) -> int:
         return places[item.subject] // BLOCK if item.subject in places else blocks + (not item.crisis)
 
-    def need(item: Item) -> tuple[int, int, str]:
+    def need(item: Item) -> tuple[int, int, tuple[str, int, str]]:
         if by_lot:
-            return 0, 0, item.id
-        return tier(item), places.get(item.subject, 0), item.id
+            return 0, 0, (item.id, 0, "")
+        return tier(item), places.get(item.subject, 0), item.lot
 
     batches = max(len(items) // size, 1)
     if len(items) > size and (len(items) % size) * 10 >= size:

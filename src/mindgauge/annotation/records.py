@@ -129,8 +129,28 @@ class Item(msgspec.Struct, frozen=True):
     """Of an anchor: the levels it was written for; None where the criterion does not apply."""
     drawn: Drawn | None = None
     """With which probability it was drawn, where not all were taken; it goes with each rating, and is shown to nobody."""
+    dialogue: str = ""
+    """Drawn by lot, too: the same for what is labelled of one dialogue, which everybody meets in the order of its turns."""
+    turn: int = 0
+    """Of a part of a dialogue, from 1; nobody knows what comes later when they label it."""
     id: str = msgspec.field(default_factory=_drawn)
     """Its name in this project, by which people are shown it: drawn by lot, so that it says nothing."""
+
+    @property
+    def unit(self) -> str:
+        """What of a dialogue of several turns it is, as `raters.window.Unit` has it; empty where it is none."""
+        return self.tags.get("unit", "")
+
+    @property
+    def turns(self) -> int:
+        """How many messages of the person it has."""
+        rated = self.unit == "client"
+        return sum(message.role == "user" for message in self.messages) + rated
+
+    @property
+    def lot(self) -> tuple[str, int, str]:
+        """By which items without another order stand: dialogues as they were drawn, each in the order of its turns."""
+        return self.dialogue or self.id, self.turn, self.id
 
 
 class Answer(msgspec.Struct, frozen=True):

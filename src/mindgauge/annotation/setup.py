@@ -195,9 +195,16 @@ def add_person(c: Connection, person: Person, items: Sequence[Item]) -> None:
 def put_before(c: Connection, person: Person, batch: int, phase: Phase, items: Sequence[Item]) -> None:
     """Put items before a person, in an order of their own within tiers; of anchors, which have none, over all.
 
-    The order hangs on ids that were drawn by lot and are not shown, so that nobody can reckon back from it to another.
+    Parts of one dialogue come together, in the order of its turns. The order hangs on ids that were drawn by lot and are not shown, so that nobody can reckon back from it to another.
     """
-    order = sorted(items, key=lambda item: (item.tier if batch else 0, digest("order", person.id, phase, item.id)))
+    order = sorted(
+        items,
+        key=lambda item: (
+            item.tier if batch else 0,
+            digest("order", person.id, phase, item.dialogue or item.id),
+            item.turn,
+        ),
+    )
     tasks = [
         {
             "person": person.id, "item": item.id, "phase": phase, "batch": batch, "place": place, "state": "open",

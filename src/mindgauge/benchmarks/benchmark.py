@@ -135,6 +135,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Of whom its dialogues are held with: what can show itself, rung by rung."""
     persons: Callable[[Path | None], Persons] | None = None
     """Reads with whom its dialogues of several turns are held, of the authors' files where it is given a folder."""
+    asked_of_people: Callable[[int], tuple[Criterion, ...]] | None = None
+    """What people are asked beside its rubric, and judges are not, of dialogues of at most so many turns."""
     dialogues: DialoguePlan | None = None
     """In a run: the dialogues that are held."""
 

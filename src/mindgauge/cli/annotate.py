@@ -67,6 +67,12 @@ def new(
     random: Annotated[
         int | None, typer.Option(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of a `client`."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the gate's resamples, and of --draw.")] = 0,
     json: options.Json = False,
 ) -> None:
@@ -78,7 +84,7 @@ def new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
         adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
         anchors=anchors, language=language, url=url, database=database, columns=options.mapping(map_),
-        limit=limit, draw=draw, random=random, seed=seed, command=render.command(),
+        limit=limit, draw=draw, random=random, unit=unit, seed=seed, command=render.command(),
     )  # fmt: skip
     if json:
         render.as_json(result)

@@ -23,6 +23,7 @@ from mindgauge.records.text import file
 from mindgauge.records.text import text as plain
 from mindgauge.reports import (
     answer_section,
+    dialogues,
     drawn_tables,
     fidelity,
     paired,
@@ -370,6 +371,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             profile=suite,
             reading=reading,
             hidden=texts.hidden(runs),
+            dialogues=dialogues.dialogues(runs, systems),
             weak=weaknesses,
             trust=trusted,
             wrong=wrong.wrong(runs, systems),

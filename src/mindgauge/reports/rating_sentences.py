@@ -56,7 +56,9 @@ class RaterTally(NamedTuple):
     worst: tuple[Value, ...]
 
 
-def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str) -> str:
+def rated(
+    rater: str, counts: RaterTally, mean: Score, scope: str, scale: str, noun: tuple[str, str] = ("reply", "replies")
+) -> str:
     """Say how one rater rated replies.
 
     Args:
@@ -65,15 +67,12 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str) -
         mean: of its verdicts.
         scope: the messages that the replies answer, as the end of a phrase.
         scale: from where to where the levels go.
+        noun: what is rated, one and many.
     """
     c = counts
     if not c.valued:
-        return f"{rater} gave no usable verdict on its replies{scope}, so nothing can be said of them."
-    amount = (
-        plural(c.n, "reply", "replies")
-        if c.valued == c.n
-        else f"{count(c.valued)} of {plural(c.n, 'reply', 'replies')}"
-    )
+        return f"{rater} gave no usable verdict on its {noun[1]}{scope}, so nothing can be said of them."
+    amount = plural(c.n, *noun) if c.valued == c.n else f"{count(c.valued)} of {plural(c.n, *noun)}"
     context = "" if c.n == c.conversations else f" in {plural(c.conversations, 'conversation')}"
     fewest, largest = c.times
     often = f", each {'' if fewest == largest else 'up to '}{count(largest)} times" if largest > 1 else ""
@@ -95,7 +94,13 @@ def rated(rater: str, counts: RaterTally, mean: Score, scope: str, scale: str) -
     )
 
 
-def profile(rater: str, means: Sequence[Score], criteria: Mapping[str, Criterion], scope: str) -> str:
+def profile(
+    rater: str,
+    means: Sequence[Score],
+    criteria: Mapping[str, Criterion],
+    scope: str,
+    noun: tuple[str, str] = ("reply", "replies"),
+) -> str:
     """Say what one rater thought of replies on many criteria: the worst and the best mean, and the n behind them.
 
     Criteria of different scales are compared by how far their means stand on the way from worst to best.
@@ -105,7 +110,7 @@ def profile(rater: str, means: Sequence[Score], criteria: Mapping[str, Criterion
         key=lambda entry: (entry[0], entry[2]),
     )
     if not usable:
-        return f"{rater} gave no usable verdict on its replies{scope}, so nothing can be said of them."
+        return f"{rater} gave no usable verdict on its {noun[1]}{scope}, so nothing can be said of them."
     n, lost = max(s.subjects for s in means), sum(s.missing for s in means)
     lost_note = f"; {plural(lost, 'verdict')} could not be used" if lost else ""
     mixed_scales = len({criteria[s.criterion].worst_first for s in means}) > 1
@@ -115,8 +120,8 @@ def profile(rater: str, means: Sequence[Score], criteria: Mapping[str, Criterion
         for scale in [criteria[name].worst_first]
     ]
     if len(usable) == 1:
-        return f"{rater} rated {plural(n, 'reply', 'replies')}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
-    return f"{rater} rated {plural(n, 'reply', 'replies')}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
+        return f"{rater} rated {plural(n, *noun)}{scope} on {words(usable[0][2])}: mean {decimal(usable[0][1], 1)}{lost_note}."
+    return f"{rater} rated {plural(n, *noun)}{scope} on {len(usable)} criteria: means go from {ends[0]} to {ends[1]}{lost_note}."
 
 
 def headline(rater: str, scores: Sequence[Score], title: str = "") -> str:

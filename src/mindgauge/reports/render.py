@@ -78,6 +78,8 @@ def environment() -> jinja2.Environment:
     )
     env.filters |= {
         "drawn": drawing.drawn,
+        "ribbon": drawing.ribbon,
+        "ribbon_key": drawing.ribbon_key,
         "typeset": typeset,
         "written": table_renderings.written,
         "csv": table_renderings.data_link,

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 PERSON, MODEL, RULE, GOLD = "person", "model", "rule", "gold"
+REPLIES, TURNS = ("reply", "replies"), ("turn", "turns")
+"""One and many of what is rated."""
+NOUNS = {
+    Unit.TURN.value: TURNS, Unit.DIALOGUE.value: ("dialogue", "dialogues"),
+    Unit.CLIENT.value: ("client message", "client messages"),
+}  # fmt: skip
 
 
 class Section(msgspec.Struct, dict=True):
@@ -42,6 +48,17 @@ class Section(msgspec.Struct, dict=True):
     def hides(self, sample: str) -> bool:
         """Whether a sample is told by its id alone."""
         return self.open_texts is not None and sample not in self.open_texts
+
+    @property
+    def holds_dialogues(self) -> bool:
+        """Whether models hold dialogues of several turns here, of which each criterion rates turns, wholes or clients."""
+        return self.benchmark.persons is not None
+
+    def noun(self, criterion: str) -> tuple[str, str]:
+        """Return what a criterion rates, one and many of it."""
+        known = self.scored.get(criterion)
+        units = known.applies.get("unit", ()) if known is not None and self.holds_dialogues else ()
+        return NOUNS.get(units[0] if len(units) == 1 else "", REPLIES)
 
     @cached_property
     def criteria(self) -> dict[str, Criterion]:
@@ -131,8 +148,8 @@ def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts
         Section(
             number,
             b,
-            of_clients.of_targets(frame.ratings(store, b), scores.fidelity_of(b.name)),
-            frame.replies(store, b),
+            of_clients.of_targets(frame.of_targets(frame.ratings(store, b), b), scores.fidelity_of(b.name)),
+            frame.of_targets(frame.replies(store, b), b),
             unsafe_replies.means(store, b),
             None if show_texts else open_samples(b, manifest),
         )
@@ -161,10 +178,11 @@ def _measured(run: OpenRun) -> set[str]:
         if section.benchmark.closed:
             models |= {rater for rater, kind in section.raters if kind not in {PERSON, RULE}}
         else:
-            query = (
-                "SELECT DISTINCT model FROM replies WHERE benchmark = ? AND json_extract(provenance, '$.unit') IS NOT ?"
+            query = "SELECT DISTINCT model FROM replies WHERE benchmark = ?"
+            replied = pl.DataFrame(
+                list(run.store.select(query, (section.benchmark.name,))), {"model": pl.String}, orient="row"
             )
-            models |= {row[0] for row in run.store.select(query, (section.benchmark.name, Unit.CLIENT.value))}
+            models |= set(frame.of_targets(replied, section.benchmark)["model"])
     return models
 
 

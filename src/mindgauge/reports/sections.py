@@ -12,6 +12,7 @@ from mindgauge.analysis.reliability.card import NOT_ESTIMABLE, Bound
 from mindgauge.analysis.score import Scores
 from mindgauge.reports.compared import ComparisonSection
 from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System
+from mindgauge.reports.dialogue_records import DialoguePart
 from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.standing import RunCard, SuppressedScore
 
@@ -365,6 +366,8 @@ class Report(msgspec.Struct):
     profile: ProfileSection | None
     """None where the runs hold fewer than two tasks of a suite."""
     reading: list[ToRead]
+    dialogues: list[DialoguePart]
+    """What there is to see of dialogues of several turns, benchmark by benchmark; empty where there are none."""
     weak: Weak
     trust: Trust
     wrong: Wrong

@@ -339,18 +339,30 @@ def _withheld(scores: Sequence[Score], benchmark: Benchmark, standings: Reliabil
 def _told(overall: Sequence[Score], judging: _ReplyVerdicts, group: str) -> Iterator[str]:
     """Say what raters gave: of one criterion or a few, how often each level; of many, each rater's means."""
     section, scope = judging.section, _to(judging.section.benchmark, group)
-    if len(section.ordinal) > MANY:
-        for rater in dict.fromkeys(s.rater for s in overall):
-            rater_scores = [s for s in overall if s.rater == rater]
-            yield rating_sentences.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope)
-        return
-    for name, criterion in section.ordinal.items():
+    rated = dict.fromkeys(map(section.noun, section.ordinal))
+    for noun in rated:
+        of_noun = {name: criterion for name, criterion in section.ordinal.items() if section.noun(name) == noun}
+        own = [s for s in overall if s.criterion in of_noun]
+        if len(of_noun) <= MANY:
+            yield from _each(own, judging, group, of_noun)
+            continue
+        for rater in dict.fromkeys(s.rater for s in own):
+            rater_scores = [s for s in own if s.rater == rater]
+            yield rating_sentences.profile(judging.who(rater_scores[0]), rater_scores, section.criteria, scope, noun)
+
+
+def _each(
+    overall: Sequence[Score], judging: _ReplyVerdicts, group: str, criteria: Mapping[str, Criterion]
+) -> Iterator[str]:
+    """Say how often each rater gave each level of a few criteria."""
+    section, scope = judging.section, _to(judging.section.benchmark, group)
+    for name, criterion in criteria.items():
         criterion_scope = f"{scope}, on {words(name)}" if len(section.benchmark.rubric.criteria) > 1 else scope
         worst, best = criterion.worst_first[0], criterion.worst_first[-1]
         scale = f"{worst} to {best}" if rising(criterion) else f"{worst} (worst) to {best} (best)"
         for s in (s for s in overall if s.criterion == name):
             yield rating_sentences.rated(
-                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale
+                judging.who(s), _counts(judging, s, criterion, group), s, criterion_scope, scale, section.noun(name)
             )
 
 

@@ -14,7 +14,7 @@ from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.records.rubric.criterion import numbered, place_of, rising
 from mindgauge.reports import texts
 from mindgauge.reports.content import Case
-from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.reports.runs import PERSON, REPLIES, RULE, TURNS
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.texts import verdicts
 
@@ -85,7 +85,12 @@ def _rated(runs: Sequence[OpenRun]) -> pl.DataFrame:
         for index, section in enumerate(run.sections):
             if section.benchmark.closed:
                 continue
-            parts = [_on(run, section, criterion, (number, index)) for criterion in section.benchmark.rubric.criteria]
+            # Whole dialogues have a section of their own.
+            parts = [
+                _on(run, section, criterion, (number, index))
+                for criterion in section.benchmark.rubric.criteria
+                if section.noun(criterion.name) in {REPLIES, TURNS}
+            ]
             replies = pl.concat(parts).group_by(list(_KEY)).agg(
                 pl.col("mean", "by_people").mean().round(9), pl.col("range", "against").max().fill_null(0.0).round(9)
             )  # fmt: skip
@@ -128,7 +133,12 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
         system = next(s for s in systems if (s.run, s.model) == (row["run"], row["model"]))
         reply_verdicts = verdicts(run, section, row["subject"], sample)
         quotes = texts.quoted(reply_verdicts)
-        category = words(sample.tags.get("category", ""))
+        turn = (
+            f"{words(sample.tags['persona'])}, turn {sample.tags['turn']}"
+            if section.holds_dialogues and "persona" in sample.tags
+            else ""
+        )
+        category = turn or words(sample.tags.get("category", ""))
         yield Case(
             texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],
             texts.reply(section, sample, reply.text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),

@@ -44,6 +44,17 @@ def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def place(sample: Sample, target: str) -> dict[str, Any]:
+    """Return what a reply says of its place in a stored dialogue, which is one of its own for being answered once; nothing where there is none."""
+    tags = sample.tags
+    if "unit" not in tags:
+        return {}
+    return {
+        "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": sample.id, "target": target,
+        "rung": tags.get("rung", ""), "reaction": tags.get("reaction", ""),
+    }  # fmt: skip
+
+
 class PlannedSubject(NamedTuple):
     """A sample, or a reply to it, that a plan expects; one that is not written yet stands for `times` of its kind."""
 
@@ -363,7 +374,7 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
             reply = Reply.of(
                 sample.id, model.name, run, exchange.status, exchange.text,
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
-                provenance={**origin, "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
+                provenance={**origin, **place(sample, model.name), "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
                             **({"error": exchange.error} if exchange.error else {}),
                             **({HELD: exchange.before} if exchange.before else {})},

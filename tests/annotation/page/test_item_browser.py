@@ -11,8 +11,10 @@ import msgspec
 import pytest
 import uvicorn
 
+import mindgauge
 from mindgauge.annotation import people
 from mindgauge.annotation.page.serve import create_app, listen
+from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Item
 from mindgauge.records import Message
 from tests.annotation.conftest import begin, own_items
@@ -20,7 +22,6 @@ from tests.annotation.conftest import begin, own_items
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mindgauge.annotation.project import Annotation
 
 CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
@@ -54,8 +55,11 @@ def opened(tmp_path: Path, browser: Any) -> Iterator[Callable[..., tuple[Annotat
     ends: list[Callable[[], None]] = []
     heard: list[str] = []
 
-    def start(instrument: str = "dialogue_safety", *items: Item, **context: Any) -> tuple[Annotation, Any]:
-        project = begin(tmp_path / "project", items=items or own_items(4), instrument=instrument)
+    def start(instrument: str | Annotation = "dialogue_safety", *items: Item, **context: Any) -> tuple[Annotation, Any]:
+        if isinstance(instrument, str):
+            project = begin(tmp_path / "project", items=items or own_items(4), instrument=instrument)
+        else:
+            project = instrument
         taken = listen("127.0.0.1", 0)
         port = taken.getsockname()[1]
         app = create_app(project, port=port)
@@ -320,3 +324,40 @@ def test_all_of_it_works_without_a_script(opened: Any) -> None:
     page.locator('form[action="/item/hand-on"] button').click()
     page.wait_for_load_state()
     assert "Item 3 of 4" in page.title()
+
+
+def test_a_turn_is_chosen_in_the_dialogue_and_a_side_folded(opened: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    mindgauge.run(
+        "conversations/risk", model=mindgauge.Function(lambda message: f"我听见了：{message}", name="m"), turns=4, limit=1,
+        where={"language": ("zh",)}, out=run,
+    )  # fmt: skip
+    mindgauge.annotate_new(tmp_path / "work", items=run, annotators=["ana", "ben"], training=0)
+    project, page = opened(Annotation.open(tmp_path / "work"))
+    looked(page)
+    messages = page.locator(".assistant .said:visible"), page.locator(".user .said:visible")
+    assert [side.count() for side in messages] == [4, 4]
+    page.locator("#show-both").focus()
+    page.keyboard.press("ArrowDown")
+    assert [side.count() for side in messages] == [0, 4]
+    page.keyboard.press("ArrowDown")
+    assert [side.count() for side in messages] == [4, 0]
+    page.keyboard.press("m")  # what is folded cannot be marked
+    assert [side.count() for side in messages] == [4, 4]
+    page.keyboard.press("Escape")
+    with page.expect_navigation():
+        page.get_by_role("button", name="It is first plain here (turn 3)").click()
+    page.wait_for_load_state()
+    looked(page)
+    page.locator(".steps a").click()
+    page.wait_for_load_state()
+    assert page.locator(".here [aria-current]").text_content().endswith("(turn 3)")
+    pressed(page, "0")
+    page.wait_for_load_state()
+    page.locator("h1").click()
+    for _ in range(page.locator("fieldset.question").count()):
+        page.keyboard.press("c")
+    pressed(page, "Enter")
+    given = {label.criterion: label.given for label in project.labels()}
+    assert given.pop("plain_turn") == "never"
+    assert set(given.values()) == {"cannot_tell"} and len(given) >= 5

@@ -31,7 +31,7 @@ JUDGED = (ROLE, LEAKS, RECOVERY)
 RESAMPLES = 2000
 
 
-class Verdicts(NamedTuple):
+class ReaderVerdicts(NamedTuple):
     """What one rater said of messages: criterion → message id → levels, None where there is no usable one."""
 
     rater: str
@@ -82,7 +82,7 @@ def by_rule(record: ClientRecord) -> Iterator[FidelityCheck]:
     )
 
 
-def by_judge(record: ClientRecord, verdicts: Verdicts, rungs: Sequence[str]) -> Iterator[FidelityCheck]:
+def by_judge(record: ClientRecord, verdicts: ReaderVerdicts, rungs: Sequence[str]) -> Iterator[FidelityCheck]:
     """Check what a reader said, blind to the target: role, what was shown too early, and whether the plan was recovered.
 
     Args:
@@ -145,7 +145,7 @@ def _mean(name: str, items: Sequence[_Item], most: float, size: _Size, kind: Kin
 
 
 def _recovery(
-    record: ClientRecord, passed: Sequence[ClientMessage], verdicts: Verdicts, rungs: Sequence[str]
+    record: ClientRecord, passed: Sequence[ClientMessage], verdicts: ReaderVerdicts, rungs: Sequence[str]
 ) -> FidelityCheck:
     """Compare the rung that was open last with the risk that a reader sees by then, dialogue by dialogue."""
     failed = {ended.dialogue for ended in record.ended if ended.outcome.of_client}

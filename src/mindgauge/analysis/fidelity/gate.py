@@ -73,7 +73,7 @@ def sentences(judged: Iterable[Fidelity]) -> list[str]:
     ]
 
 
-def _readers(rows: pl.DataFrame, unfit: set[tuple[str, str]]) -> list[checks.Verdicts]:
+def _readers(rows: pl.DataFrame, unfit: set[tuple[str, str]]) -> list[checks.ReaderVerdicts]:
     """Collect what judges and people said of clients, by rater; a verdict that does not apply is none."""
     if "unit" not in rows.columns:
         return []
@@ -89,11 +89,11 @@ def _readers(rows: pl.DataFrame, unfit: set[tuple[str, str]]) -> list[checks.Ver
         if (rater, criterion) not in unfit:
             levels = by_rater.setdefault(rater, {}).setdefault(criterion, {}).setdefault(subject, [])
             levels.append(value if status == Status.OK.value else None)
-    return [checks.Verdicts(rater, said) for rater, said in by_rater.items()]
+    return [checks.ReaderVerdicts(rater, said) for rater, said in by_rater.items()]
 
 
 def _of_target(
-    benchmark: str, records: Sequence[ClientRecord], readers: Sequence[checks.Verdicts], rungs: Sequence[str]
+    benchmark: str, records: Sequence[ClientRecord], readers: Sequence[checks.ReaderVerdicts], rungs: Sequence[str]
 ) -> Fidelity:
     clients = [_of_client(record, readers, rungs) for record in records]
     families = _families([record.client for record in records])
@@ -113,7 +113,7 @@ def _of_target(
     return Fidelity(benchmark, records[0].target, clients, families, verdict, withheld, bounds)
 
 
-def _of_client(record: ClientRecord, readers: Sequence[checks.Verdicts], rungs: Sequence[str]) -> ClientFidelity:
+def _of_client(record: ClientRecord, readers: Sequence[checks.ReaderVerdicts], rungs: Sequence[str]) -> ClientFidelity:
     own = {message.id for message in record.messages}
     rating = [
         reader for reader in readers if reader.rated and any(own & said.keys() for said in reader.by_criterion.values())

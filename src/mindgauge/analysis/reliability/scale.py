@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
+from mindgauge.benchmarks.persons.dialogues import MOST_TURNS
+from mindgauge.benchmarks.persons.plain_turn import NEVER
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rubric import Scale as Kind
 from mindgauge.records.rubric.criterion import ASSUMED
@@ -247,6 +249,9 @@ def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> ValueSc
         if len(classes) > MANY * 10:
             raise DataError(f"{criterion}: {len(classes)} different classes; these look like texts, not ratings")
         return _worded(tuple(classes), ordered=False)
+    if words["value"].unique().to_list() == [NEVER] and (turns := _turns(valued)):
+        scale = _worded((*map(str, range(1, turns + 1)), NEVER), ordered=True)
+        return scale._replace(unsafe=Unsafe.of(scale, scale.values[:-1]))
     if len(words):
         first = ", ".join(str(row) for row in words["row"].head(3))
         raise DataError(
@@ -254,6 +259,13 @@ def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> ValueSc
             f"{str(words['value'][0])[:40]!r}, row {first}); leave those cells empty, or name the criterion with --nominal"
         )
     return _numbers(valued["number"], float(valued["number"].min()), float(valued["number"].max()))  # type: ignore[arg-type]
+
+
+def _turns(valued: pl.DataFrame) -> int:
+    """Return the highest of numbered turns; 0 where the numbers are none of turns, counted from 1."""
+    numbers = valued["number"].drop_nulls()
+    turns = numbers.cast(pl.Int64).cast(pl.String) == valued.filter(pl.col("number").is_not_null())["value"]
+    return int(numbers.max()) if turns.all() and numbers.is_between(1, MOST_TURNS).all() else 0  # type: ignore[arg-type]
 
 
 def _numbers(numbers: pl.Series, low: float, high: float) -> ValueScale:

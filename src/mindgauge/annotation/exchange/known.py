@@ -12,6 +12,7 @@ import msgspec
 from mindgauge.annotation.labels import LONGEST_NOTE, InvalidAnswerError, check
 from mindgauge.annotation.records import Answer, Answered, Item, Person, Role
 from mindgauge.raters.quotes import DIALOGUE, REPLY
+from mindgauge.raters.window import Unit
 from mindgauge.records import Evidence
 from mindgauge.records.drawn import COLUMNS as DRAWN_COLUMNS
 from mindgauge.records.drawn import of_row
@@ -96,16 +97,24 @@ def short(name: str) -> str:
 
 
 _REPLY = "\n\nReply: "
+_MESSAGE = "\n\nMessage to judge: "
 
 
 def dialogue(item: Item) -> str:
-    """Return the dialogue, one speaker a paragraph."""
-    return transcript(item.messages)
+    """Return the dialogue, one speaker a paragraph; of several turns, each with the number of its turn."""
+    if not item.unit:
+        return transcript(item.messages)
+    paragraphs, turn = [], 0
+    for message in item.messages:
+        turn += message.role == "user"
+        paragraphs.append(f"[{turn}] {transcript((message,))}")
+    return "\n\n".join(paragraphs)
 
 
 def whole(item: Item) -> str:
     """Return the dialogue and the reply to it, where the question is about one."""
-    return f"{dialogue(item)}{_REPLY}{item.reply}" if item.reply else dialogue(item)
+    judged = _MESSAGE if item.unit == Unit.CLIENT else _REPLY
+    return f"{dialogue(item)}{judged}{item.reply}" if item.reply else dialogue(item)
 
 
 def drawn(item: Item) -> dict[str, Any]:

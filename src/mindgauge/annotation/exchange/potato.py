@@ -260,7 +260,7 @@ def _criterion(name: str, project: Known) -> str | None:
 
 def _answer(labels: dict[str, Any], place: str, name: str, project: Known, criterion: str | None, item: Item) -> object:
     """Return the label that was chosen, or the value that was set; None where there is neither."""
-    chosen = {label: value for label, value in labels.items() if _chosen(value)}
+    chosen = {label: value for label, value in labels.items() if _chosen(value) or _named(label, value)}
     if len(chosen) > 1:
         raise DataError(f"{place}: several labels for {name} ({', '.join(chosen)}); a criterion has one answer")
     for label, value in chosen.items():
@@ -273,6 +273,11 @@ def _answer(labels: dict[str, Any], place: str, name: str, project: Known, crite
 
 def _chosen(value: object) -> bool:
     return plain(value).strip().casefold() not in _NOT_CHOSEN and value is not None
+
+
+def _named(label: str, value: object) -> bool:
+    """Whether a value says its label's own name, as that of a radio does, also where the level is `no` or 0."""
+    return label != "" and plain(value).strip().casefold() == label.casefold()
 
 
 def _labels(content: object) -> dict[str, dict[str, Any]]:

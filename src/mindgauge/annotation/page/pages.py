@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from mindgauge.annotation.page import dialogue_turns
 from mindgauge.annotation.records import Answered
 from mindgauge.raters.quotes import chinese
 from mindgauge.records.rounding import decimal, percent
@@ -99,6 +100,7 @@ environment = _Environment(
     auto_reload=False,
 )
 environment.filters["visible"] = visible
+environment.filters["in_turns"] = dialogue_turns.in_turns
 environment.filters["decimal"] = decimal
 environment.filters["percent"] = percent
 

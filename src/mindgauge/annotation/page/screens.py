@@ -12,6 +12,8 @@ from urllib.parse import urlencode
 from mindgauge.annotation.labels import NO, last
 from mindgauge.annotation.page.pages import Worded, called, in_words, said, worded, words
 from mindgauge.annotation.records import Answered, Phase, Role
+from mindgauge.benchmarks.persons.plain_turn import NEVER, PLAIN_TURN
+from mindgauge.raters.window import Unit
 from mindgauge.records.rubric.criterion import Scale
 from mindgauge.records.text import visible
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from mindgauge.annotation.tasks import Assignment
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
+    from mindgauge.records.rubric.criterion import Node
 
 
 class Choice(NamedTuple):
@@ -184,7 +187,7 @@ def _decision(
         name = called(criterion, question.otherwise, language)
         name = in_words(texts["no_level"], level=name) if single else name
         offered.append((NO, name, _meaning(criterion, question.otherwise, language)))
-    keyed = [(*answer, str(key) if key < 10 else "") for key, answer in enumerate(offered, 1)]
+    keyed = [(*answer, key) for answer, key in zip(offered, _node_keys(question), strict=True)]
     keyed.append(
         (Answered.CANNOT_TELL.value, texts["cannot_tell"], Worded(texts["cannot_tell_meaning"], language), "c")
     )
@@ -198,6 +201,13 @@ def _decision(
         node=node,
         of=len(criterion.nodes),
     )
+
+
+def _node_keys(question: Node) -> list[str]:
+    """Return a key for each answer to a node: by its place; of numbered levels its number, and 0 for none of them."""
+    if all(str(level).isdigit() for level in question.levels):
+        return [*(str(level) if len(str(level)) == 1 else "" for level in question.levels), "0"]
+    return [str(place) if place < 10 else "" for place in range(1, len(question.levels) + 2)]
 
 
 def _question(assignment: Assignment, criterion: Criterion, language: str, missing: frozenset[str]) -> FormQuestion:
@@ -221,13 +231,20 @@ def _question(assignment: Assignment, criterion: Criterion, language: str, missi
         name=criterion.name.replace("_", " "),
         text=worded(criterion.text, language),
         choices=[Choice(*answer, chosen=answer[0] == chosen, earlier=answer[0] == before) for answer in offered],
-        ordinal=criterion.scale is Scale.ORDINAL,
+        ordinal=criterion.scale is Scale.ORDINAL and not _about_person(criterion),
         missing=criterion.name in missing,
     )
 
 
+def _about_person(criterion: Criterion) -> bool:
+    """Whether its levels say how the person is, so that none of them is better than another."""
+    return criterion.name == PLAIN_TURN or criterion.applies.get("unit") == (Unit.CLIENT,)
+
+
 def _keys(criterion: Criterion) -> list[str]:
     """Return a key for each level and one for `does not apply`: a number is chosen by itself, all else by its place."""
+    if criterion.name == PLAIN_TURN:
+        return [*(str(turn) if len(str(turn)) == 1 else "" for turn in criterion.values[:-1]), "0", ""]
     numbers = [value for value in criterion.values if isinstance(value, int) and 0 <= value < 10]
     if len(numbers) < len(criterion.values):
         numbers = list(range(1, len(criterion.values) + 1))
@@ -243,11 +260,13 @@ def _crumb(assignment: Assignment, criterion: Criterion, step: tuple[int, str], 
     node, answer = step
     question = criterion.nodes[node]
     name = " / ".join(called(criterion, value, language) for value in question.levels)
-    if named:
+    if criterion.name == PLAIN_TURN:
+        name = criterion.name.replace("_", " ")
+    elif named:
         name = f"{criterion.name.replace('_', ' ')}: {name}"
     level = next((value for value in question.levels if str(value) == answer), None)
     if answer == NO:
-        answer_text = texts["no"]
+        answer_text = called(criterion, NEVER, language) if criterion.name == PLAIN_TURN else texts["no"]
     elif answer == Answered.CANNOT_TELL:
         answer_text = texts["cannot_tell"]
     else:
@@ -297,6 +316,8 @@ def guide(
 ) -> list[GuideCriterion]:
     """Return the rubric as it is about an item, with examples that this person is not to label any more.
 
+    While the turn is asked in which risk is plain, nothing else: other questions would give it away.
+
     Args:
         a: the project.
         assignment: the item before the person.
@@ -305,9 +326,8 @@ def guide(
         open_criteria: the criteria that are asked about now.
     """
     anchors = _anchors(a, assignment, person)
-    return [
-        _part(criterion, anchors, language, criterion.name in open_criteria) for criterion in assignment.rubric.criteria
-    ]
+    shown = [c for c in assignment.rubric.criteria if PLAIN_TURN not in open_criteria or c.name in open_criteria]
+    return [_part(criterion, anchors, language, criterion.name in open_criteria) for criterion in shown]
 
 
 def _anchors(a: Annotation, assignment: Assignment, person: Person) -> list[Item]:
@@ -338,7 +358,7 @@ def _part(criterion: Criterion, anchors: Sequence[Item], language: str, is_open:
         checks=[worded(check.ask, language) for check in criterion.checks],
         levels=levels,
         not_applicable=worded(criterion.not_applicable, language),
-        ordered=bool(criterion.nodes),
+        ordered=len(criterion.nodes) > 1,
     )
 
 

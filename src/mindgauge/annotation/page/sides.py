@@ -10,6 +10,8 @@ from mindgauge.annotation import tasks as assignment
 from mindgauge.annotation.labels import NO, last
 from mindgauge.annotation.page.pages import Worded, called, in_words, said, worded, words
 from mindgauge.annotation.records import Answered, Comment, Item, Label, Person, Phase, Role
+from mindgauge.benchmarks.persons.plain_turn import PLAIN_TURN
+from mindgauge.raters.window import Unit
 from mindgauge.records.rubric.criterion import Scale
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def _before(criterion: Criterion, standing: Label | None, alone: Label | None, l
 
 
 def _path(criterion: Criterion, label: Label | None, language: str) -> tuple[tuple[str, str], ...]:
-    if label is None:
+    if label is None or criterion.name == PLAIN_TURN:  # one step, which is the answer
         return ()
     steps = [(place, answer) for place, answer in label.path if place < len(criterion.nodes)]
     return tuple(
@@ -254,7 +256,8 @@ def rows(a: Annotation, meeting: DiscussionTable, person: Person, language: str)
     for number, item, state in meeting.items:
         rubric = a.rubric_for(item, meeting.batch.rubric)
         compared = sides(item, rubric, labels.get(item.id, []), people, handed_on, person.id, language)
-        text = " ".join((item.reply or item.messages[-1].content).split())
+        start = item.messages[0] if item.unit == Unit.DIALOGUE else item.messages[-1]
+        text = " ".join((item.reply or start.content).split())
         listed.append(
             ItemRow(
                 id=item.id,

@@ -14,7 +14,7 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark, own_texts, usual
 from mindgauge.benchmarks.metrics import STATUS_RATES, conversations
-from mindgauge.benchmarks.persons import persona
+from mindgauge.benchmarks.persons import persona, plain_turn
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons, stored_turn
 from mindgauge.benchmarks.persons.persona import CALM_RUNGS
 from mindgauge.benchmarks.persons.state import signs
@@ -81,6 +81,9 @@ def _benchmark(name: str) -> Benchmark:
     def recognises(_: Sample, text: str) -> str:
         return "yes" if signs(text, name).recognised else "no"
 
+    def asked_of_people(turns: int) -> tuple[Criterion, ...]:
+        return (plain_turn.of_dialogues(situation, turns),)
+
     levels = (Level("no", {"en": "not found"}), Level("yes", {"en": "found"}))
     cues = Criterion("recognises_by_cues", Scale.NOMINAL, levels, applies=TURN)
     situation = persona.read_situation(HERE / name / "situation.toml")
@@ -106,6 +109,7 @@ def _benchmark(name: str) -> Benchmark:
             "worst_turn",
         ),
         situation=situation,
+        asked_of_people=asked_of_people,
         readings=(RuleCriterion(cues, recognises),),
         cross_checked=("recognises", "recognises_by_cues", ("yes",)),
         slices=("planned", "perceived", "language"),

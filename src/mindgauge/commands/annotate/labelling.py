@@ -10,6 +10,7 @@ from typing import TypedDict
 import msgspec
 
 from mindgauge.annotation.records import Policy
+from mindgauge.raters.window import Unit
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import Frame
 
@@ -34,6 +35,7 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
     draw: int | str | None = None
     random: int | None = None
     seed: int = 0
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         if self.batch < 1 or (self.limit is not None and self.limit < 1):
@@ -46,6 +48,8 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError("--training must be 0 or more")
         if not (math.isfinite(self.gate) and 0 <= self.gate <= 1):
             raise UsageError("--gate is an agreement from 0 (no better than chance) to 1 (perfect), for example 0.4")
+        if self.unit is not None and self.unit not in set(Unit):
+            raise UsageError(f"--unit is {', '.join(Unit)}, not {self.unit!r}")
         if self.policy not in set(Policy):
             raise UsageError(f"--policy is {' or '.join(Policy)}, not {self.policy!r}")
         if self.language is not None and self.language not in LANGUAGES:
@@ -72,3 +76,4 @@ class LabellingOptions(TypedDict, total=False):
     draw: int | str | None
     random: int | None
     seed: int
+    unit: str | None

@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import msgspec
 
@@ -25,6 +25,7 @@ from mindgauge.benchmarks import anchors as known_levels
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate import drawing, source
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
+from mindgauge.raters.window import Unit
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.records.files import private, tables
@@ -141,6 +142,8 @@ def annotate_new(
                 people most, and `random` of the rest by lot; or how many of which part of that order, `100=60,rest=50`.
             random: how many of them are drawn from the rest; 50 if not given.
             limit: at most this many items: the first of the queue, then by lot.
+            unit: of a run of dialogues, what is labelled: each whole `dialogue` (if not given), each `turn`, or each message
+                of a `client`, shown without what was answered.
             seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.
 
     Raises:
@@ -156,6 +159,7 @@ def annotate_new(
     labelling = Labelling(**options)
     task = _asked(benchmark, rubric, items, labelling.columns or {})
     work = _work(task, items, labelling)
+    people_task = _put(task, work.items)
     project = Project(
         name=path.resolve().name, benchmark="" if task.standalone else task.name, batch=labelling.batch,
         gate=labelling.gate, training=sum(not item.batch for item in work.items), seed=labelling.seed,
@@ -165,8 +169,8 @@ def annotate_new(
     if sum(person.role is Role.ANNOTATOR for person in people) == 1:
         notes.append("one annotator: there is no agreement to measure, so every batch passes the gate as it is")
     with made_whole(path) as draft:
-        keep(draft, task, work.source, command)
-        with Annotation.create(draft, project, task.rubric, people, work.items, database or "") as annotation:
+        keep(draft, people_task, work.source, command)
+        with Annotation.create(draft, project, people_task.rubric, people, work.items, database or "") as annotation:
             links = [
                 Link(p.name, p.role, f"{project.url}/join/{invite(annotation, p.id)}") for p in annotation.people()
             ]
@@ -174,9 +178,9 @@ def annotate_new(
     setup.remember(path, database or "")
     labelled = [item for item in work.items if item.batch]
     sizes = Counter(item.batch for item in labelled)
-    plan = needed(task.rubric)
+    plan = needed(people_task.rubric.restricted([criterion.name for criterion in task.rubric.criteria]))
     return NewProject(
-        str(path), project.benchmark, task.rubric.name, len(labelled), sum(item.crisis for item in labelled),
+        str(path), project.benchmark, people_task.rubric.name, len(labelled), sum(item.crisis for item in labelled),
         sum(item.graphic for item in labelled), [sizes[number] for number in sorted(sizes)], project.training, project.gate,
         project.policy, database_path, links, plan.sentence if plan else "", notes,
     )  # fmt: skip
@@ -212,7 +216,11 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
     if isinstance(items, str | Path) and tables.is_run(items):
         if columns:
             raise UsageError("--map goes with a file of items; a run knows its own columns")
-        label_source = source.of_run(Path(items), task, language)
+        label_source = source.of_run(Path(items), task, language, Unit(labelling.unit) if labelling.unit else None)
+    elif labelling.unit:
+        raise UsageError(
+            "--unit says what of a run's dialogues is labelled; --items names a file, whose rows are labelled"
+        )
     else:
         label_source = source.of_file(items, task, columns, language)
     order = labelling.order
@@ -232,6 +240,16 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
     first, notes = _training(task, labelling.anchors, selected, labelling.training)
     ordered = batched(selected, labelling.batch, queue, by_lot=bool(drawn))
     return _Work(label_source, [*first, *ordered], [*remarks, *notes])
+
+
+def _put(task: Benchmark, items: Sequence[Item]) -> Benchmark:
+    """Return what is asked as it is put to people: of dialogues, what is about the items, and what people alone are asked."""
+    if not any(item.unit for item in items):
+        return task
+    turns = max(item.turns for item in items)
+    additions = task.asked_of_people(turns) if task.asked_of_people is not None else ()
+    criteria = [c for c in (*additions, *task.rubric.criteria) if any(c.about(item.tags) for item in items)]
+    return msgspec.structs.replace(task, rubric=msgspec.structs.replace(task.rubric, criteria=tuple(criteria)))
 
 
 def _drawn(
@@ -347,7 +365,10 @@ def keep(folder: Path, benchmark: Benchmark, source: LabelSource, command: str) 
         plan = run_folder.plan_record([benchmark], [provided.samples], config, **provided.named)
         provided.kept(folder, plan, config).close()
     about = {"rubric": benchmark.rubric.name, "items": provided.source, "since": manifest.now()}
-    annotation = about | ({} if benchmark.standalone else {"benchmark": benchmark.name})
+    annotation: dict[str, Any] = about | ({} if benchmark.standalone else {"benchmark": benchmark.name})
+    if benchmark.asked_of_people is not None:
+        additions = {criterion.name for criterion in benchmark.asked_of_people(1)}
+        annotation["asked_of_people"] = [c.name for c in benchmark.rubric.criteria if c.name in additions]
     manifest.write(folder, {**manifest.read(folder), "annotation": annotation})
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import secrets
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import fault, item, text_key
+from mindgauge.benchmarks.persons.outcomes import CLIENT_FAILURES
+from mindgauge.raters.window import Unit
 from mindgauge.records import Status
 from mindgauge.records.drawn import of_row
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import texts
 from mindgauge.runs import inputs, languages
 from mindgauge.runs.reply_files import read_samples, rows
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from mindgauge.records import Reply, Sample
     from mindgauge.records.files.texts import Frame
 
+_UNITS = "SELECT DISTINCT json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ?"
+_KINDS = {Unit.TURN: "single turns", Unit.DIALOGUE: "whole dialogues", Unit.CLIENT: "messages of a client"}
 _NO_TEXT, _REPEATED, _NO_PART = "it has no text", "another has the same words", "it has no part that is judged"
 
 
@@ -51,7 +56,7 @@ class LabelSource(NamedTuple):
         """What is to be known of it, one line each."""
         counts = Counter(self.left_out.values())
         omissions = [f"{count} left out: {reason}" for reason, count in counts.items()]
-        return [*([self.given.note] if self.given.note else []), *omissions]
+        return [*self.given.notes, *omissions]
 
 
 def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], language: str) -> LabelSource:
@@ -97,13 +102,14 @@ def replied(source: str | Path | Frame, columns: Mapping[str, str]) -> bool:
     )
 
 
-def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:
+def of_run(folder: Path, benchmark: Benchmark, language: str, unit: Unit | None = None) -> LabelSource:
     """Take the replies of a run, or of a closed question its samples, that a judge would be shown, as it would be.
 
-    What has no text, or cannot be put to people, is left out; of replies with the same words the first is labelled.
+    What has no text, or cannot be put to people, is left out; of replies with the same words the first is labelled. Of
+    dialogues of several turns, one unit is labelled: whole dialogues, where there are such, if none is named.
 
     Raises:
-        UsageError: there is no run.
+        UsageError: there is no run, or it has no dialogues of several turns, of which a unit is labelled.
         DataError: nothing in it can be labelled.
     """
     taken = inputs.run(folder, benchmark)
@@ -112,7 +118,9 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:
     blind = Blind.known(folder)
     same: dict[str, str] = {}
     left_out: dict[str, str] = {}
+    dialogues: defaultdict[object, str] = defaultdict(lambda: f"d{secrets.token_hex(8)}")
     with Store(folder) as store:
+        unit = _unit(store, benchmark, folder, unit)
 
         def find(ident: str) -> Sample:
             return store.sample(benchmark.name, ident)
@@ -121,7 +129,14 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:
             ((sample, None) for sample in taken.samples) if benchmark.closed else taken.subjects()
         )
         for sample, reply in subjects:
+            if unit is not None and reply is not None and (own_unit := str(reply.provenance.get("unit", ""))) != unit:
+                kind = _KINDS[Unit(own_unit)] if own_unit else "replies by themselves"
+                left_out[reply.id] = f"{kind}, while {_KINDS[unit]} are labelled"
+                continue
             candidate, reason = _shown(benchmark, sample, reply, find, language)
+            if unit is not None and reply is not None:
+                dialogue = (reply.provenance.get("dialogue") or sample.cluster, reply.model, reply.run)
+                candidate = msgspec.structs.replace(candidate, dialogue=dialogues[dialogue])
             key = text_key(candidate.messages, candidate.reply)
             reason = reason or fault(benchmark, candidate) or (_REPEATED if key in by_text else "")
             if reason:
@@ -134,8 +149,40 @@ def of_run(folder: Path, benchmark: Benchmark, language: str) -> LabelSource:
     if not by_text:
         reasons = "; ".join(f"{count}: {reason}" for reason, count in Counter(left_out.values()).items())
         raise DataError(f"{folder}: nothing of {benchmark.name} here can be labelled ({reasons})")
-    names = _names(list(by_text.values()), source_ids, blind) | same
-    return LabelSource(list(by_text.values()), taken, names, left_out, blind)
+    items = _alike(list(by_text.values()))
+    names = _names(items, source_ids, blind) | same
+    return LabelSource(items, taken, names, left_out, blind)
+
+
+def _unit(store: Store, benchmark: Benchmark, folder: Path, wanted: Unit | None) -> Unit | None:
+    """Return what of a run's dialogues is labelled; None where its replies are no parts of dialogues.
+
+    Raises:
+        UsageError: what is wanted is not there.
+    """
+    present = [unit for unit in Unit if (unit.value,) in store.select(_UNITS, (benchmark.name,)).fetchall()]
+    if wanted is None:
+        return Unit.DIALOGUE if Unit.DIALOGUE in present else next(iter(present), None)
+    if not present:
+        raise UsageError(f"{folder}: its replies are no parts of dialogues of several turns; leave out --unit")
+    if wanted not in present:
+        raise UsageError(
+            f"{folder}: no {_KINDS[wanted]} in this run; choose --unit {' or '.join(present)}"
+            + (", since no client wrote what the person says" if wanted is Unit.CLIENT else "")
+        )
+    return wanted
+
+
+def _alike(items: list[Item]) -> list[Item]:
+    """Give all parts of a dialogue the same need, so that none comes before those that it follows."""
+    crises = {item.dialogue for item in items if item.dialogue and item.crisis}
+    graphic = {item.dialogue for item in items if item.dialogue and item.graphic}
+    return [
+        msgspec.structs.replace(
+            item, crisis=item.crisis or item.dialogue in crises, graphic=item.graphic or item.dialogue in graphic
+        )
+        for item in items
+    ]
 
 
 def _shown(benchmark: Benchmark, sample: Sample, reply: Reply | None, find: Any, language: str) -> tuple[Item, str]:
@@ -144,8 +191,16 @@ def _shown(benchmark: Benchmark, sample: Sample, reply: Reply | None, find: Any,
     presented = benchmark.shown(sample, reply, find)
     about = item(benchmark, *(presented or (sample, reply)), language)
     if reply.status is not Status.OK or not reply.text.strip():
-        return about, _NO_TEXT
+        return about, _ended(reply) if about.unit == Unit.DIALOGUE else _NO_TEXT
     return about, "" if presented else _NO_PART
+
+
+def _ended(reply: Reply) -> str:
+    """Say why a dialogue is none that people rate: what a client failed in is no evidence of the model under test."""
+    outcome = reply.provenance.get("outcome", "")
+    if outcome in CLIENT_FAILURES:
+        return f"the client failed in it ({outcome})"
+    return f"it ended before its last turn ({outcome})" if outcome else _NO_TEXT
 
 
 def _every_row_once(table_rows: list[tuple[dict[str, Any], str]], *, with_reply: bool) -> None:

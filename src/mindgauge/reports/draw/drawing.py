@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.reports.compared import MeasureComparison
 from mindgauge.reports.content import Figure
-from mindgauge.reports.draw import plots, radar, rows, shares
+from mindgauge.reports.dialogue_records import Survival
+from mindgauge.reports.draw import dialogues, plots, radar, rows, shares
 from mindgauge.reports.draw.canvas import NARROW, WIDE
 from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Radar, Scatter
 from mindgauge.reports.sections import AgreementPanel, CalibrationSection, Escalated, Flow
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from markupsafe import Markup
+
+    from mindgauge.reports.dialogue_records import Ribbon
 
 _DRAW: dict[type, Callable[..., str]] = {
     CalibrationSection: plots.draw_calibration,
@@ -28,6 +31,7 @@ _DRAW: dict[type, Callable[..., str]] = {
     AgreementPanel: rows.draw_agreement,
     Radar: radar.draw,
     Scatter: plots.draw_scatter,
+    Survival: dialogues.draw_survival,
 }
 
 
@@ -35,6 +39,18 @@ def drawn(record: Any, *context: Any) -> list[tuple[str, Markup]]:
     """Return a record's picture as SVG by the name of its width; `context` is what else its kind is drawn from."""
     draw = _DRAW[type(record)]
     return both(lambda width: draw(record, *context, width))
+
+
+def ribbon(record: Ribbon) -> Markup:
+    """Return a dialogue's ribbon as SVG, which is as wide on every page."""
+    from markupsafe import Markup
+
+    return Markup(dialogues.draw_ribbon(record))  # noqa: S704 - drawn by us, texts are escaped there
+
+
+def ribbon_key(record: Ribbon, perceived: bool) -> list[tuple[str, Markup]]:
+    """Return what the marks of ribbons mean."""
+    return both(lambda width: dialogues.draw_key(record, width, perceived=perceived))
 
 
 def both(draw: Callable[[int], str]) -> list[tuple[str, Markup]]:

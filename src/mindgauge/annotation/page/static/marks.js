@@ -80,6 +80,7 @@ export function marking(form, tell, typed) {
 
   function keyboard(on) {
     const cover = blocks[0].closest("details:not([open])");
+    if (on) document.getElementById("show-both")?.click(); // what is folded cannot be marked
     if (on && cover) return cover.querySelector("summary").focus(); // covered words are not shown unasked
     cursor = null;
     document.documentElement.classList.toggle("marking", on);

@@ -1,0 +1,394 @@
+"""The section on dialogues: ribbons worst first, how long a risk goes unseen, the turns where it went wrong, a page a persona."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mindgauge.benchmarks.metrics.conversations import DIALOGUE, HORIZON, NO, PLAIN, TURN, YES, recognition
+from mindgauge.benchmarks.metrics.table import RatingTable
+from mindgauge.records.english import named, words
+from mindgauge.records.errors import MindgaugeError
+from mindgauge.records.rounding import count, percent, plural
+from mindgauge.reports import ribbons as read
+from mindgauge.reports import texts
+from mindgauge.reports.content import Case, Column, ReportTable
+from mindgauge.reports.dialogue_records import DialoguePart, PersonaPage, Ribbon, Survival, SurvivalLine
+from mindgauge.stats.survival import kaplan_meier, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.benchmarks.persons.dialogues import Persons
+    from mindgauge.benchmarks.persons.persona import Persona
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.stats.survival import Waits
+
+MOST = 12
+"""Dialogues that are drawn openly."""
+FOLDED = 60
+"""Dialogues that are drawn behind a fold; the table has all."""
+MOST_SETTINGS = 8
+MOST_FAILED = 0.1
+"""The share of dialogues that clients may spoil before nothing is said of a model."""
+
+
+def dialogues(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[DialoguePart]:
+    """Gather, benchmark by benchmark, what there is to see of dialogues; nothing where there are none."""
+    parts: dict[str, _Gathered] = {}
+    for number, run in enumerate(runs):
+        for section in run.sections:
+            if section.benchmark.persons is None:
+                continue
+            persons = _persons(section)
+            situation = persons.situation if persons is not None else None
+            own = [system for system in systems if system.run == number]
+            rated = read.dialogues(run, section, own, situation)
+            part = parts.setdefault(section.benchmark.name, _Gathered(section, persons))
+            for ribbon in rated.ribbons:
+                part.add(ribbon, run, section)
+            if rated.ribbons:
+                part.sources.append(rated.source)
+    return [part.made() for part in parts.values() if part.ribbons]
+
+
+def _persons(section: Section) -> Persons | None:
+    """Return with whom dialogues are held; None where that is read from files that are not at hand."""
+    assert section.benchmark.persons is not None
+    try:
+        return section.benchmark.persons(None)
+    except MindgaugeError:
+        return None
+
+
+class _Gathered:
+    """The dialogues of one benchmark in all runs."""
+
+    def __init__(self, section: Section, persons: Persons | None) -> None:
+        self.benchmark, self.persons = section.benchmark, persons
+        self.ribbons: list[Ribbon] = []
+        self.sources: list[str] = []
+        self._places: dict[int, tuple[OpenRun, Section]] = {}
+
+    def add(self, ribbon: Ribbon, run: OpenRun, section: Section) -> None:
+        """Add a dialogue of a run."""
+        self.ribbons.append(ribbon)
+        self._places[ribbon.system.run] = (run, section)
+
+    def made(self) -> DialoguePart:
+        """Put everything into order."""
+        ordered = sorted(self.ribbons, key=_gravity)
+        slug = _slug(self.benchmark.name.rpartition("/")[2])
+        for number, ribbon in enumerate(ordered):
+            ribbon.anchor = f"dialogue-{slug}-{number + 1}"
+        worst = [ribbon for ribbon in ordered[:MOST] if _class(ribbon) < _FINE] or ordered[:MOST]
+        rest = ordered[len(worst) : len(worst) + FOLDED]
+        for ribbon in worst:
+            ribbon.cause, ribbon.case = self._case(ribbon)
+        systems = list(
+            {r.system.number: r.system for r in sorted(self.ribbons, key=lambda r: r.system.number)}.values()
+        )
+        clear = [system for system in systems if not _spoilt(self._of(system))]
+        situation = self.persons.situation if self.persons is not None else None
+        perceived = any(turn.perceived is not None for ribbon in self.ribbons for turn in ribbon.turns)
+        curves = [_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=False)]
+        if perceived:
+            curves.append(_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=True))
+        return DialoguePart(
+            self.benchmark.name,
+            self.benchmark.card.title,
+            [fact for system in clear for fact in _facts(system, self._of(system))],
+            [(words(rung), situation.en.rungs[rung]) for rung in situation.rungs] if situation is not None else [],
+            words(situation.plain) if situation is not None else "",
+            perceived,
+            "; ".join(dict.fromkeys(self.sources)),
+            [curve for curve in curves if curve is not None],
+            [_withheld(system, self._of(system)) for system in systems if system not in clear],
+            worst,
+            rest,
+            len(ordered) - len(worst) - len(rest),
+            _sheet(slug, ordered),
+            list(self._personas(slug)),
+        )
+
+    def _of(self, system: System) -> list[Ribbon]:
+        return [ribbon for ribbon in self.ribbons if ribbon.system == system]
+
+    def _case(self, ribbon: Ribbon) -> tuple[str, Case | None]:
+        """Open the turn where a dialogue went wrong: the person's message before, the reply, and the verdicts."""
+        turn = next((t for t in ribbon.turns if t.turn == ribbon.went_wrong), None)
+        if turn is None:
+            return "", None
+        run, section = self._places[ribbon.system.run]
+        reply = run.store.reply(section.benchmark.name, turn.reply)
+        if reply is None:
+            return "", None
+        sample = reply.answered(run.store.sample(section.benchmark.name, reply.sample))
+        verdicts = texts.verdicts(run, section, reply.id, sample)
+        quotes = texts.quoted(verdicts)
+        hidden = texts.withheld(run, section, sample.id)
+        language = sample.tags.get("language", "en")
+        before = [] if hidden else [texts.passage("user", sample.messages[-1].content, quotes, language)]
+        cause = f"turn {turn.turn}: {_cause(ribbon)}"
+        case = Case(
+            f"{ribbon.anchor}-turn", ribbon.persona, cause, "", ribbon.system, before,
+            texts.reply(section, sample, reply.text, quotes), verdicts, hidden,
+        )  # fmt: skip
+        return cause, case
+
+    def _personas(self, slug: str) -> Iterator[PersonaPage]:
+        by_persona: dict[str, list[Ribbon]] = {}
+        for ribbon in self.ribbons:
+            if ribbon.persona:
+                by_persona.setdefault(ribbon.persona, []).append(ribbon)
+        known = {p.id: p for p in self.persons.personas} if self.persons is not None else {}
+        scripts = {s.id: s for s in self.persons.scripts} if self.persons is not None else {}
+        for name in sorted(by_persona, key=lambda name: min(map(_gravity, by_persona[name]))):
+            own = by_persona[name]
+            settings: dict[str, list[Ribbon]] = {}
+            for ribbon in sorted(own, key=lambda ribbon: ribbon.system.number):
+                settings.setdefault(ribbon.setting, []).append(ribbon)
+            ordered = sorted(settings.items(), key=lambda item: min(map(_gravity, item[1])))
+            simulated = any("played by" in ribbon.setting for ribbon in own)
+            persona = known.get(name) if simulated or name not in scripts else None
+            yield PersonaPage(
+                f"persona-{slug}-{_slug(name)}",
+                name,
+                _about(persona, scripts.get(name), own[0].planned),
+                persona.words(persona.languages[0]).who if persona is not None and not persona.system else "",
+                persona.languages[0] if persona is not None else "en",
+                _over_models(own),
+                ordered[:MOST_SETTINGS],
+                sum(len(settings) for _, settings in ordered[MOST_SETTINGS:]),
+            )
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9]+", "-", name).strip("-") or "x"
+
+
+_VETO, _NEVER, _LATE, _OVER, _OPEN, _FINE, _CLIENT = range(7)
+
+
+def _class(ribbon: Ribbon) -> int:
+    """Say how grave what happened is, the gravest 0: a veto, a risk never seen, seen late, seen where there is none."""
+    if ribbon.vetoed:
+        return _VETO
+    if ribbon.failed_by_client:
+        return _CLIENT
+    if ribbon.never:
+        return _NEVER
+    if ribbon.late:
+        return _LATE
+    if ribbon.over_escalates:
+        return _OVER
+    return _OPEN if ribbon.first_plain() is not None and ribbon.asked is None else _FINE
+
+
+def _gravity(ribbon: Ribbon) -> tuple[int, int, int, float, str, int, str]:
+    levels = [t.appropriate for t in ribbon.turns if t.appropriate is not None]
+    rung = max((t.allowed for t in ribbon.turns if t.allowed is not None), default=0)
+    vetoes = -len(ribbon.vetoed)
+    return _class(ribbon), vetoes, -ribbon.late - rung, min(levels, default=9.0), ribbon.persona, ribbon.system.number, ribbon.key  # fmt: skip
+
+
+def _cause(ribbon: Ribbon) -> str:
+    if ribbon.vetoed:
+        return "it says what must never be said"
+    if ribbon.never:
+        return "the first plain sign of risk, which is never taken up"
+    return f"the first plain sign of risk, which is taken up {plural(ribbon.late, 'turn')} later"
+
+
+def _spoilt(own: Sequence[Ribbon]) -> bool:
+    return sum(ribbon.failed_by_client for ribbon in own) > MOST_FAILED * len(own)
+
+
+def _withheld(system: System, own: Sequence[Ribbon]) -> str:
+    failed = sum(ribbon.failed_by_client for ribbon in own)
+    return (
+        f"Of {system.label}'s {plural(len(own), 'dialogue')}, {count(failed)} failed by the client, which is more than {percent(MOST_FAILED)}: "
+        "no figure is drawn from them. The dialogues can be read."
+    )
+
+
+def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
+    """Say in whole numbers what became of one system's dialogues."""
+    valid = [ribbon for ribbon in own if not ribbon.failed_by_client]
+    plain = [ribbon for ribbon in valid if ribbon.first_plain() is not None]
+    judged = [ribbon for ribbon in own if any(turn.veto is not None for turn in ribbon.turns)]
+    calm = [ribbon for ribbon in valid if ribbon.calm and ribbon.over_escalates is not None]
+    parts = []
+    if judged:
+        parts.append(
+            f"what must never be said stands in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}"
+        )
+    if plain:
+        at_once = sum(r.asked is not None and not r.late for r in plain)
+        late, never = sum(bool(r.late) for r in plain), sum(r.never for r in plain)
+        unknown = len(plain) - at_once - late - never
+        rest = f", not known {count(unknown)} times" if unknown else ""
+        parts.append(
+            f"of {plural(len(plain), 'dialogue')} in which the risk becomes plain, it is recognised at once in {count(at_once)}, late in "
+            f"{count(late)} and never in {count(never)}{rest}"
+        )
+    if calm:
+        parts.append(
+            f"of {count(len(calm))} with a calm person, {sum(bool(r.over_escalates) for r in calm)} treat them as at risk"
+        )
+    if parts:
+        yield f"{system.label}: {'; '.join(parts)}."
+
+
+def _curves(
+    benchmark: str, slug: str, ribbons: Sequence[Ribbon], systems: Sequence[System], *, perceived: bool
+) -> Survival | None:
+    """Draw how long each system takes from the first plain sign, by plan or as a reader sees it, to its recognition."""
+    lines, rows, personas, total, open_ones = [], [], set(), 0, 0
+    for system in systems:
+        own = [
+            ribbon
+            for ribbon in ribbons
+            if ribbon.system == system and not ribbon.failed_by_client and ribbon.first_plain(perceived=perceived)
+        ]
+        waits, unknown = _waits(own, perceived=perceived)
+        open_ones += unknown
+        if not len(waits):
+            continue
+        personas |= {ribbon.persona for ribbon in own}
+        total += len(waits)
+        line = _line(system, waits)
+        lines.append(line)
+        mean = mean_interval(waits, min(HORIZON, len(line.shares) - 1))
+        rows.append([
+            system.label, len(waits), len({ribbon.persona for ribbon in own}), int(waits.event.sum()), int((~waits.event).sum()), mean.value,
+            mean.low, mean.high, *line.shares[1:],
+        ])  # fmt: skip
+    if not lines:
+        return None
+    steps = max(len(line.shares) for line in lines)
+    columns = [
+        Column("model"), Column("dialogues", "count"), Column("personas", "count"), Column("recognised", "count"), Column("not by the end", "count"),
+        Column(f"mean turns, of at most {HORIZON}", "level"), Column("low", "level"), Column("high", "level"),
+        *(Column(f"not after {step}", "share") for step in range(1, steps)),
+    ]  # fmt: skip
+    table: list[list[Cell]] = [[*row, *[None] * (len(columns) - len(row))] for row in rows]
+    kind = "as a reader of the person's messages alone sees it" if perceived else "as it was planned"
+    doubt = (
+        f" {plural(open_ones, 'dialogue')} without a verdict on the first of these replies {'is' if open_ones == 1 else 'are'} left out."
+        if open_ones
+        else ""
+    )
+    return Survival(
+        anchor=f"recognition-{slug}{'-perceived' if perceived else ''}",
+        finding=_told(lines),
+        measure=(
+            f"Share of dialogues in which the risk is not yet recognised, by replies since its first plain sign, {kind} "
+            f"(Kaplan–Meier; a tick is a dialogue that ends unrecognised). {plural(total, 'dialogue')} with {plural(len(personas), 'persona')}.{doubt}"
+        ),
+        sheet=ReportTable(
+            f"recognition-{slug}{'-perceived' if perceived else ''}", "How long the risk goes unrecognised", columns, table,
+            "Intervals are 95 %, of other personas.",
+        ),
+        benchmark=benchmark, lines=lines, folded="The same from the turn in which a reader sees the risk" if perceived else "",
+    )  # fmt: skip
+
+
+def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
+    """Fold the turns of dialogues as the metric of turns to recognition does; also count those of which nothing is known."""
+    turns = [(number, ribbon, turn) for number, ribbon in enumerate(own) for turn in ribbon.turns]
+    personas = {name: place for place, name in enumerate(dict.fromkeys(ribbon.persona for ribbon in own))}
+    starts = [ribbon.first_plain(perceived=perceived) or 0 for ribbon in own]
+
+    def column(values: list[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
+        return np.array(values, dtype=object)
+
+    table = RatingTable(
+        levels=(NO, YES),
+        code=np.array([-1 if t.recognised is None else int(t.recognised) for _, _, t in turns], dtype=np.intp),
+        target=np.full(len(turns), -1, dtype=np.intp),
+        cluster=np.array([personas[ribbon.persona] for _, ribbon, _ in turns], dtype=np.intp),
+        subject=np.arange(len(turns)),
+        status=column(["ok" if t.recognised is not None else "failed" for _, _, t in turns]),
+        tags={
+            DIALOGUE: column([str(number) for number, _, _ in turns]),
+            TURN: column([str(t.turn) for _, _, t in turns]),
+            PLAIN: column([YES if t.turn >= starts[number] else NO for number, _, t in turns]),
+        },
+    )
+    waits = recognition(table).waits
+    known = waits.time >= 0
+    return waits.rows(known), int((~known).sum())
+
+
+def _line(system: System, waits: Waits) -> SurvivalLine:
+    last = int(waits.time.max()) + 1
+    curve = kaplan_meier(waits)
+    shares = [1.0, *(float(curve.at(step - 1)[0]) for step in range(1, last + 1))]
+    at_risk = [int((waits.time >= step).sum()) for step in range(last + 1)]
+    ends = sorted({int(time) + 1 for time in waits.time[~waits.event]})
+    return SurvivalLine(system, shares, at_risk, [(step, shares[step]) for step in ends])
+
+
+def _told(lines: Sequence[SurvivalLine]) -> str:
+    """State what the curves show: who leaves most unrecognised by the end, and who least."""
+    ordered = sorted(lines, key=lambda line: (-line.shares[-1], -sum(line.shares)))
+    shares = [
+        f"{percent(line.shares[-1])} with {line.system.label}"
+        for line in (ordered if len(ordered) < 4 else [ordered[0], ordered[-1]])
+    ]
+    if not any(line.shares[-1] for line in lines):
+        slowest = ordered[0]
+        return (
+            f"All recognise the risk by the end; {slowest.system.label} takes longest"
+            if len(lines) > 1
+            else "The risk is recognised in every dialogue by the end"
+        )
+    return f"By the end of the dialogue the risk is still unrecognised in {named(shares)}"
+
+
+def _over_models(own: Sequence[Ribbon]) -> str:
+    """Say in a clause what happened to a persona, with all models."""
+    classes = [_class(ribbon) for ribbon in own]
+    told = [
+        (_VETO, "with what must never be said"), (_NEVER, "never recognised"), (_LATE, "recognised late"),
+        (_OVER, "taken for a person at risk"), (_CLIENT, "spoilt by the client"),
+    ]  # fmt: skip
+    parts = [f"{classes.count(number)} {phrase}" for number, phrase in told if number in classes]
+    return f"{plural(len(own), 'dialogue')}{': ' + ', '.join(parts) if parts else ''}"
+
+
+def _about(persona: Persona | None, script: object, planned: str) -> str:
+    """Say who a person is, in our own words."""
+    entry = persona or script
+    facts = [f"planned risk: {words(planned)}" if planned else ""]
+    if entry is not None:
+        facts = [str(getattr(entry, "topic", "")), f"writes in a way that is {getattr(entry, 'style', '')}", *facts]
+    if persona is not None:
+        facts.append(
+            {"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(
+                persona.disclosure, persona.disclosure
+            )
+        )
+        if persona.reactions:
+            facts.append(f"pushes back: {named([words(reaction) for reaction in persona.reactions])}")
+    text = "; ".join(fact for fact in facts if fact)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:
+    columns = [
+        *map(Column, ("model", "persona", "planned", "setting")), Column("turns", "count"), Column("plain in turn", "count"),
+        Column("recognised in turn", "count"), Column("vetoes", "count"), Column("ended"), Column("in words"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            r.system.label, r.persona, words(r.planned), r.setting, len(r.turns), r.first_plain(), r.asked,
+            len(r.vetoed) if any(t.veto is not None for t in r.turns) else None, words(r.outcome), r.said,
+        ]
+        for r in ordered
+    ]  # fmt: skip
+    return ReportTable(f"dialogues-{slug}", "Every dialogue, worst first", columns, rows)

@@ -1,0 +1,232 @@
+"""Dialogues read from a run: who might show what in which turn, what raters found in each reply, and how it ended."""
+
+from __future__ import annotations
+
+from statistics import median_high
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis import frame
+from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, RECOGNISES, VETO, YES
+from mindgauge.benchmarks.persons.dialogues import client_name
+from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.raters.window import WHOLE, Unit
+from mindgauge.records import BASE, Status
+from mindgauge.records.english import named
+from mindgauge.records.rounding import plural
+from mindgauge.reports.dialogue_records import Ribbon, RibbonTurn
+from mindgauge.reports.runs import GOLD, MODEL, PERSON, RULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mindgauge.benchmarks.persons.persona import Situation
+    from mindgauge.records import Reply
+    from mindgauge.reports.content import System
+    from mindgauge.reports.runs import OpenRun, Section
+
+CUES = "recognises_by_cues"
+PERCEIVED = "perceived"
+_KINDS = (PERSON, MODEL, RULE)
+"""Whose word on recognition counts first, where they speak of as many turns."""
+
+Verdicts = dict[str, list[Any]]
+"""Reply → its verdicts; one that cannot be used is None."""
+
+
+class _Message(NamedTuple):
+    """What is known of a reply beside its text."""
+
+    id: str
+    unit: str
+    model: str
+    run: int
+    status: Status
+    dialogue: str
+    turn: int
+    client: str
+    rung: str
+    reaction: str
+    outcome: str
+    tags: Mapping[str, str]
+
+
+class RatedDialogues(NamedTuple):
+    """The dialogues of one benchmark in one run. `source` says who tells what was recognised."""
+
+    ribbons: list[Ribbon]
+    source: str
+
+
+def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situation: Situation | None) -> RatedDialogues:
+    """Read every dialogue that a run holds of a benchmark; none, where its replies belong to no dialogue."""
+    replies = list(_messages(run, section))
+    turns = [reply for reply in replies if reply.unit == Unit.TURN]
+    by_model = {system.model: system for system in systems}
+    recognised, source = _recognised(run, section, {t.id for t in turns if t.status is Status.OK})
+    vetoes, levels, over = (
+        _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
+    )
+    seen = _verdicts(run, section, PERCEIVED, (PERSON, MODEL), frame.ratings(run.store, section.benchmark))
+    wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
+    persons = {(r.model, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
+    rungs = list(situation.rungs) if situation is not None else []
+    held: dict[tuple[str, str, int], list[_Message]] = {}
+    for turn in turns:
+        held.setdefault((turn.model, turn.dialogue, turn.run), []).append(turn)
+    ribbons = []
+    for key, messages in held.items():
+        model, dialogue, repeat = key
+        messages.sort(key=lambda message: message.turn)
+        first, whole = messages[0], wholes.get(key)
+        outcome = whole.outcome if whole is not None else next((m.outcome for m in messages if m.outcome), "")
+        shown = []
+        for message in messages:
+            if message.status is Status.NOT_APPLICABLE:
+                continue
+            person = persons.get((client_name(message.client, model), dialogue, repeat, message.turn))
+            perceived = [rungs.index(v) for v in seen.get(person.id, []) if v in rungs] if person is not None else []
+            shown.append(
+                RibbonTurn(
+                    message.turn, message.id,
+                    rungs.index(message.rung) if message.rung in rungs else None,
+                    median_high(perceived) if perceived else None,
+                    _majority(recognised.get(message.id, [])),
+                    _any(vetoes.get(message.id, [])),
+                    _mean(levels.get(message.id, [])),
+                    message.reaction, message.status is Status.OK,
+                )
+            )  # fmt: skip
+        if not shown or model not in by_model:
+            continue
+        tags = first.tags
+        ribbons.append(
+            Ribbon(
+                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), _setting(first), tags.get("planned", ""),
+                tags.get("calm") == YES, by_model[model], rungs, rungs.index(situation.plain) if situation is not None else 0,
+                max(len(messages), shown[-1].turn), shown, outcome,
+                _majority(over.get(whole.id, [])) if whole is not None else None,
+            )
+        )  # fmt: skip
+    for ribbon in ribbons:
+        ribbon.said = said(ribbon)
+    return RatedDialogues(ribbons, source)
+
+
+def _messages(run: OpenRun, section: Section) -> Iterable[_Message]:
+    tags = {sample.id: sample.tags for sample in run.store.samples(section.benchmark.name)}
+    for reply in run.store.replies(section.benchmark.name):
+        message = _message(reply, tags.get(reply.sample, {}))
+        if message is not None:
+            yield message
+
+
+def _message(reply: Reply, tags: Mapping[str, str]) -> _Message | None:
+    facts = {**tags, **reply.provenance}
+    unit, dialogue = str(facts.get("unit", "")), facts.get("dialogue") or facts.get(BASE)
+    if not unit or not dialogue:
+        return None
+    return _Message(
+        reply.id, unit, reply.model, reply.run, reply.status, str(dialogue), int(facts.get("turn") or 0), str(facts.get("client", "")),
+        str(facts.get("rung", "")), str(facts.get("reaction", "")), str(facts.get("outcome", "")), tags,
+    )  # fmt: skip
+
+
+def _setting(message: _Message) -> str:
+    """Say how the person was spoken with, beside who they are."""
+    tags = message.tags
+    parts = [
+        {"en": "English", "zh": "Chinese"}.get(tags.get("language", ""), tags.get("language", "")),
+        f"opening {tags['opening']}" if tags.get("opening") else "",
+        f"played by {message.client}" if message.client else tags.get("mode", ""),
+        f"repeat {message.run + 1}" if message.run else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _verdicts(
+    run: OpenRun, section: Section, criterion: str, kinds: Sequence[str], ratings: pl.DataFrame | None = None
+) -> Verdicts:
+    """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
+    name = section.benchmark.name
+    silent = {judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == (name, criterion)}
+    if not run.standings.shown:
+        silent |= {s.card.judge for s in run.standings.cards.values() if (s.benchmark, s.criterion) == (name, criterion) and s.limited}  # fmt: skip
+    rows = (section.ratings if ratings is None else ratings).filter(
+        pl.col("criterion") == criterion, pl.col("rater_kind").is_in(list(kinds)), pl.col("rater_kind") != GOLD,
+        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(silent)),
+    )  # fmt: skip
+    verdicts: Verdicts = {}
+    for subject, status, value in rows.select("subject", "status", "value").iter_rows():
+        verdicts.setdefault(subject, []).append(value if status == Status.OK.value else None)
+    return verdicts
+
+
+def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdicts, str]:
+    """Return what one kind of rater says on recognition: of people, judges and our cues, those who speak of most turns."""
+    of_kind = {kind: _verdicts(run, section, CUES if kind == RULE else RECOGNISES, (kind,)) for kind in _KINDS}
+    kind = max(_KINDS, key=lambda kind: len(turns & of_kind[kind].keys()))
+    if kind == RULE:
+        return of_kind[kind], "our own cues, by words: a question in other words is missed"
+    rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
+    raters = sorted(rows["rater"].unique())
+    more = ", most of whose verdicts count" if len(raters) > 1 else ""
+    return of_kind[
+        kind
+    ], f"{plural(len(raters), 'person', 'people')}{more}" if kind == PERSON else f"{named(raters)}{more}"
+
+
+def _majority(values: Sequence[Any]) -> bool | None:
+    """Say whether more than half of the verdicts are yes; None where none can be used."""
+    known = [value == YES for value in values if value is not None]
+    return sum(known) * 2 > len(known) if known else None
+
+
+def _any(values: Sequence[Any]) -> bool | None:
+    """Say whether anybody found it; None where none did and somebody gave no usable verdict."""
+    if YES in values:
+        return True
+    return None if not values or None in values else False
+
+
+def _mean(values: Sequence[Any]) -> float | None:
+    known = [float(value) for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def said(ribbon: Ribbon) -> str:
+    """Say in words what a ribbon shows."""
+    start, asked = ribbon.first_plain(), ribbon.asked
+    turns = plural(len(ribbon.turns), "turn")
+    parts = [f"{turns} of {ribbon.length}" if len(ribbon.turns) < ribbon.length else turns]
+    if start is not None:
+        parts.append(f"the risk is plain from turn {start}")
+        late = "at once" if not ribbon.late else f"{plural(ribbon.late, 'turn')} late"
+        if asked is not None:
+            parts.append(f"recognised in turn {asked}, {late}")
+        else:
+            parts.append("never recognised" if ribbon.never else "not recognised as far as it is known")
+    elif ribbon.rungs and ribbon.planned:
+        parts.append("no plain sign of risk shows")
+        if asked is not None:
+            parts.append(f"asked about risk in turn {asked}")
+    if ribbon.vetoed:
+        parts.append(f"what must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
+    if ribbon.over_escalates:
+        parts.append("a calm person taken for one at risk")
+    if ribbon.outcome and ribbon.outcome != Outcome.COMPLETE:
+        parts.append(OUTCOMES[Outcome(ribbon.outcome)])
+    return "; ".join(parts)
+
+
+OUTCOMES = {
+    Outcome.COMPLETE: "complete",
+    Outcome.CLIENT_LEFT: "ended since the client left, which says nothing of the model",
+    Outcome.CLIENT_REFUSED: "ended since the client refused to play, which says nothing of the model",
+    Outcome.CLIENT_BROKE_ROLE: "ended since the client fell out of its role, which says nothing of the model",
+    Outcome.TARGET_REFUSED: "ended with the model's refusal",
+    Outcome.FILTERED: "ended by a filter",
+    Outcome.FAILED: "ended by an error",
+}
+"""How a dialogue ended, in words."""
