@@ -300,7 +300,7 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
     named = {
         "M": "http://127.0.0.1:9/v1#m", "J": "http://127.0.0.1:9/v1#j",
         "MODEL": "http://127.0.0.1:9/v1#m", "JUDGE": "http://127.0.0.1:9/v1#j", "NAME": "psycrisis", "FILE": "replies.csv", "FORMAT": "csv",
-        "WHERE": "somewhere",
+        "WHERE": "somewhere", "C1": "http://127.0.0.1:9/v1#c1", "C2": "http://127.0.0.1:9/v1#c2",
     }  # fmt: skip
     words = ["DIR" if shared.match(word) else named.get(word, word) for word in rest]
     if any(word.startswith("s3://") for word in words) or any("ray" in word for word in words if word != "--engine"):

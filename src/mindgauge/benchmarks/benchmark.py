@@ -182,7 +182,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if data is not None and self.read_persons is not None:
             with contextlib.suppress(MissingDataError):
                 persons = self.read_persons(data)
-                benchmark = msgspec.structs.replace(benchmark, persons=lambda _: persons)
+                benchmark = msgspec.structs.replace(benchmark, persons=lambda _: persons, read=_of_persons)
         return benchmark
 
     @property
@@ -410,6 +410,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             prompts=prompts,
             **details,
         )
+
+
+def _of_persons(_: Path) -> list[Sample]:
+    """Return nothing: what is asked about follows from the persons below the folder, once dialogues are planned with them."""
+    return []
 
 
 # Which samples are asked about: by their tags, and not more than some; variants of one stay together.

@@ -61,12 +61,14 @@ def held(
 
     Raises:
         UsageError: the options are no dialogues', do not go together, or the run cannot hold any.
+        DataError: the persons are to stand in the authors' files, and do not.
     """
     asking, others = config.asking, [b.name for b in benchmarks if b.persons is None]
     if len(others) == len(benchmarks):
         option = "--client" if clients else "--turns" if asking.turns else "--person" if asking.person else ""
         if option:
-            raise UsageError(f"{option} is for dialogues of several turns, and {named(others)} asks for one reply")
+            hints = [_without_persons(benchmark, data) for benchmark in benchmarks]
+            raise UsageError(f"{option} is for dialogues of several turns, and {named(others)} asks for one reply{''.join(hints)}")  # fmt: skip
         return DialogueBenchmarks([*benchmarks], None)
     if not text:
         raise UsageError("a turn needs what was said before it, so dialogues are not run with --no-text")
@@ -78,6 +80,19 @@ def held(
     if mode is PersonMode.SIMULATED and not clients:
         raise UsageError("--person simulated needs a model that plays the person: name it with --client, best two of two families")  # fmt: skip
     return DialogueBenchmarks([_with_dialogues(b, mode, asking.turns, tuple(clients), data) for b in benchmarks], mode)
+
+
+def _without_persons(benchmark: Benchmark, data: Path | None) -> str:
+    """Say where the persons of a benchmark stand that has none of ours; empty where it has none at all.
+
+    Raises:
+        DataError: they should stand below the folder, and do not; the message says what is missing.
+    """
+    if benchmark.read_persons is None:
+        return ""
+    if data is not None:
+        benchmark.read_persons(data)
+    return "; its persons stand in the authors' files: --data DIR"
 
 
 def _with_dialogues(

@@ -147,8 +147,13 @@ def test_persons_are_played_by_somebody_or_a_line_says_so(tmp_path: Path) -> Non
     data = made.release(tmp_path / "data")
     with pytest.raises(DataError, match=r"there are no scripts, .*; let a model play its personas: --client NAME"):
         mindgauge.run("vera_mh", data=data, model=target("t"), out=tmp_path / "run")
-    with pytest.raises(UsageError, match="--client is for dialogues of several turns, and vera_mh asks for one reply"):
+    with pytest.raises(
+        UsageError, match="vera_mh asks for one reply; its persons stand in the authors' files: --data DIR"
+    ):
         mindgauge.run("vera_mh", model=target("t"), client=Client("one").model, out=tmp_path / "run")
+    (data / "data" / "personas.tsv").unlink()
+    with pytest.raises(DataError, match=r"no personas\.tsv here; copy data/"):
+        mindgauge.run("vera_mh", data=data, model=target("t"), client=Client("one").model, out=tmp_path / "run")
 
 
 def test_a_dry_run_counts_the_opening_among_the_client_s_calls(tmp_path: Path) -> None:
