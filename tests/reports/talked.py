@@ -83,6 +83,7 @@ def run(folder: Path, *, simulated: bool = False, rated: bool = True, people: in
         NAME,
         model=[target(name) for name in QUESTIONS],
         client=[client("first"), client("second", leaves)] if simulated else (),
+        qualify=False,
         judge=judge() if rated else (),
         turns=TURNS,
         where={"language": ("en",), "persona": tuple(entry.id for entry in order[:people])},

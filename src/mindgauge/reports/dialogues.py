@@ -42,8 +42,6 @@ MOST = 12
 FOLDED = 60
 """Dialogues that are drawn behind a fold; the table has all."""
 MOST_SETTINGS = 8
-MOST_FAILED = 0.1
-"""The share of dialogues that clients may spoil before nothing is said of a model."""
 
 
 def dialogues(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[DialoguePart]:
@@ -101,7 +99,8 @@ class _Gathered:
         systems = list(
             {r.system.number: r.system for r in sorted(self.ribbons, key=lambda r: r.system.number)}.values()
         )
-        clear = [system for system in systems if not _spoilt(self._of(system))]
+        withheld = {system.number: self._withheld(system) for system in systems}
+        clear = [system for system in systems if not withheld[system.number]]
         situation = self.persons.situation if self.persons is not None else None
         perceived = any(turn.perceived is not None for ribbon in self.ribbons for turn in ribbon.turns)
         curves = [_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=False)]
@@ -116,12 +115,25 @@ class _Gathered:
             perceived,
             "; ".join(dict.fromkeys(self.sources)),
             [curve for curve in curves if curve is not None],
-            [_withheld(system, self._of(system)) for system in systems if system not in clear],
+            [reason for reason in withheld.values() if reason],
             worst,
             rest,
             len(ordered) - len(worst) - len(rest),
             _sheet(slug, ordered),
             list(self._personas(slug)),
+        )
+
+    def _withheld(self, system: System) -> str:
+        """Say why nothing is drawn of a model whose clients were not fit for their part; empty where something is."""
+        run, _ = self._places[system.run]
+        reasons = [
+            reason
+            for entry in run.scores.fidelity_of(self.benchmark.name)
+            if entry.target == system.model
+            for reason in entry.withheld
+        ]
+        return (
+            f"No figure is drawn of {system.label}: {'; '.join(reasons)}. The dialogues can be read." if reasons else ""
         )
 
     def _of(self, system: System) -> list[Ribbon]:
@@ -214,18 +226,6 @@ def _cause(ribbon: Ribbon) -> str:
     if ribbon.never:
         return "the first plain sign of risk, which is never taken up"
     return f"the first plain sign of risk, which is taken up {plural(ribbon.late, 'turn')} later"
-
-
-def _spoilt(own: Sequence[Ribbon]) -> bool:
-    return sum(ribbon.failed_by_client for ribbon in own) > MOST_FAILED * len(own)
-
-
-def _withheld(system: System, own: Sequence[Ribbon]) -> str:
-    failed = sum(ribbon.failed_by_client for ribbon in own)
-    return (
-        f"Of {system.label}'s {plural(len(own), 'dialogue')}, {count(failed)} failed by the client, which is more than {percent(MOST_FAILED)}: "
-        "no figure is drawn from them. The dialogues can be read."
-    )
 
 
 def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:

@@ -19,22 +19,22 @@ class Line(NamedTuple):
     hidden: bool = False
 
 
-class Turn(NamedTuple):
+class ShownTurn(NamedTuple):
     """A message of the person, and what was answered; number 0 has what came before the person spoke."""
 
     number: int
     lines: list[Line]
 
 
-def in_turns(item: Item) -> list[Turn]:
+def in_turns(item: Item) -> list[ShownTurn]:
     """Return the turns of an item's dialogue, without a reply or message that is judged by itself."""
-    turns: list[Turn] = []
+    turns: list[ShownTurn] = []
     number = 0
     for message in item.messages:
         if message.role == "user":
             number += 1
         if not turns or turns[-1].number != number:
-            turns.append(Turn(number, []))
+            turns.append(ShownTurn(number, []))
         turns[-1].lines.append(Line(message.role, message.content))
         if item.unit == Unit.CLIENT:
             turns[-1].lines.append(Line("assistant", "", hidden=True))
