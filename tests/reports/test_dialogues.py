@@ -55,7 +55,7 @@ def test_clients_are_no_systems_either(tmp_path: Path) -> None:
 def test_turns_and_dialogues_are_counted_as_what_they_are(report: Report) -> None:
     for answer in report.answers:
         told = " ".join(answer.facts)
-        assert f"{4 * talked.TURNS} turns, on appropriate in 4 personas" in told
+        assert "level of appropriate in the worst turn of a dialogue" in told and "of 4 dialogues)" in told
         assert "4 dialogues on 5 criteria" in told
 
 

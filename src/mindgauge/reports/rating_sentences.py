@@ -163,7 +163,7 @@ def measured(title: str, raters: Sequence[tuple[str, Score]]) -> str:
     """
     values = [
         f"{write(s.value, s.unit)} by {name} ({f'{interval(s.low, s.high, s.unit)}, ' if s.low is not None else ''}"
-        f"of {plural(s.subjects, 'reply', 'replies')}{f', {count(s.missing)} without a verdict' if s.missing else ''})"
+        f"of {_counted(s)}{f', {count(s.missing)} without a verdict' if s.missing else ''})"
         for name, s in raters
     ]
     better = raters[0][1].better
@@ -270,3 +270,8 @@ def small(clusters: int, noun: Rated = REPLIES) -> str:
     if clusters == 1:
         return f"One {noun.cluster} stands behind this; it is an example, not a measurement."
     return f"Only {clusters} {noun.cluster}s stand behind this, so every share and mean here is rough."
+
+
+def _counted(score: Score) -> str:
+    """Count what a score is of: replies, or the dialogues that several of them make."""
+    return plural(score.n, "dialogue") if score.n < score.subjects else plural(score.subjects, "reply", "replies")
