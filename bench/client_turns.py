@@ -53,7 +53,8 @@ def _joined(lines: Iterable[str]) -> Iterator[list[str]]:
             if (match := _PLACED.match(part.strip()))
         }
         if dialogue and (
-            max(window) < max(dialogue) or any(dialogue[at] != window[at] for at in window.keys() & dialogue.keys())
+            max(window) < max(dialogue)
+            or any(dialogue[place] != window[place] for place in window.keys() & dialogue.keys())
         ):
             yield turns(message for _, message in sorted(dialogue.items()))
             dialogue = {}

@@ -63,11 +63,12 @@ RUNS = (
 SUITE = "runs/trust"
 FOLLOWED = "docs/own_benchmark.md"
 """Its commands build on each other; `test_own_benchmark_page.py` runs them in order."""
-SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress")}
+SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
 READING = {
     ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
     ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
     ("judges", "rationales", "export"), ("load",), ("reproduce",), ("annotate", "new"),
+    ("clients", "list"),
 }  # fmt: skip
 
 

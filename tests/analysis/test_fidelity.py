@@ -56,19 +56,24 @@ def only(scores: Scores) -> Fidelity:
 def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     capsys.readouterr()
     sys.argv = ["mindgauge", *map(str, words)]
-    with pytest.raises(SystemExit) as left:
+    with pytest.raises(SystemExit) as stopped:
         main()
-    assert left.value.code in {0, None}, capsys.readouterr().err
+    assert stopped.value.code in {0, None}, capsys.readouterr().err
     return capsys.readouterr().out
 
 
 def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit: Scores) -> None:
     fidelity = only(fit)
     assert fidelity.verdict is Fitness.FIT and not fidelity.withheld and fidelity.families == 2
-    for one in fidelity.clients:
-        assert one.dialogues == 25 and one.messages == 75 and one.outcomes == {"complete": 25} and not one.reasons
-        assert one.check("recovery", "reader").value == 1.0 and one.check("leaks", "reader").value == 0.0
-        assert 0.5 < (one.check("length").value or 0) < 1.5
+    for player in fidelity.clients:
+        assert (
+            player.dialogues == 25
+            and player.messages == 75
+            and player.outcomes == {"complete": 25}
+            and not player.reasons
+        )
+        assert player.check("recovery", "reader").value == 1.0 and player.check("leaks", "reader").value == 0.0
+        assert 0.5 < (player.check("length").value or 0) < 1.5
     assert shown(fit)
 
 
@@ -116,7 +121,7 @@ def test_clients_that_nobody_read_were_never_checked(tmp_path: Path) -> None:
 def test_few_dialogues_cannot_tell_and_say_so_beside_the_scores(tmp_path: Path) -> None:
     scores = held(tmp_path / "run", (client("amber"), client("basil")), limit=6)
     assert only(scores).verdict is Fitness.UNKNOWN and not only(scores).withheld
-    assert all("too few" in reason for one in only(scores).clients for reason in one.reasons)
+    assert all("too few" in reason for player in only(scores).clients for reason in player.reasons)
     assert shown(scores)
 
 
@@ -128,11 +133,11 @@ def test_dialogues_in_which_the_client_failed_are_in_no_score_but_in_its_bounds(
     assert failures == 2 and fidelity.clients[1].outcomes["client_broke_role"] == 2
     assert not fidelity.withheld and "2 dialogues of 50" in fidelity.bounds
     figures = {(s.name, s.criterion): s for s in of_target(scores) if s.slice == "all" and s.rater == "reader"}
-    turns, whole = figures["mean", "appropriate"], figures["mean", "supports"]
+    turns, dialogues = figures["mean", "appropriate"], figures["mean", "supports"]
     assert turns.n == (50 - failures) * 4, "turns before the failure are left out, too"
-    assert whole.n == 50 - failures and not whole.missing
+    assert dialogues.n == 50 - failures and not dialogues.missing
     share = failures / 50
-    for figure, worst, best in ((turns, 1, 5), (whole, 0, 2)):
+    for figure, worst, best in ((turns, 1, 5), (dialogues, 0, 2)):
         assert figure.value is not None
         assert figure.worst == pytest.approx(figure.value * (1 - share) + worst * share)
         assert figure.best == pytest.approx(figure.value * (1 - share) + best * share)
@@ -149,9 +154,9 @@ def test_scripted_persons_need_no_gate(tmp_path: Path) -> None:
 
 def test_it_is_said_before_any_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     held(tmp_path / "run", (client("amber"), client("basil", says=played.leaking)))
-    told = said(capsys, "score", tmp_path / "run")
-    assert told.index("Is the client fit for its part?") < told.index("basil (unfit)") < told.index("no score")
-    assert "No score of target is shown: the client basil is unfit" in told
+    output = said(capsys, "score", tmp_path / "run")
+    assert output.index("Is the client fit for its part?") < output.index("basil (unfit)") < output.index("no score")
+    assert "No score of target is shown: the client basil is unfit" in output
     as_json = json.loads(said(capsys, "score", tmp_path / "run", "--json"))
     assert as_json["fidelity"][0]["withheld"] and as_json["fidelity"][0]["clients"][1]["verdict"] == "unfit"
     mindgauge.report(tmp_path / "run")
@@ -191,8 +196,8 @@ def test_few_dialogues_decide_only_by_their_bounds(interval: Interval, enough: b
 @pytest.mark.skipif("MINDGAUGE_DATA" not in os.environ, reason="needs the authors' released files")
 def test_the_lengths_of_peoples_turns_are_what_the_command_says() -> None:
     root = Path(__file__).parent.parent.parent
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, root / "bench" / "client_turns.py"], capture_output=True, text=True, check=True
     ).stdout
-    means = dict(zip(("en", "zh"), re.findall(r"length in \w+: mean ([\d.]+)", told), strict=True))
+    means = dict(zip(("en", "zh"), re.findall(r"length in \w+: mean ([\d.]+)", output), strict=True))
     assert {name: float(mean) for name, mean in means.items()} == pytest.approx(limits().people)

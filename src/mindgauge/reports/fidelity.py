@@ -43,8 +43,8 @@ def section(runs: Sequence[tuple[Path, Sequence[Fidelity]]]) -> FidelitySection 
     facts: list[str] = []
     sheets: list[ReportTable] = []
     for number, (folder, judged) in enumerate(runs):
-        where = f"In {folder.resolve().name}: " if len(runs) > 1 else ""
-        facts += [f"{where}{sentence}" for sentence in sentences(judged)]
+        prefix = f"In {folder.resolve().name}: " if len(runs) > 1 else ""
+        facts += [f"{prefix}{sentence}" for sentence in sentences(judged)]
         sheets += tables(judged, str(number + 1) if len(runs) > 1 else "")
     return FidelitySection(TITLE, facts, sheets) if facts else None
 

@@ -78,7 +78,7 @@ def by_rule(record: ClientRecord) -> Iterator[FidelityCheck]:
     people = limits().people
     lengths = [_Item(m.persona, length(m.text, m.language) / people[_spoken(m)]) for m in texts]
     yield _mean(LENGTH, lengths, limits().length.most, size, "level")
-    repeated = [_Item(m.persona, repetition(m.text, m.earlier, m.language)) for m in texts]
+    repeated = [_Item(m.persona, repetition(m.text, m.history, m.language)) for m in texts]
     yield _mean(
         REPETITION, [item for item in repeated if item.value is not None], limits().repetition.most, size, "share"
     )
@@ -118,7 +118,7 @@ def _size(record: ClientRecord) -> _Size:
 
 
 def _share(
-    name: str, rater: str, items: Sequence[_Item], most: float, size: _Size, *, fact: bool = False
+    name: str, rater: str, items: Sequence[_Item], ceiling: float, size: _Size, *, fact: bool = False
 ) -> FidelityCheck:
     """Compare a share of bad things with its limit; a `fact` of these dialogues is decided by its value, whatever their number."""
     personas, missing = _personas(items)
@@ -131,19 +131,19 @@ def _share(
         return proportion.share(float(np.mean([v for _, v in values])), spoken) if values else Interval(None)
 
     value, worst, best = bound(None), bound(1.0), bound(0.0)
-    decided = {_below(extreme, most, enough=fact or size.enough, by_value=fact) for extreme in (worst, best)}
+    decided = {_below(extreme, ceiling, enough=fact or size.enough, by_value=fact) for extreme in (worst, best)}
     return _check(
-        name, rater, value, (worst.value, best.value), (len(items), missing, personas), most, "share", decided
+        name, rater, value, (worst.value, best.value), (len(items), missing, personas), ceiling, "share", decided
     )
 
 
-def _mean(name: str, items: Sequence[_Item], most: float, size: _Size, kind: Kind) -> FidelityCheck:
+def _mean(name: str, items: Sequence[_Item], ceiling: float, size: _Size, kind: Kind) -> FidelityCheck:
     personas, _ = _personas(items)
     numbers = np.array([item.value for item in items], dtype=np.float64)
     sums = np.stack([_summed(items, numbers), _summed(items, np.ones(len(items)))], axis=1)
     value = bootstrap.interval_of_sums(lambda totals: totals[:, 0] / totals[:, 1], sums, resamples=RESAMPLES)
-    decided = {_below(value, most, enough=size.enough)}
-    return _check(name, "", value, (value.value, value.value), (len(items), 0, personas), most, kind, decided)
+    decided = {_below(value, ceiling, enough=size.enough)}
+    return _check(name, "", value, (value.value, value.value), (len(items), 0, personas), ceiling, kind, decided)
 
 
 def _recovery(
@@ -171,10 +171,10 @@ def _recovery(
         value = bootstrap.interval_of_sums(
             lambda totals: agreement.cohen_kappa(totals.reshape(-1, q, q + 1), "quadratic"), tables, resamples=RESAMPLES
         )
-    least, size = limits().recovery.least, _size(record)
-    sides = _below(_negative(value), -least, enough=size.enough)
+    floor, size = limits().recovery.least, _size(record)
+    sides = _below(_negative(value), -floor, enough=size.enough)
     return _check(
-        RECOVERY, verdicts.rater, value, (value.value, value.value), (len(cells), missing, personas), least, "level", {sides}
+        RECOVERY, verdicts.rater, value, (value.value, value.value), (len(cells), missing, personas), floor, "level", {sides}
     )  # fmt: skip
 
 
@@ -189,17 +189,17 @@ def _summed(items: Sequence[_Item], numbers: Floats) -> Floats:
     return np.bincount(place, numbers).astype(np.float64)
 
 
-def _below(value: Interval, most: float, *, enough: bool, by_value: bool = False) -> Fitness:
+def _below(value: Interval, ceiling: float, *, enough: bool, by_value: bool = False) -> Fitness:
     """Say whether a value keeps below a limit: by its interval, or by itself where there is enough to go by."""
     if value.value is None:
         return Fitness.UNKNOWN
-    if not by_value and value.low is not None and value.low > most:
+    if not by_value and value.low is not None and value.low > ceiling:
         return Fitness.UNFIT
-    if not by_value and value.high is not None and value.high <= most:
+    if not by_value and value.high is not None and value.high <= ceiling:
         return Fitness.FIT
     if not enough:
         return Fitness.UNKNOWN
-    return Fitness.FIT if value.value <= most else Fitness.UNFIT
+    return Fitness.FIT if value.value <= ceiling else Fitness.UNFIT
 
 
 def _negative(value: Interval) -> Interval:

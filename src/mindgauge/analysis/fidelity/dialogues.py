@@ -39,7 +39,7 @@ class ClientMessage(NamedTuple):
     problem: str
     """What a check found wrong with it; empty where it passed."""
     broke_role: bool
-    earlier: tuple[str, ...]
+    history: tuple[str, ...]
     """What the person said before."""
 
 
@@ -108,11 +108,11 @@ def _ended(sample: Sample, reply: Reply) -> EndedDialogue:
 
 def _message(sample: Sample, reply: Reply) -> ClientMessage:
     facts: dict[str, Any] = reply.provenance
-    earlier = msgspec.convert(facts.get(HELD, ()), tuple[Message, ...])
+    history = msgspec.convert(facts.get(HELD, ()), tuple[Message, ...])
     return ClientMessage(
         reply.id, _place(reply), sample.cluster, sample.tags["language"], int(facts["turn"]), reply.text,
         facts.get("rung", ""), facts.get("problem", ""), facts.get("outcome") == Outcome.CLIENT_BROKE_ROLE,
-        tuple(message.content for message in earlier),
+        tuple(message.content for message in history),
     )  # fmt: skip
 
 

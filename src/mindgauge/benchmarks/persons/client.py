@@ -170,14 +170,14 @@ def length(text: str, language: str) -> int:
     return len(text) if language == "zh" else len(_WORD.findall(text))
 
 
-def repetition(text: str, earlier: Sequence[str], language: str) -> float | None:
+def repetition(text: str, history: Sequence[str], language: str) -> float | None:
     """Return the share of a message's runs of three words, or characters, that earlier messages have; None for a shorter one."""
 
     def runs(message: str) -> list[tuple[str, ...]]:
         pieces = _pieces(message, language)
         return [tuple(pieces[place : place + _RUN]) for place in range(len(pieces) - _RUN + 1)]
 
-    own, known = runs(text), {run for message in earlier for run in runs(message)}
+    own, known = runs(text), {run for message in history for run in runs(message)}
     return sum(run in known for run in own) / len(own) if own else None
 
 

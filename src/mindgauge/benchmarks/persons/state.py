@@ -51,7 +51,7 @@ class _Cues(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join([*(rf"\b(?:{words})\b" for words in self.en), *self.zh]), re.IGNORECASE)
+        return re.compile("|".join([*(rf"\b(?:{words})(?!\w)" for words in self.en), *self.zh]), re.IGNORECASE)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.fidelity.records import ClientFidelity, FidelityCheck
+    from mindgauge.analysis.fidelity.records import ClientFidelity
     from mindgauge.benchmarks import Benchmark
     from mindgauge.runs.options import AnyModel
 
@@ -46,8 +46,8 @@ class ClientCheck(Tabular, msgspec.Struct, frozen=True):
         yield f"{self.client.client}: {self.client.verdict.value}; {plural(self.client.dialogues, 'dialogue')} in {self.run}"
         yield from self.client.reasons
 
-    def _listed(self) -> list[FidelityCheck]:
-        return self.client.checks
+    def _listed(self) -> list[dict[str, Any]]:
+        return [msgspec.to_builtins(check) for check in self.client.checks]
 
 
 def clients_check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -29,8 +29,8 @@ class PersonaListing(msgspec.Struct, frozen=True):
     topic: str
     style: str
     disclosure: str
-    reactions: tuple[str, ...]
-    languages: tuple[str, ...]
+    reactions: list[str]
+    languages: list[str]
     openings: int
     """In all languages; each begins a dialogue."""
 
@@ -45,8 +45,8 @@ class PersonaListings(Tabular, msgspec.Struct, frozen=True):
         for situation in dict.fromkeys(entry.situation for entry in self.personas):
             yield f"{situation}: {plural(sum(entry.situation == situation for entry in self.personas), 'persona')}"
 
-    def _listed(self) -> list[PersonaListing]:
-        return self.personas
+    def _listed(self) -> list[dict[str, Any]]:
+        return [msgspec.to_builtins(persona) for persona in self.personas]
 
 
 def clients_list(situation: str | None = None) -> PersonaListings:
@@ -68,7 +68,7 @@ def clients_list(situation: str | None = None) -> PersonaListings:
             listed.append(
                 PersonaListing(
                     persons.situation.id, persona.id, persona.planned, persona.topic, persona.style, persona.disclosure,
-                    persona.reactions, persona.languages, openings,
+                    [*persona.reactions], [*persona.languages], openings,
                 )
             )  # fmt: skip
     return PersonaListings(listed)
