@@ -173,6 +173,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "continued",
         "broken",
         "headlines",
+        "fidelity",
         "frames",
     }
     assert set(ran["metrics"][0]) == {

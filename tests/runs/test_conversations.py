@@ -16,6 +16,7 @@ from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.benchmarks.persons.state import ReplySigns
 from mindgauge.records import Exchange, Message, Reply, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.session import Session
 from mindgauge.store import Store
 
@@ -306,3 +307,30 @@ def test_checks_pass_what_people_write() -> None:
                     Exchange(Status.OK, opening), person, language, (), state.Move("everyday"), of_risk.situation
                 )
                 assert read.problem == "", (person.id, language, read)
+
+
+def test_a_dry_run_counts_what_is_then_asked(tmp_path: Path) -> None:
+    counts = Counter[str]()
+
+    def counted(name: str) -> mindgauge.Function:
+        draws = random.Random(name)
+
+        def reply(message: str) -> str:
+            counts[name] += 1
+            return " and ".join(draws.sample(WORDS, 6))
+
+        return mindgauge.Function(reply, name=name)
+
+    asked: dict[str, Any] = {"turns": 3, "where": ENGLISH, "out": tmp_path / "run", "model": counted("target")}
+    for clients, limit, runs in (
+        (["one", "two"], 2, 1),
+        (["one", "two", "three"], 2, 1),
+        (["one", "two", "three"], 3, 2),
+    ):
+        command = {**asked, "client": [counted(name) for name in clients], "limit": limit, "runs": runs}
+        forecast = mindgauge.run(NAME, **command, dry_run=True)
+        assert isinstance(forecast, DryRun)
+        before = counts.copy()
+        mindgauge.run(NAME, **command)
+        sent = counts - before
+        assert {step.model: step.calls for step in forecast.steps if step.calls} == sent

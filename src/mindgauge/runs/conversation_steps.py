@@ -17,7 +17,7 @@ from mindgauge.benchmarks.persons.dialogues import PersonMode, client_name, dial
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.models.bots.bot import Bot
 from mindgauge.raters.window import Unit
-from mindgauge.records import HELD, Message, Reply, Sample, Status
+from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
 from mindgauge.records.request import Request
 from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.step_outputs import StepOutput, of_dialogues
@@ -100,12 +100,16 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         finished = self.done(store) if store is not None else set()
         system = system_tokens(self.model)
         calls = read = cached = existing = 0
+        openings: set[tuple[str, int]] = set()
         for dialogue in dialogues(subject.sample for subject in self.subjects()):
             first = system + tokens(dialogue.turns[0].messages[:1])
             for run in range(self.repeats):
                 for number, turn in enumerate(dialogue.turns):
-                    if (turn.id, run) in finished:
-                        existing += 1
+                    opening = (turn.tags[BASE], run)
+                    shared = not number and self._goes_on and bool(self.clients) and opening in openings
+                    openings.add(opening)
+                    if (turn.id, run) in finished or shared:  # all clients begin with the same words, asked once
+                        existing += (turn.id, run) in finished
                         continue
                     size = first + number * (REPLY_TOKENS + PERSON_TOKENS)
                     calls, read = calls + 1, read + size
@@ -356,7 +360,7 @@ class _Chain:
         messages = (*(m for m in slot.messages if m.role == "system"), *addressed)
         asked_of = msgspec.structs.replace(slot, messages=messages)
         request = self._request(asked_of)
-        if self._client is not None and number == 1 and say is None:  # every client's dialogue begins with it
+        if self._client is not None and say is None:  # clients begin alike, and may go on alike
             exchange = await self.session.asker(step.model, step.benchmark.name)(request)
         else:
             exchange = await self.session.call(step.model, request, say)
@@ -444,6 +448,8 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
 
     within: bool = True
     dialogues: DialoguePlan
+    targets: tuple[str, ...] = ()
+    """The models that it talks to."""
 
     def requests(self, subject: PlannedSubject) -> list[Request]:  # noqa: ARG002 - each follows from a reply
         """Return nothing: what it is asked follows from the replies."""
@@ -455,20 +461,30 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
 
     def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - see `ConversationStep`
         """Estimate what the messages take, as `ConversationStep.expected` does."""
-        calls = read = cached = 0
+        calls = read = cached = existing = 0
+        replies = _replies(store, self.benchmark.name) if store is not None else {}
         for dialogue in dialogues(subject.sample for subject in self.subjects()):
             if dialogue.tags.get("client") != self.model.name:
                 continue
             persona = self.dialogues.persona(dialogue.whole)
             opening = client.messages(persona, dialogue.tags["language"], [Message("assistant", "")], state.Move(""))
             first = tokens(opening)
-            for number in dialogue.clients:
-                size = first + NOTE_TOKENS + (number - 1) * (REPLY_TOKENS + PERSON_TOKENS)
-                calls, read = calls + self.repeats, read + self.repeats * size
-                cached += self.repeats * max(size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS, 0)
+            messages = [
+                (number, (slot.id, client_name(self.model.name, target), run) in replies)
+                for target in self.targets
+                for run in range(self.repeats)
+                for number, slot in enumerate(dialogue.clients.values(), 1)
+            ]
+            for number, written in messages:
+                size = first + NOTE_TOKENS + number * (REPLY_TOKENS + PERSON_TOKENS)
+                existing += written
+                calls, read = calls + (not written), read + (not written) * size
+                cached += (not written) * (size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS)
         completion = calls * PERSON_TOKENS
         cost = None if self.model.price is None else self.model.price.of(read, completion, cached)
-        return Expected(PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached))
+        return Expected(
+            PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached), existing
+        )
 
 
 def replies_to_come(

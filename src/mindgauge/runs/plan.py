@@ -309,7 +309,7 @@ def conversing(
     ]  # fmt: skip
     return steps + [
         ClientStep(
-            benchmark=benchmark, model=client, repeats=asking.runs * len(models), purpose="play the person",
+            benchmark=benchmark, model=client, repeats=asking.runs, purpose="play the person", targets=tuple(model.name for model in models),
             subjects=subjects, dialogues=dialogues,
         )
         for client in clients
