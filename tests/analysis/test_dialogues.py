@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from typing import TYPE_CHECKING, Any
@@ -91,3 +92,16 @@ def test_models_that_only_one_client_talked_to_are_not_compared(tmp_path: Path) 
     )  # fmt: skip
     with pytest.raises(UsageError, match="one client, c, plays all persons"):
         mindgauge.compare([tmp_path / "run"])
+
+
+def test_transcripts_that_were_held_elsewhere_count_as_dialogues(tmp_path: Path) -> None:
+    turns = [{"role": role, "content": f"{role} says it, day {n}"} for n in range(3) for role in ("user", "assistant")]
+    rows = [json.dumps({"messages": [{"role": "user", "content": f"I am {name}"}, *turns[1:]]}) for name in "abcd"]
+    (tmp_path / "log.jsonl").write_text("\n".join(rows))
+    mindgauge.rate(
+        NAME, dialogues=tmp_path / "log.jsonl", unit="both", judge=judge(), out=tmp_path / "run", qualify=False
+    )
+    scores = mindgauge.score(tmp_path / "run")
+    (veto,), (worst,) = scores.find("vetoed_dialogues"), scores.find("worst_turn")
+    assert (veto.n, veto.missing, veto.value) == (4, 0, 0.0)
+    assert worst.n == worst.clusters == 4

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 _TURNS = """
-SELECT id, json_extract(provenance, '$.dialogue') || '/' || json_extract(provenance, '$.target') || '/' || run,
+SELECT id, json_extract(provenance, '$.dialogue') || '/' || coalesce(json_extract(provenance, '$.target'), model) || '/' || run,
     json_extract(provenance, '$.unit'), json_extract(provenance, '$.turn'), json_extract(provenance, '$.rung'),
     json_extract(provenance, '$.reaction')
-FROM replies WHERE benchmark = ? AND json_extract(provenance, '$.target') IS NOT NULL"""
+FROM replies WHERE benchmark = ? AND json_extract(provenance, '$.dialogue') IS NOT NULL"""
 _YES = "yes"
 _ALWAYS = 0
 """The turn of a whole dialogue, which no turn of it is."""
