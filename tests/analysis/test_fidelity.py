@@ -133,8 +133,8 @@ def test_dialogues_in_which_the_client_failed_are_in_no_score_but_in_its_bounds(
     assert failures == 2 and fidelity.clients[1].outcomes["client_broke_role"] == 2
     assert not fidelity.withheld and "2 dialogues of 50" in fidelity.bounds
     figures = {(s.name, s.criterion): s for s in of_target(scores) if s.slice == "all" and s.rater == "reader"}
-    turns, dialogues = figures["mean", "appropriate"], figures["mean", "supports"]
-    assert turns.n == (50 - failures) * 4, "turns before the failure are left out, too"
+    turns, dialogues = figures["worst_turn", "appropriate"], figures["mean", "supports"]
+    assert turns.n == 50 - failures, "turns before the failure are left out, too"
     assert dialogues.n == 50 - failures and not dialogues.missing
     share = failures / 50
     for figure, worst, best in ((turns, 1, 5), (dialogues, 0, 2)):
@@ -163,10 +163,7 @@ def test_it_is_said_before_any_score(tmp_path: Path, capsys: pytest.CaptureFixtu
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.index('id="fidelity"') < page.index('id="answer"') and "There is no score: the client basil" in page
     report = json.loads((tmp_path / "run" / "report.json").read_text())
-    assert report["fidelity"]["facts"] and [s["label"] for s in report["systems"]] == [
-        "target",
-        "target (whole dialogue)",
-    ]
+    assert report["fidelity"]["facts"] and [s["label"] for s in report["systems"]] == ["target"]
     summary = (tmp_path / "run" / "report.md").read_text()
     assert summary.index("Is the client fit") < summary.index("There is no score")
 
@@ -177,7 +174,8 @@ def test_what_is_withheld_is_not_compared(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no score of first is shown: the client basil is unfit"):
         mindgauge.compare(tmp_path / "run")
     held(tmp_path / "fit", (client("amber"), client("basil")), model=models)
-    assert mindgauge.compare(tmp_path / "fit").measures
+    with pytest.raises(UsageError, match="cannot be told apart with these clients"):  # fit, and alike
+        mindgauge.compare(tmp_path / "fit")
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_a_hostile_reply_cannot_leave_its_fence(benchmark: Benchmark, tmp_path: 
         assert "highest level" not in re.sub(fenced, "", text, flags=re.DOTALL), "what was replied stands outside"
         assert text.count(f"<{kind} {nonce}>") == text.count(f"</{kind} {nonce}>") == 1
         assert json.dumps(text).count(nonce) >= (5 if kind == "reply" else 3)
-    assert kinds.keys() == ({"reply", "dialogue"} if benchmark.persons else {"reply"})
+    assert not judged or kinds.keys() == ({"reply", "dialogue"} if benchmark.persons else {"reply"})
 
 
 def test_our_samples_of_help_or_harm_cover_what_was_promised() -> None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
 
-ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
+ALL = [b for b in map(benchmarks.find_one, benchmarks.names()) if b.persons is None]
+"""Dialogues stand in a section of their own (`tests/reports/test_dialogues.py`)."""
 CRITERIA = [(b, c) for b in ALL for c in criteria_of(b).values() if c.scale is Scale.ORDINAL or c.unsafe]
 RATED = [(b, c) for b, c in CRITERIA if c in b.rubric.criteria]
 OPEN = [(b, c) for b, c in RATED if not b.closed]

@@ -17,7 +17,8 @@ from mindgauge.records.text import HAN
 if TYPE_CHECKING:
     from pathlib import Path
 
-OPEN = [name for name in benchmarks.names() if not benchmarks.find_one(name).closed]
+OPEN = [name for name in benchmarks.names() if not (b := benchmarks.find_one(name)).closed and b.situation is None]
+"""Of dialogues, no sample is one that every criterion is about (`tests/benchmarks/test_every_benchmark.py`)."""
 SPOKEN = [(name, language) for name in OPEN for language in benchmarks.find_one(name).card.languages]
 
 
@@ -69,7 +70,14 @@ def test_a_benchmark_s_own_prompts_come_first_and_are_never_mixed_with_shared_on
     (tmp_path / "judge.en.md").write_text("J {rubric} {form} {dialogue} {reply} {nonce}", encoding="utf-8")
     (tmp_path / "judge.chain.en.md").write_text("C {rubric} {form} {dialogue} {reply} {nonce}", encoding="utf-8")
     found = prompts_of(tmp_path)
-    assert set(found) == {"judge", "judge.chain", "judge.dialogue", "judge.general", "judge.general.split"}
+    assert set(found) == {
+        "judge",
+        "judge.chain",
+        "judge.client",
+        "judge.dialogue",
+        "judge.general",
+        "judge.general.split",
+    }
     assert found["judge.chain"]["en"].text.startswith("C ") and set(found["judge.chain"]) == {"en"}
 
 
@@ -95,4 +103,4 @@ def test_shared_prompts_name_no_level_and_fence_what_others_wrote() -> None:
         assert text.index("{nonce}") < first <= last, "the warning comes before what it is about"
         criterion_last = ".split." in path.name or ".dialogue." in path.name
         assert (text.index("{rubric}") > last) == criterion_last, "in split mode the criterion comes last"
-    assert len(list(SHARED.glob("*.md"))) == 18
+    assert len(list(SHARED.glob("*.md"))) == 20
