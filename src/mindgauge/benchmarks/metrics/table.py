@@ -294,8 +294,7 @@ def mean_of_items(
     """
 
     def known(table: RatingTable) -> Floats:
-        worth = item_score(table)
-        return worth if supports(table.levels) else np.full(len(worth), np.nan)
+        return item_score(table) if supports(table.levels) else np.full(len(first_of(items(table))), np.nan)
 
     def fold(table: RatingTable) -> Items:
         return Items(first_of(items(table)), np.isnan(known(table)))
