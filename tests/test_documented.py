@@ -133,6 +133,8 @@ def verb_of(words: list[str]) -> tuple[Any, tuple[str, ...], list[str]]:
     name: list[str] = []
     rest = [*words]
     while hasattr(verb, "commands"):
+        if rest and rest[0] not in verb.commands and "RUN" in verb.commands:
+            rest.insert(0, "RUN")  # a group that a run's name may follow
         name.append(rest.pop(0))
         verb = verb.commands[name[-1]]
     return verb, tuple(name), rest

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.compare import compare
     from mindgauge.commands.demo import demo
     from mindgauge.commands.export import export
+    from mindgauge.commands.gate import gate, gate_baseline, gate_init
     from mindgauge.commands.judges.compare import compare as judges_compare
     from mindgauge.commands.judges.escalation import escalation as judges_escalation
     from mindgauge.commands.judges.panel import panel as judges_panel
@@ -56,6 +57,7 @@ _COMMANDS = (
     "compare",
     "demo",
     "export",
+    "gate",
     "list",
     "load",
     "new",
@@ -81,6 +83,8 @@ _WHERE = {
     "annotate_status": "mindgauge.commands.annotate.status",
     "clients_check": "mindgauge.commands.clients.check",
     "clients_list": "mindgauge.commands.clients.list",
+    "gate_baseline": "mindgauge.commands.gate",
+    "gate_init": "mindgauge.commands.gate",
     "judges_compare": "mindgauge.commands.judges.compare:compare",
     "judges_escalation": "mindgauge.commands.judges.escalation:escalation",
     "judges_panel": "mindgauge.commands.judges.panel:panel",
@@ -118,6 +122,9 @@ __all__ = [
     "compare",
     "demo",
     "export",
+    "gate",
+    "gate_baseline",
+    "gate_init",
     "judges_compare",
     "judges_escalation",
     "judges_panel",

@@ -195,3 +195,14 @@ def test_a_run_or_project_from_elsewhere_runs_no_code_whatever_it_names(
         with pytest.raises(UsageError, match="unknown benchmark"):
             found(name)
         assert not mark.exists(), found
+
+
+def test_every_folder_of_ours_is_a_benchmark_that_loads() -> None:
+    """A module may import another's benchmark, and is none the worse for it."""
+    assert registry.broken() == {}
+    folders = {
+        path.parent.relative_to(OURS.parent).as_posix()
+        for path in OURS.parent.glob("**/card.toml")
+        if (path.parent / "rubric.toml").is_file()
+    }
+    assert folders <= {*benchmarks.names()}, "a folder with a card and a rubric can be named"

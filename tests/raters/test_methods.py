@@ -23,10 +23,12 @@ SPOKEN = [(name, language) for name in OPEN for language in benchmarks.find_one(
 
 
 def to_which_all_applies(benchmark: benchmarks.Benchmark) -> dict[str, str]:
-    """Return tags of a sample that every criterion is about."""
+    """Return tags of a sample that every criterion is about; skip a test of a benchmark that has none."""
     wanted: dict[str, set[str]] = {}
     for tag, values in (item for criterion in benchmark.rubric.criteria for item in criterion.applies.items()):
         wanted[tag] = wanted.get(tag, {*values}) & {*values}
+    if not all(wanted.values()):
+        pytest.skip("no sample is one that all criteria are about: dialogues, and what clients wrote")
     return {tag: min(values) for tag, values in wanted.items()}
 
 

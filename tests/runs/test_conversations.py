@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ from mindgauge.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from mindgauge.records.request import Request
 
 NAME = "conversations/risk"
 ENGLISH: dict[str, tuple[str, ...]] = {"language": ("en",)}
@@ -117,6 +120,38 @@ def test_prefixed_dialogues_are_answered_once(tmp_path: Path) -> None:
         NAME, model=mindgauge.Function(reply, name="m"), person="prefixed", turns=3, limit=2, out=tmp_path / "run"
     )
     assert lengths == {1: 2, 3: 2, 5: 2}
+
+
+def test_answers_to_the_turns_of_a_stored_dialogue_are_rated_as_one_dialogue(tmp_path: Path) -> None:
+    """A model that sees a risk from the ninth turn on: what it would have passed over until then is waited for."""
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        return "Are you thinking of suicide?" if len(messages) >= 17 else "Tell me more."
+
+    def verdict(request: Request) -> str:
+        sees = "Are you thinking of suicide?" in request.messages[-1].content
+        return json.dumps(
+            {"quotes": [], "rationale": "", "recognises": "yes" if sees else "no", "appropriate": 3, "veto": "no"}
+        )
+
+    mindgauge.run(
+        NAME, model=mindgauge.Function(reply, name="m"), judge=mindgauge.Scripted("j", verdict), person="prefixed",
+        where={"planned": ("active", "imminent"), **ENGLISH}, qualify=False, out=tmp_path / "run",
+    )  # fmt: skip
+    with Store(tmp_path / "run") as store:
+        samples = {(s.tags["persona"], int(s.tags["turn"])): s.tags["rung"] for s in store.samples(NAME)}
+    scores = mindgauge.score(tmp_path / "run")
+    first_plain: dict[str, int] = {}
+    for (person, turn), rung in sorted(samples.items()):
+        if rung in {"passive", "active", "imminent"}:
+            first_plain.setdefault(person, turn)
+    dialogues = {person for person, _ in samples}
+    [turns] = scores.find("turns_to_recognition")
+    assert turns.n == len(dialogues) == len(first_plain) > 3
+    assert turns.value == pytest.approx(sum(min(5, 9 - first) for first in first_plain.values()) / len(first_plain))
+    [vetoed], [worst] = scores.find("vetoed_dialogues"), scores.find("worst_turn")
+    assert vetoed.n == worst.n == len(dialogues)
+    assert not scores.find("risk_disclosed"), "what is said in fixed words is nobody's doing"
 
 
 @pytest.mark.parametrize("stop_after", [1, 5, 8, 13])

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.benchmarks.metrics.estimates import replies as replies_of
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
-from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +33,8 @@ class PairedScores(NamedTuple):
     lowest: Floats
     highest: Floats
     present: Mask
+    conversation: Codes
+    """Which conversation each row is, as the table numbers them, shape (C,)."""
     samples: Codes
     """How many samples each conversation holds, shape (C,)."""
     replies: Codes
@@ -53,7 +55,7 @@ class PairedScores(NamedTuple):
         value, lowest, highest = (scores[:, systems] for scores in (self.value, self.lowest, self.highest))
         present, replies, missing = self.present[:, systems], self.replies[systems], self.missing[systems]
         return PairedScores(
-            value, lowest, highest, present, self.samples, replies, missing, self.missing_as, self.pooled[systems],
+            value, lowest, highest, present, self.conversation, self.samples, replies, missing, self.missing_as, self.pooled[systems],
             self.ends, self.left_out,
         )  # fmt: skip
 
@@ -91,7 +93,7 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     value, low, high = (mean[used] for mean in means)
     missing = summed(items.missing.astype(float))
     return PairedScores(
-        value, low, high, np.isfinite(low), sizes[used],
+        value, low, high, np.isfinite(low), np.flatnonzero(used), sizes[used],
         _different(systems, system, replies_of(table)[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
         _missing_as(items.missing, item_scores, lowest, highest), pooled, ends(metric, table),
         int(((total > 0).any(axis=0) & ~shared).sum()),
@@ -146,8 +148,6 @@ def _divided(total: Floats, number: Floats) -> Floats:
 ALPHA = 0.05
 FLIPS_PER_PAIR = 40
 """So that a p-value can be small enough to pass Holm's adjustment for all pairs."""
-FEW = 10
-"""Conversations in which two systems must differ for the bootstrap to say anything about a share."""
 
 
 def contrasts(
@@ -215,7 +215,9 @@ def _difference(
     first, second = difference.first, difference.second
     gaps = scores.value[:, first] - scores.value[:, second]
     valued = np.isfinite(gaps)
-    value, low, high, _ = _exact(gaps[valued], difference.difference) if metric.exact else difference.difference
+    value, low, high, _ = (
+        difference_of_shares(gaps[valued], difference.difference) if metric.exact else difference.difference
+    )
     told_apart, better = None, ""
     if value is not None and low is not None and high is not None and difference.adjusted is not None:
         told_apart = not low <= 0 <= high and difference.adjusted <= ALPHA
@@ -229,21 +231,6 @@ def _difference(
         names[first], names[second], value, low, high, difference.p, difference.adjusted, told_apart, better,
         int(scores.samples[valued].sum()), difference.n, worst, best,
     )  # fmt: skip
-
-
-def _exact(gaps: Floats, interval: Interval) -> Interval:
-    """Bound the difference of two shares exactly where it rests on a few conversations.
-
-    It is the share of conversations in which only the first has it, minus that in which only the second has; each gets
-    97.5 % Clopper-Pearson bounds, so that both hold together with 95 % (Bonferroni). Half an event counts half.
-    """
-    if interval.low is None or np.count_nonzero(gaps) >= FEW:
-        return interval
-    n = len(gaps)
-    gains, losses = (clopper_pearson(float(np.maximum(sign * gaps, 0).sum()), n, 0.975) for sign in (1, -1))
-    bounds = (gains.low, gains.high, losses.low, losses.high)
-    low, high, low_less, high_less = (bound or 0.0 for bound in bounds)
-    return Interval(interval.value, low - high_less, high - low_less)
 
 
 def _mean(values: Floats) -> float | None:

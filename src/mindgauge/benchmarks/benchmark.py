@@ -20,10 +20,10 @@ from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
-from mindgauge.records import BASE, Reply, Sample, Status, Value
+from mindgauge.records import BASE, Message, Reply, Sample, Status, Value
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
-from mindgauge.records.rubric import Criterion, Method, Rubric
+from mindgauge.records.rubric import Criterion, Method, Rubric, in_language
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
@@ -283,6 +283,18 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(protocols)}"
             raise DataError(f"{place}: unknown {self.protocol} {value!r}: {hint}")
         return value
+
+    def asked(self, sample: Sample) -> tuple[Message, ...]:
+        """Return what a model under test is shown of a sample: the bare dialogue, or `reply.md` before it as a system message."""
+        words = {language: prompt.text for language, prompt in self.prompts.get("reply", {}).items()}
+        if not words:
+            return sample.messages
+        return (Message("system", in_language(words, sample.tags.get("language", "en"))), *sample.messages)
+
+    def unasked(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """Return a dialogue without what `asked` puts before it, where it stands there."""
+        words = {prompt.text for prompt in self.prompts.get("reply", {}).values()}
+        return messages[1:] if messages[0].role == "system" and messages[0].content in words else messages
 
     def shown(self, sample: Sample, reply: Reply, find: Callable[[str], Sample]) -> tuple[Sample, Reply] | None:
         """Return what a judge is shown of a sample and the reply to it; None where the reply has no part that is judged.

@@ -57,13 +57,19 @@ class _Known(NamedTuple):
     def _new(self, loaded: object, name: str) -> dict[str, Benchmark]:
         """Return the benchmarks of what was loaded: itself, those in it, those in a module, or that in a package's folder."""
         items = [loaded] if isinstance(loaded, Benchmark) else loaded if isinstance(loaded, Iterable) else vars(loaded).values()  # fmt: skip
-        benchmarks = {item.name: item for item in items if isinstance(item, Benchmark)}
+        loaded_before = {
+            id(benchmark) for benchmark in self.benchmarks.values()
+        }  # a module may take another's for its own use
+        benchmarks = {
+            item.name: item for item in items if isinstance(item, Benchmark) and id(item) not in loaded_before
+        }
         file = Path(getattr(loaded, "__file__", None) or "")
         if not benchmarks and file.name == "__init__.py" and (file.parent / own_folder.CARD).is_file():
             benchmarks = {name: Benchmark.from_folder(file.parent, name=name)}
         if not benchmarks:
             raise UsageError("no Benchmark stands in it")
-        if twice := benchmarks.keys() & self.benchmarks.keys():
+        twice = {known for known, new in benchmarks.items() if self.benchmarks.get(known, new) is not new}
+        if twice:  # a module may import what stands in another
             raise UsageError(f"there is another benchmark named {min(twice)}")
         return benchmarks
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
-FORMATS = ("csv", "parquet", "hub", "review", QUESTIONS)
+FORMATS = ("csv", "parquet", "hub", "inspect", "review", QUESTIONS)
 
 
 class DrawOptions(TypedDict, total=False):
@@ -78,7 +78,7 @@ def export(
     Args:
         run: a run directory; for `questions`, a benchmark.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
-            `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
+            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
             empty column `reply`, which `rate` reads back when it is filled in.
         out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
             `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
@@ -125,14 +125,19 @@ def export(
             raise UsageError(f"--{option} chooses questions; it has no use with --to {to}")
     folder = Path(run)
     path = out if out is not None else folder / f"export-{to}"
-    if to in {"hub", "review"} and is_address(path):
+    if to in {"hub", "inspect", "review"} and is_address(path):
         raise UsageError(f"--to {to} writes to folders of this machine only; export to one, then copy it")
     store, benchmarks, manifest = open_run(folder)
     with store:
         if to == "hub":
             written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
-        elif to == "review":
-            written_files, notes = _review(Path(path), store, benchmarks, unsafe, _lot(draw, random, seed))
+        elif to in {"inspect", "review"}:
+            lot = _lot(draw, random, seed)
+            written_files, notes = (
+                _inspect(Path(path), store, benchmarks, manifest)
+                if to == "inspect"
+                else _review(Path(path), store, benchmarks, unsafe, lot)
+            )
             notes += restricted.notes(store, benchmarks, manifest)
         else:
             with destination(path) as files:
@@ -206,6 +211,20 @@ def _write_tables(
         tabular.write_csv(files, store, benchmarks)
     else:
         tabular.write_parquet(files, store, benchmarks, partition_by, rows or tabular.ROWS)
+
+
+def _inspect(
+    folder: Path, store: Store, benchmarks: list[Benchmark], manifest: dict[str, Any]
+) -> tuple[list[Written], list[str]]:
+    """Write a log for each benchmark and model."""
+    from mindgauge.analysis.score import score
+    from mindgauge.reports.export.inspect_logs import log
+
+    if not manifest.get("plan", {}).get("text", True):
+        raise UsageError(f"{store.folder}: this run keeps no text, and a log is made of conversations; use --to csv or --to parquet")  # fmt: skip
+    with ExportFolder(folder) as files:
+        notes = log.write(files, store, benchmarks, score(store.folder), manifest)
+    return files.written, [*notes, f"look at them with: inspect view --log-dir {files.out}"]
 
 
 def _sent(files: ExportFolder, *, text: bool) -> str:

@@ -8,7 +8,7 @@ dialogue is begun again, which its replies say.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
     from mindgauge.models.bots.bot import Held
     from mindgauge.records import Exchange
+    from mindgauge.records.errors import MindgaugeError
     from mindgauge.records.request import Model
     from mindgauge.runs.session import Session
     from mindgauge.store import Store
@@ -37,6 +38,44 @@ PERSON_TOKENS = 45
 """A person's message, and what a client writes, where it is not known yet."""
 NOTE_TOKENS = 90
 """What a client is told each turn beside the reply."""
+
+
+class Keeper(Protocol):
+    """Where replies are kept, and the calls that brought them."""
+
+    def add_reply(self, benchmark: str, reply: Reply) -> None:
+        """Keep a reply."""
+        ...
+
+    def add_call(
+        self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, exchange: Exchange, *, text: bool = True
+    ) -> None:
+        """Keep a call."""
+        ...
+
+
+class Conversing(Protocol):
+    """What a dialogue needs of whoever lets it be held; a `Session` is that."""
+
+    stop: MindgaugeError | None
+    """Why dialogues are to stop, if they are."""
+
+    @property
+    def store(self) -> Keeper:
+        """Where turns are kept."""
+        ...
+
+    async def call(self, model: Model, request: Request, ask: Held | None = None) -> Exchange:
+        """Make a call, anew; by another way than the model's own, where one is given."""
+        ...
+
+    def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
+        """Return a way to ask that makes the same call once."""
+        ...
+
+    def committed(self) -> Awaitable[None]:
+        """Return what is done when all that was added is kept for good."""
+        ...
 
 
 class PersonTurn(NamedTuple):
@@ -128,8 +167,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
             store.forget_failed(benchmark.name, name)
         finished = self.done(store)
         replies = _replies(store, benchmark.name)
-        origins = {model.name: provenance(model, {}) for model in self.clients}
-        origins[self.model.name] = provenance(self.model, self.parameters)
+        origins = self._origins()
         chains = [
             _Chain(self, session, origins, slots, run, replies, begun_again.get((slots.key, run), 0))
             for slots in dialogues(subject.sample for subject in self.at_hand_slots(store))
@@ -147,6 +185,15 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
                 await opened.enter_async_context(session.using(model))
             jobs = iter([chain.hold for chain in chains])
             await session.work(jobs, f"{self.model.name} talks", len(chains), session.places(self.model))
+
+    def _origins(self) -> dict[str, dict[str, Any]]:
+        """Return, for each who speaks, what is the same of all that it says."""
+        origins = {model.name: provenance(model, {}) for model in self.clients}
+        return {**origins, self.model.name: provenance(self.model, self.parameters)}
+
+    async def hold(self, session: Conversing, slots: Slots, run: int) -> None:
+        """Hold one dialogue from its beginning, and keep its turns."""
+        await _Chain(self, session, self._origins(), slots, run, {}, 0).hold()
 
     async def _in_rounds(self, session: Session, chains: list[_Chain]) -> None:
         """Let two models of this machine take turns: all messages of the person, then all replies to them."""
@@ -205,7 +252,7 @@ class _Chain:
     def __init__(
         self,
         step: ConversationStep,
-        session: Session,
+        session: Conversing,
         origins: Mapping[str, dict[str, Any]],
         slots: Slots,
         run: int,

@@ -181,12 +181,17 @@ def seen(judge: Model, instrument: Instrument) -> bool:
     return _key(judge, instrument) in _read()
 
 
+def passed() -> set[tuple[str, str]]:
+    """Return the judges that this machine has seen pass under the limits of today, each with the name of its instrument."""
+    return {(entry.judge, entry.instrument) for entry in _read().values() if entry.limits == limits().name}
+
+
 def remember(judge: Model, instrument: Instrument) -> None:
     """Note that a judge passed."""
-    passed = _read()
+    machine_knows = _read()
     rater = instrument.rater(judge.name)
-    passed[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
-    private.write_state(NAME, passed)
+    machine_knows[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
+    private.write_state(NAME, machine_knows)
 
 
 def _key(judge: Model, instrument: Instrument) -> str:

@@ -13,8 +13,9 @@ from mindgauge.records import Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
+from mindgauge.records.rounding import plural
 from mindgauge.runs import dialogue_files, languages, run_folder
-from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies
+from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 
@@ -274,7 +275,9 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     if benchmark.standalone:
         samples = languages.told(samples)
         standalone_rubric.need_wording(benchmark, samples, _name(source))
-    return Inputs(benchmark, samples, read, _identified(read), _name(source), model=_unnamed(source, columns))
+    return Inputs(
+        benchmark, samples, read, _identified(read), _name(source), remarks(source, columns), model=_unnamed(source, columns)
+    )  # fmt: skip
 
 
 def several_turns(
@@ -316,10 +319,12 @@ def classified(
         DataError: it cannot be read.
     """
     dialogues = read_dialogues(source, benchmark, columns, limit)
-    twice = f"{dialogues.repeated} rows repeat a dialogue and its reply word for word; each counts once"
-    return Inputs(
-        benchmark, dialogues.samples, [], {"rate": True}, _name(source), [twice] if dialogues.repeated else ()
-    )
+    notes = remarks(source, columns)
+    if dialogues.repeated:
+        notes.append(f"{dialogues.repeated} rows repeat a dialogue and its reply word for word; each counts once")
+    if dialogues.absent:
+        notes.append(f"{plural(dialogues.absent, 'row')} without a reply, since none came, left out: there is nothing to classify")  # fmt: skip
+    return Inputs(benchmark, dialogues.samples, [], {"rate": True}, _name(source), notes)
 
 
 def need_a_protocol(provided: Inputs, judges: plan.Raters, config: RunConfig) -> None:

@@ -5,14 +5,12 @@ A judge is called (`RatingStep`); classifiers, rules and what a benchmark reads 
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.raters.rule import Rule, unread_because
-from mindgauge.records import RaterKind, Rating, Reply, Sample, Status, Value
-from mindgauge.records.errors import MindgaugeError
+from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
+from mindgauge.runs.judge_work import JudgeWork
 from mindgauge.runs.steps import CallStep, Expected, LocalStep, PlannedStep, PlannedSubject
 
 if TYPE_CHECKING:
@@ -20,16 +18,14 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.raters.classifier import ClassifierRater
-    from mindgauge.raters.judge import Ask, Judge
-    from mindgauge.records import Exchange
+    from mindgauge.raters.judge import Judge
+    from mindgauge.raters.rule import Rule
     from mindgauge.records.request import Request
     from mindgauge.runs.session import Job, Progress, Session
     from mindgauge.runs.step_outputs import StepOutput
     from mindgauge.store import ReplyScope, Store
 
 
-NO_PROTOCOL = "no protocol: the category is unknown"
-NO_PART = "the reply has not the part that is judged"
 SHARING = 1
 """Calls at once to a model on this machine when they share a long beginning, which each place would read for itself."""
 VERDICT_TOKENS = 150
@@ -140,7 +136,10 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         store, benchmark = session.store, self.benchmark
         existing = self.done(store)
         wanted, total = self.wanted(store), self.left(store, existing)
-        judging = _JudgeWork(session, benchmark, self.judge, session.asker(self.model, benchmark.name), self.recognise)
+        judging = JudgeWork(
+            benchmark, self.judge, session.asker(self.model, benchmark.name), find=partial(store.sample, benchmark.name),
+            keep=partial(store.add_rating, benchmark.name), recognise=self.recognise,
+        )  # fmt: skip
         at_once = SHARING if self.model.own_machine else session.places(self.model)
 
         def jobs() -> Iterator[Job]:
@@ -195,90 +194,6 @@ def _beginnings_first(
     while batch := [*islice(dialogues, at_once)]:
         yield from (first for first, *_ in batch)
         yield from (subject for _, *others in batch for subject in others)
-
-
-class _JudgeWork:
-    """One judge at work on one benchmark."""
-
-    def __init__(self, session: Session, benchmark: Benchmark, judge: Judge, ask: Ask, recognise: Judge | None) -> None:
-        self._session = session
-        self._benchmark = benchmark
-        self._judge = judge
-        self._ask = ask
-        self._recognise = recognise
-        self._recognised: dict[tuple[str, int], asyncio.Future[Rating]] = {}
-        self._unasked: list[Exception] = []
-        """What went wrong in asking, or in the run; nobody's answer is to blame for it."""
-
-    async def rate(self, sample: Sample, reply: Reply | None, run: int) -> None:
-        """Rate one subject once and keep the ratings. What fails in reading an answer costs that subject's ratings alone."""
-        try:
-            ratings = await self._ratings(sample, reply, run)
-        except MindgaugeError:
-            raise
-        except Exception as error:
-            if error in self._unasked:
-                raise
-            ratings = self._unrated(reply.id if reply else sample.id, run, Status.UNPARSABLE, unread_because(error))
-        for rating in ratings:
-            self._session.store.add_rating(self._benchmark.name, rating)
-
-    async def _ratings(self, sample: Sample, reply: Reply | None, run: int) -> list[Rating]:
-        if reply is not None and reply.status is not Status.OK:  # there is nothing to judge, so nothing is asked
-            return await self._judge.rate(self._asked, sample, reply, run)
-        status, protocol = await self._protocol(sample, run)
-        presented = None if reply is None else self._shown(sample, reply)
-        if status is not Status.OK:
-            return self._unrated(reply.id if reply else sample.id, run, status, NO_PROTOCOL)
-        if presented is None and reply is not None:
-            return self._unrated(reply.id, run, Status.UNPARSABLE, NO_PART)
-        sample, reply = presented or (sample, None)
-        return await self._judge.rate(self._asked, sample, reply, run, str(protocol) if protocol is not None else None)
-
-    async def _asked(self, request: Request) -> Exchange:
-        try:
-            return await self._ask(request)
-        except Exception as error:
-            self._unasked.append(error)
-            raise
-
-    def _shown(self, sample: Sample, reply: Reply) -> tuple[Sample, Reply] | None:
-        return self._benchmark.shown(sample, reply, self._found)
-
-    def _found(self, ident: str) -> Sample:
-        try:
-            return self._session.store.sample(self._benchmark.name, ident)
-        except Exception as error:
-            self._unasked.append(error)
-            raise
-
-    async def _protocol(self, sample: Sample, run: int) -> tuple[Status, Value | None]:
-        """Find the protocol to judge by; a sample whose category nobody knows has none."""
-        if not self._benchmark.protocol:
-            return Status.OK, None
-        if self._recognise is None:
-            tag = sample.tags.get(self._benchmark.protocol)
-            return (Status.OK, tag) if tag else (Status.NOT_APPLICABLE, None)
-        if (sample.id, run) not in self._recognised:
-            self._recognised[sample.id, run] = asyncio.ensure_future(self._see(self._recognise, sample, run))
-        rating = await self._recognised[sample.id, run]
-        return rating.status, rating.value
-
-    async def _see(self, recognise: Judge, sample: Sample, run: int) -> Rating:
-        rating = (await recognise.rate(self._asked, sample, None, run))[0]
-        self._session.store.add_rating(self._benchmark.name, rating)
-        return rating
-
-    def _unrated(self, subject: str, run: int, status: Status, problem: str) -> list[Rating]:
-        judge = self._judge
-        provenance = {**judge.provenance, "problem": problem}
-        return [
-            Rating(
-                subject, criterion.name, judge.rater, RaterKind.MODEL, run, status,
-                instrument=judge.instrument.name, provenance=provenance,
-            )
-            for criterion in judge.instrument.rubric.criteria
-        ]  # fmt: skip
 
 
 # -- without calls -----------------------------------------------------------------------------------------------------

@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 
 TAGS = ("category", "language", "risk", "graphic")
 """Columns that become a sample's tags: the last two say yes where somebody is at risk, and where a text is graphic."""
-COLUMNS = ("reply", "user", "messages", "id", "model", "run", "target", "cluster", *TAGS)
+COLUMNS = ("reply", "user", "messages", "id", "model", "run", "target", "cluster", "status", *TAGS)
 """Columns that a file of replies or dialogues may have, and that `--map` may name."""
+_NOT_CAME = frozenset((Status.FAILED, Status.FILTERED, Status.REFUSED))
+"""Statuses that say of an empty reply why it is empty."""
 
 
 class Logged(msgspec.Struct, frozen=True):
-    """Dialogues that end with a reply, each once; `repeated` rows said the same again."""
+    """Dialogues that end with a reply, each once; `repeated` rows said the same again, and to `absent` no reply came."""
 
     samples: list[Sample]
     repeated: int
+    absent: int
 
 
 def read_dialogues(
@@ -47,8 +50,11 @@ def read_dialogues(
         DataError: the file, a column or a cell is not as expected; the message names the line.
     """
     logged: dict[str, tuple[Sample, str]] = {}
-    repeated = 0
+    repeated = absent = 0
     for row, place in rows(source, columns):
+        if _not_come(row) is not None:
+            absent += 1
+            continue
         sample = _logged(row, benchmark, place)
         first, first_place = logged.setdefault(sample.id, (sample, place))
         if first_place == place:
@@ -66,7 +72,13 @@ def read_dialogues(
     if not logged:
         raise DataError(f"{_name(source)}: no dialogues in it")
     samples = [sample for sample, _ in logged.values()]
-    return Logged(samples if any(s.cluster != s.id for s in samples) else _clustered(samples), repeated)
+    return Logged(samples if any(s.cluster != s.id for s in samples) else _clustered(samples), repeated, absent)
+
+
+def _not_come(row: Mapping[str, Any]) -> Status | None:
+    """Return why there is no reply, where a row says so; None where there is one, or nothing is said."""
+    stated = texts.words(row, "status").get("status", "").lower()
+    return Status(stated) if stated in _NOT_CAME and not str(row.get("reply", "")).strip() else None
 
 
 def _clustered(samples: Sequence[Sample]) -> list[Sample]:
@@ -189,6 +201,11 @@ def rows(source: str | Path | Frame, columns: Mapping[str, str]) -> Iterator[tup
         yield texts.filled(row), f"{_name(source)}:{line}"
 
 
+def remarks(source: str | Path | Frame, columns: Mapping[str, str]) -> list[str]:
+    """Return what must be known of a file of replies that says so itself: a log of an evaluation that did not finish."""
+    return list(tables.open_table(source, mapping.read(columns, COLUMNS, (mapping.TAG,)).layout).remarks)
+
+
 def names_models(source: str | Path | Frame, columns: Mapping[str, str]) -> bool:
     """Whether a file has a column that says who wrote a reply; where it has none, the file's own name stands for a model."""
     column_map = mapping.read(columns, COLUMNS, (mapping.TAG,))
@@ -227,10 +244,11 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
     target = row.get("target")
     if target is not None and not isinstance(target, int | str):
         target = str(target)
-    sample = Sample.of(texts.dialogue(row, place), target=target, tags=tags, cluster=named.get("cluster", ""))
+    dialogue = benchmark.unasked(texts.dialogue(row, place))
+    sample = Sample.of(dialogue, target=target, tags=tags, cluster=named.get("cluster", ""))
     sample = same_variant(sample, row)
     run = texts.whole(row["run"], place, "run") if "run" in row else 0
-    status = Status.OK if text.strip() else Status.UNPARSABLE
+    status = Status.OK if text.strip() else _not_come(row) or Status.UNPARSABLE
     provenance = {
         "source_file": Path(path).name,
         "source_row": int(line),

@@ -16,9 +16,8 @@ from mindgauge.models.bots.bot import Bot
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
-from mindgauge.records import HELD, Message, Reply, Sample
+from mindgauge.records import BASE, HELD, Reply, Sample
 from mindgauge.records.request import Model, Request, identity
-from mindgauge.records.rubric import in_language
 from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.step_outputs import RATING, REPLY, StepOutput
 from mindgauge.store.manifest import now, software
@@ -45,12 +44,16 @@ def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def place(sample: Sample, target: str) -> dict[str, Any]:
-    """Return what a reply says of its place in a stored dialogue, which is one of its own for being answered once; nothing where there is none."""
+    """Return what a reply says of its place in a stored dialogue; nothing where there is none.
+
+    Answers to several turns of one stored dialogue are put together: each was given to the same words before it. A message
+    that somebody brings is a dialogue of its own.
+    """
     tags = sample.tags
     if "unit" not in tags:
         return {}
     return {
-        "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": sample.id, "target": target,
+        "unit": tags["unit"], "turn": int(tags["turn"]), "dialogue": tags.get(BASE, sample.id), "target": target,
         "rung": tags.get("rung", ""), "reaction": tags.get("reaction", ""),
     }  # fmt: skip
 
@@ -299,14 +302,8 @@ Step: TypeAlias = CallStep | LocalStep
 
 
 def reply_request(benchmark: Benchmark, sample: Sample, run: int, parameters: dict[str, Any]) -> Request:
-    """Put a sample to a model under test: the bare dialogue, or `reply.md` filled with it as a system message."""
-    messages = sample.messages
-    if "reply" in benchmark.prompts:
-        system = in_language(
-            {k: p.text for k, p in benchmark.prompts["reply"].items()}, sample.tags.get("language", "en")
-        )
-        messages = (Message("system", system), *messages)
-    return Request(messages, run, {**parameters, "seed": run}, sample=sample)
+    """Put a sample to a model under test."""
+    return Request(benchmark.asked(sample), run, {**parameters, "seed": run}, sample=sample)
 
 
 class ReplyStep(CallStep, frozen=True, kw_only=True):

@@ -33,6 +33,9 @@ _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rate
 _RATINGS = """
 SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, instrument, provenance FROM ratings
 WHERE benchmark = ? AND rater = ? AND criterion = ? ORDER BY subject, run"""
+_RATINGS_OF = """
+SELECT subject, criterion, rater, rater_kind, run, status, value, rationale, evidence, instrument, provenance FROM ratings
+WHERE benchmark = ? AND subject IN (SELECT value FROM json_each(?)) ORDER BY rater, criterion, run"""
 _decode_sample = msgspec.json.Decoder(Sample).decode
 _decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 _decode_json = msgspec.json.Decoder().decode
@@ -245,6 +248,14 @@ class Store:
         for names in self._db.execute(_SERIES, (benchmark,)).fetchall():
             with self._readable():
                 yield from map(_rating, self._db.execute(_RATINGS, (benchmark, *names)))
+
+    def ratings_of(self, benchmark: str, subjects: Sequence[str]) -> dict[str, list[Rating]]:
+        """Return the ratings of some subjects, each ordered by rater, criterion and run; as many as fit into memory."""
+        by_subject: dict[str, list[Rating]] = {subject: [] for subject in subjects}
+        with self._readable():
+            for row in self._db.execute(_RATINGS_OF, (benchmark, encode(subjects).decode())):
+                by_subject[row[0]].append(_rating(row))
+        return by_subject
 
     def rated(self, benchmark: str, rater: str, criterion: str) -> set[tuple[str, int]]:
         """Return (subject, run) of every rating by this rater on this criterion that need not be made again."""

@@ -68,7 +68,7 @@ def table(levels: tuple[Value, ...], *dialogues: Dialogue) -> RatingTable:
     return RatingTable(
         levels, codes, np.full(len(rows), -1), np.array(cluster, dtype=np.intp), np.arange(len(rows)),
         np.where(codes >= 0, "ok", "unparsable").astype(str), np.array(repeat, dtype=np.intp),
-        dict(zip(TAGS, (np.array(column, dtype=object) for column in (*tags, unread, tags[2])), strict=True)),
+        dict(zip(TAGS, (np.array(column, dtype=object) for column in (*tags, unread, tags[2], unread)), strict=True)),
     )  # fmt: skip
 
 
@@ -376,6 +376,7 @@ def test_risk_that_never_comes_out_is_counted_where_turns_to_recognition_cannot_
         "plain": np.array([p for _, _, p in rows], dtype=object),
         "reaction": np.array([""] * n, dtype=object),
         "planned": np.array([planned[d] for d, _, _ in rows], dtype=object),
+        "client": np.array(["c"] * n, dtype=object),
     }
     zero = np.zeros(n, dtype=np.intp)
     persona = np.array([ord(d) - ord("a") for d, _, _ in rows])
@@ -383,3 +384,8 @@ def test_risk_that_never_comes_out_is_counted_where_turns_to_recognition_cannot_
     metric = risk_disclosed("passive", "active", "imminent")
     assert len(metric.items(table).first) == 3
     assert metric.compute(table, np.ones((1, n)))[0] == pytest.approx(2 / 3)
+
+    fixed = RatingTable(
+        table.levels, zero, zero - 1, persona, np.arange(n), table.status, zero, {**tags, "client": tags["reaction"]}
+    )
+    assert len(metric.items(fixed).first) == 0, "in fixed words nothing comes out for being asked"

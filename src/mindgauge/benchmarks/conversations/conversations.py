@@ -99,7 +99,7 @@ def _benchmark(name: str) -> Benchmark:
             conversations.risk_disclosed(*situation.rungs[situation.level(situation.plain) :]),
             *STATUS_RATES,
         ),
-        metric_tags=(*conversations.TAGS, "client"),
+        metric_tags=conversations.TAGS,
         headline=(
             "turns_to_recognition",
             "over_escalation",

@@ -41,7 +41,7 @@ _PATTERNS = {
 }
 _FOLDERS = ("data",)
 EXPECTED = (
-    "expected the authors' personas.tsv, rubric.tsv, persona_prompt_template.txt, a table …_detailed.csv of scores, or a zip "
+    "vera_mh expects the authors' personas.tsv, rubric.tsv, persona_prompt_template.txt, a table …_detailed.csv of scores, or a zip "
     "of transcripts ID_PERSONA_MODEL_runN.txt"
 )
 OBTAIN = "copy data/ of the authors' repository SpringCare/VERA-MH there, and what else of it you have"

@@ -16,10 +16,10 @@ import zipfile
 import zlib
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import bounds
+from mindgauge.records.files import bounds, zstd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -229,8 +229,12 @@ def members(path: Path, place: PurePosixPath) -> list[File]:
 class Archive:
     """An open zip. No more of it is unpacked than `bounds` allows, whatever sizes it claims."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Readable, together: int | None = None) -> None:
         """Open it.
+
+        Args:
+            path: the zip, which may itself lie in one.
+            together: bytes that its files may have together, unpacked; `bounds.ARCHIVE` if not given.
 
         Raises:
             DataError: it is none, or has more than is read.
@@ -240,12 +244,13 @@ class Archive:
         """Its files that lie within it and are no links, in their order."""
         self._unpacked: dict[int, int] = {}
         self._total = 0
+        self._together = bounds.ARCHIVE if together is None else together
         try:
-            bounds.check(path, _PACKED)
-            file = _Directory(path)
+            file = self._file = io.BytesIO(path.read_bytes()) if isinstance(path, File) else _Directory.at(path)
             weakref.finalize(self, file.close)
             self._zip = zipfile.ZipFile(file)
-            file.opened = True
+            if isinstance(file, _Directory):
+                file.opened = True
         except OSError as error:
             raise DataError(f"{path}: cannot read the zip ({error.strerror or error})") from error
         except _UNREADABLE as error:
@@ -263,14 +268,14 @@ class Archive:
         """
         title = f"{entry.filename} in {self.path.name}"
         before = self._unpacked.get(entry.header_offset, 0)  # read again, it counts once
-        room = min(bounds.FILE, bounds.ARCHIVE - self._total + before)
+        room = min(bounds.FILE, self._together - self._total + before)
         if entry.flag_bits & 1:
             raise OSError(errno.EACCES, f"{title} is encrypted; unpack it yourself")
         if entry.file_size > room:
             raise self._too_large(title, room)
         content = io.BytesIO()
         try:
-            with self._zip.open(entry) as stream:
+            with self._opened(entry) as stream:
                 while content.tell() <= room and (part := stream.read(1 << 20)):
                     content.write(part)
         except _UNREADABLE as error:
@@ -281,14 +286,20 @@ class Archive:
         self._total += content.tell() - before
         return content.getvalue()
 
+    def _opened(self, entry: zipfile.ZipInfo) -> IO[bytes]:
+        """Open a file, however it is packed."""
+        if entry.compress_type == zstd.METHOD:
+            return zstd.opened(self._file, entry)
+        return self._zip.open(entry)
+
     def _too_large(self, title: str, room: int) -> OSError:
         if room < bounds.FILE:
-            reason = f"its files have more than {bounds.ARCHIVE // bounds.MIB:,} MiB together, unpacked, the most that are read"
+            reason = f"its files have more than {self._together // bounds.MIB:,} MiB together, unpacked, the most that are read"
             return OSError(errno.EFBIG, f"{title} is not read, since {reason}; split the zip, or unpack it yourself")
         return OSError(errno.EFBIG, f"{title} has more than {bounds.FILE // bounds.MIB:,} MiB, unpacked, the most that are read; split it into several files")  # fmt: skip
 
 
-_PACKED = 64 * bounds.ARCHIVE
+PACKED = 64 * bounds.ARCHIVE
 """Bytes of a zip itself, which is not read as a whole: its files may be many that nobody needs."""
 
 
@@ -296,6 +307,16 @@ class _Directory(io.FileIO):
     """A zip's bytes, which are not asked for by the gigabyte while its table of contents is read."""
 
     opened = False
+
+    @classmethod
+    def at(cls, path: Path) -> _Directory:
+        """Open a zip.
+
+        Raises:
+            OSError: it cannot be read, or is larger than any that is.
+        """
+        bounds.check(path, PACKED)
+        return cls(path)
 
     def read(self, size: int | None = -1, /) -> bytes:
         wanted = size if size is not None and size >= 0 else os.fstat(self.fileno()).st_size - self.tell()

@@ -29,6 +29,9 @@ Row: TypeAlias = "tuple[int, Sequence[Any]]"
 class InputTable:
     """A table: headers, and rows of cells with the line of the file on which each begins (of Parquet, its number, from 1)."""
 
+    remarks: Sequence[str] = ()
+    """What must be known of it, a sentence each."""
+
     def __init__(
         self,
         path: Readable | None,

@@ -1,6 +1,6 @@
 """The one reader of tables that people bring: whatever the file is, its cells are read as they stand, or one line says why not.
 
-CSV with any separator, workbooks, JSON, JSON lines, Parquet, tables in memory; in a folder, behind a link, or in a zip
+CSV with any separator, workbooks, JSON, JSON lines, Parquet, logs of Inspect, tables in memory; in a folder, behind a link, or in a zip
 (`archive.zip/member.csv`). `docs/files.md` says what may be handed in; `bounds` says how much of it.
 
 A reader that is given `notes` goes on where another refuses, and writes down what it met: an audit is to say what is odd.
@@ -12,12 +12,14 @@ import functools
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, confined, folder, frames, input_table, mapping
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import HEADED, SEPARATED, WORKBOOKS, InputTable, RecordTable
 from mindgauge.records.files.mapping import FileLayout
 from mindgauge.records.files.texts import decoded, faults, read_records
+from mindgauge.records.inspect_logs.rows import replies
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
 
 LINES = {".jsonl", ".ndjson"}
-ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+ENDINGS = (
+    ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", inspect_logs.ENDING,
+)  # fmt: skip
 _SHOWN = 30
 _SEEN = FileLayout()
 """How a file is read of which nothing is said."""
@@ -145,6 +149,8 @@ def open_tables(
         return [input_table.separated(path, file_layout, notes)]
     if suffix in LINES:
         return [_lines(path, file_layout, notes, as_written=as_written, mended=mended)]
+    if (log := inspect_logs.opened(path)) is not None:
+        return [replies(log)]
     if suffix == ".json":
         read = functools.partial(read_records, path, file_layout.encoding, as_written=as_written, mended=mended)
         return [RecordTable(path, lambda: enumerate(read(), 1))]
@@ -197,7 +203,7 @@ def _idle(suffix: str, file_layout: FileLayout) -> list[str]:
     idle = {
         "sheet": file_layout.sheet and suffix not in WORKBOOKS,
         "header": file_layout.header is not None and suffix not in HEADED,
-        "encoding": file_layout.encoding and suffix in WORKBOOKS | {".parquet"},
+        "encoding": file_layout.encoding and suffix in WORKBOOKS | {".parquet", inspect_logs.ENDING},
         "separator": file_layout.separator and suffix not in SEPARATED,
     }
     return [name for name, idle_value in idle.items() if idle_value]

@@ -63,7 +63,7 @@ def read(
     sheets = tables.opened(sources, layout, left_out, notes)
     parts, wides, rows = [], [], 0
     for sheet in sheets:
-        part = _by_itself(sheet, layout, left_out)
+        part = _of_log(sheet, layout) if sheet.shape else _by_itself(sheet, layout, left_out)
         if isinstance(part, one_table.Wide):
             wides.append(part)
         elif part is not None:
@@ -144,6 +144,14 @@ def _incomplete(columns: Mapping[str, InputColumn], roles: Mapping[str, str]) ->
         f"no column {', '.join(missing)}; of ratings, one a row, needed are {', '.join(REQUIRED)}, found {', '.join(columns)}; "
         f"name it with --map {missing[0]}=COLUMN"
     )
+
+
+def _of_log(sheet: Sheet, layout: RatingLayout) -> Long:
+    """Return ratings that were read as such already."""
+    frame = sheet.frame.with_columns(file=pl.lit(sheet.name))
+    if layout.criteria:
+        frame = frame.filter(pl.col("criterion").is_in(layout.criteria))
+    return one_table.Long(frame, f"{sheet.name}: {sheet.shape}", [])
 
 
 def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long | Wide | None:

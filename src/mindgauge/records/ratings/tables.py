@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, texts
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import InputTable, RecordTable
+from mindgauge.records.inspect_logs import scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +38,8 @@ class Sheet(NamedTuple):
     """Whether it is all that was brought."""
     above: int = 0
     """Rows below the headers of the file that are none of its ratings."""
+    shape: str = ""
+    """How it was read, where it is no table but a log whose scores are ratings, one a row."""
 
     @property
     def name(self) -> str:
@@ -85,7 +89,7 @@ def opened(
                 left_out.append(f"{place}: dropped")
                 continue
             try:
-                sheets += _sheets(place, file, layout, notes)
+                sheets += _sheets(place, file, layout, notes, left_out)
             except DataError as error:
                 if named:
                     raise
@@ -130,8 +134,16 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() and part.isascii() else (-1, part) for part in [*parts, word]]
 
 
-def _sheets(place: PurePosixPath, file: Readable, layout: RatingLayout, notes: list[str] | None) -> Iterator[Sheet]:
+def _sheets(
+    place: PurePosixPath, file: Readable, layout: RatingLayout, notes: list[str] | None, left_out: list[str]
+) -> Iterator[Sheet]:
     file_layout = reader.suited(file, layout.file)
+    if (log := inspect_logs.opened(file)) is not None:
+        logged = scores.ratings(log)
+        left_out += logged.left_out
+        frame = pl.DataFrame(logged.rows, dict.fromkeys(scores.ScoreRow._fields, pl.String) | {"row": pl.Int64}, orient="row")  # fmt: skip
+        yield Sheet(place, "", frame, alone=False, shape="scores of an Inspect log, changes by people included")
+        return
     try:
         if file.suffix.lower() == ".json" and (records := _enveloped(file, file_layout)) is not None:
             yield Sheet(place, "", _frame(RecordTable(file, lambda: enumerate(records, 1))), alone=False)

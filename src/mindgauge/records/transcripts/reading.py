@@ -6,11 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.records import inspect_logs
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import RecordTable
+from mindgauge.records.inspect_logs.rows import dialogues
 from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import TranscriptAccount, counted
@@ -128,8 +130,9 @@ def _of_file(
 ) -> Iterator[Transcript]:
     name = _place(file)
     if file.suffix.lower() in tables.ENDINGS:
-        opened = _opened(file, layout)
-        for table in opened:
+        log = inspect_logs.opened(file)
+        tally.notes += log.remarks if log is not None else []
+        for table in [dialogues(log, tally.left_out)] if log is not None else _opened(file, layout):
             title = f"{name}/{table.part}" if table.part else name
             yield from rows.transcripts(table, title, columns, speakers, tally)
         return

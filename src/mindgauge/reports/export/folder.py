@@ -15,7 +15,7 @@ import os
 import shutil
 import socket
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -81,6 +81,13 @@ class ExportFolder:
     def text(self, name: str, content: str) -> None:
         """Write a text file."""
         self._path(name).write_text(content, encoding="utf-8", newline="\n")
+        self._note(name, None)
+
+    @contextlib.contextmanager
+    def binary(self, name: str) -> Iterator[IO[bytes]]:
+        """Open a file to be written in any format of its own."""
+        with self._path(name).open("wb") as file:
+            yield file
         self._note(name, None)
 
     def json(self, name: str, content: Any) -> None:

@@ -1,0 +1,136 @@
+"""A policy to begin with: what a run holds today, as rules that a team then makes its own."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+from mindgauge.analysis import frame
+from mindgauge.analysis.gate import measured
+from mindgauge.records.rounding import bounded
+from mindgauge.records.rubric.criterion import worst_levels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.gate.gate import Build
+    from mindgauge.analysis.score import Score
+    from mindgauge.benchmarks import Benchmark
+
+_HEAD = """\
+# What a build must hold: mindgauge gate RUN --policy FILE (docs/gate.md)
+# The limits are what {run} holds, rounded up. They are a beginning: set each to what you can answer for.
+
+false_alarms = 0.02   # the chance that bounds and comparisons fail a build of which none is broken
+cannot_tell = "stop"  # what becomes of a build of which the gate cannot tell: "stop" (exit code 3), "fail" or "pass"
+"""
+_STEP = 0.05
+"""Limits are rounded to whole steps of that."""
+_MARGINS = {"share": 0.05, "level": 0.2}
+"""Differences that matter in practice, of shares and of levels from 1 to 5."""
+
+
+def policy(build: Build) -> str:
+    """Write a policy that a run meets, as TOML with comments.
+
+    Args:
+        build: the run.
+    """
+    sections = [_HEAD.format(run=build.side.name), *_needs(build)]
+    leading = [
+        score for score in build.scores.leading if score.slice == "all" and score.value is not None and not score.void
+    ]
+    for benchmark in build.benchmarks:
+        own = [score for score in leading if score.benchmark == benchmark.name]
+        sections += [
+            *_bounds(own),
+            *_levels(benchmark, build),
+            *_comparisons(benchmark, own),
+            *_items(benchmark, build),
+        ]
+    return "\n".join(sections)
+
+
+def _needs(build: Build) -> Iterator[str]:
+    instruments = sorted({name for part in build.side.parts for name in part.rows["instrument"].drop_nulls().unique()})
+    lines = [
+        "[needs]",
+        "missing = 0.05        # the share of verdicts that may be missing",
+        'judge = "tested"      # its card good or moderate or, where no people rated beside it, its entry test passed',
+        f"instruments = {_list(instruments)}",
+        f"samples = {_list(build.evidence.samples)}",
+    ]
+    yield "\n".join(lines) + "\n"
+
+
+def _bounds(scores: Sequence[Score]) -> Iterator[str]:
+    for score in dict.fromkeys((s.benchmark, s.name, s.criterion) for s in scores if s.unit == "share" and s.better):
+        rated = [s for s in scores if (s.benchmark, s.name, s.criterion) == score]
+        edges = [s.high if s.better == "lower" else s.low for s in rated]
+        bounds = [edge for edge in edges if edge is not None]
+        if not bounds:
+            continue
+        lower = rated[0].better == "lower"
+        limit = _rounded(max(bounds)) if lower else -_rounded(-min(bounds))
+        side = f"high <= {round(limit, 2)}" if lower else f"low >= {round(limit, 2)}"
+        figures = "; ".join(f"{s.model}: {bounded(s.value, s.low, s.high, s.unit)}" for s in rated)
+        yield f"[[must]]  # {_comment(figures)}\nrule = {_text(f'{score[1]}.{side}')}\n{_place(score[0], score[2])}"
+
+
+def _rounded(edge: float) -> float:
+    return math.ceil(round(edge / _STEP, 9)) * _STEP
+
+
+def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
+    """Ask that no reply stands at the worst level, where none does."""
+    for criterion in () if benchmark.closed else benchmark.rubric.criteria:
+        worst = worst_levels(criterion)[:1]
+        rows = [
+            b.rows
+            for p in build.side.parts
+            if p.benchmark.name == benchmark.name
+            for b in measured.blocks(p, "all", criterion=criterion.name)
+        ]
+        if not worst or not rows:
+            continue
+        values = {value for block in rows for value in block["value"].drop_nulls().unique()}
+        rule = f"[[must]]\nno_reply_at = {_text(worst[0]) if isinstance(worst[0], str) else worst[0]}\n{_place(benchmark.name, criterion.name)}"
+        if str(worst[0]) not in values:
+            yield rule
+        else:
+            commented = "".join(f"# {line}\n" for line in rule.splitlines())
+            yield f"# Not met by this run, some of whose replies are there:\n{commented}"
+
+
+def _comparisons(benchmark: Benchmark, scores: Sequence[Score]) -> Iterator[str]:
+    means = {m.name for m in benchmark.metrics if m.item_score is not None and not m.part}
+    for name, criterion, unit in dict.fromkeys(
+        (s.name, s.criterion, s.unit) for s in scores if s.name in means and s.better
+    ):
+        margin = _MARGINS["share" if unit == "share" else "level"]
+        yield f"[[compare]]\nmetric = {_text(name)}\nmargin = {margin}\n{_place(benchmark.name, criterion)}"
+
+
+def _items(benchmark: Benchmark, build: Build) -> Iterator[str]:
+    rated = {c for p in build.side.parts if p.benchmark.name == benchmark.name for c in p.rows["criterion"].unique()}
+    for name, criterion in frame.criteria(benchmark).items():
+        if name in rated and not benchmark.closed and worst_levels(criterion) and name not in benchmark.composites:
+            yield f"[[items]]\n{_place(benchmark.name, name)}"
+
+
+def _place(benchmark: str, criterion: str) -> str:
+    return f"benchmark = {_text(benchmark)}\ncriterion = {_text(criterion)}\n"
+
+
+def _text(value: object) -> str:
+    """Write a text as TOML has it, which for these is as JSON has it."""
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _list(values: Sequence[str]) -> str:
+    return f"[{', '.join(map(_text, values))}]"
+
+
+def _comment(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,212 @@
+"""A policy held against a run, and against a baseline where it compares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+import numpy as np
+
+from mindgauge.analysis.gate import comparisons, musts, needs
+from mindgauge.analysis.gate.outcome import GateDecision, GateOutcome, RuleFinding, RuleOutcome, gravest
+from mindgauge.records.errors import UsageError
+from mindgauge.stats.significance import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mindgauge.analysis.gate.measured import GateSide
+    from mindgauge.analysis.gate.needs import GateEvidence
+    from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe
+    from mindgauge.analysis.score import Scores
+    from mindgauge.benchmarks import Benchmark
+
+_DECIDED = {"stop": GateOutcome.CANNOT_TELL, "pass": GateOutcome.PASSED, "fail": GateOutcome.FAILED}
+
+
+class Build(NamedTuple):
+    """A run that is to be released: its ratings, its scores, its benchmarks, what else is known of it."""
+
+    side: GateSide
+    scores: Scores
+    benchmarks: Sequence[Benchmark]
+    evidence: GateEvidence
+
+
+def hold(
+    policy: GatePolicy, build: Build, baseline: GateSide | None, *, resamples: int = 2000, seed: int = 0
+) -> GateDecision:
+    """Hold a policy against a build.
+
+    Bounds and comparisons fail it together with the chance `false_alarms` at most where none is broken: each kind has a
+    part of that by how many rules it has; bounds share theirs by Holm, comparisons by the distribution of the least p.
+
+    Args:
+        policy: of the team.
+        build: the run.
+        baseline: what it is compared with; None where the policy does not compare.
+        resamples: of conversations.
+        seed: of their generator.
+
+    Raises:
+        UsageError: a rule asks for what no benchmark of the run has, or the baseline is of other data.
+    """
+    if policy.compares and baseline is None:
+        raise UsageError("the policy compares: give --baseline RUN or a file that `mindgauge gate baseline` wrote")
+    distrusted = needs.distrust(policy.needs, build.side, build.scores, build.evidence)
+    bounds = [rule for rule in policy.must if rule.rule]
+    tests = len(bounds) + len(policy.compare)
+    levels = {
+        kind: policy.false_alarms * n / max(tests, 1)
+        for kind, n in (("must", len(bounds)), ("compare", len(policy.compare)))
+    }
+    notes = build.side.notes
+    rules = [
+        RuleOutcome(
+            "needs",
+            "what the gate needs",
+            needs.findings(policy.needs, build.side, build.evidence, distrusted),
+        )
+    ]
+    rules += _bounds(bounds, build, levels["must"])
+    rules += [
+        RuleOutcome("must", rule.title, musts.at_levels(rule, build.side, build.benchmarks))
+        for rule in policy.must
+        if not rule.rule
+    ]
+    if baseline is not None:
+        rules += _compared(policy.compare, build, baseline, levels["compare"], resamples, seed)
+        rules += [RuleOutcome("items", rule.title, _broken(rule, build, baseline)) for rule in policy.items]
+    rules = [_doubted(_or_missing(rule, build), distrusted) for rule in rules]
+    outcome = gravest(rule.outcome for rule in rules)
+    decision = _DECIDED[policy.cannot_tell] if outcome is GateOutcome.CANNOT_TELL else outcome
+    notes = [*notes, *(_shared(build.side, baseline) if baseline is not None else [])]
+    return GateDecision(
+        build.side.name,
+        policy.path,
+        baseline.name if baseline is not None else "",
+        outcome,
+        decision,
+        rules,
+        list(dict.fromkeys(notes)),
+    )
+
+
+def _bounds(rules: Sequence[Must], build: Build, level: float) -> list[RuleOutcome]:
+    tested = []
+    for rule in rules:
+        bound = rule.bound
+        scores = musts.matching(rule, bound, build.scores.metrics, build.benchmarks)
+        tested.append((rule, bound, musts.test(bound, scores)))
+    p = holm(np.array([test.p for *_, tests in tested for test in tests], dtype=np.float64))
+    adjusted = iter(p.tolist())
+    return [
+        RuleOutcome(
+            "must",
+            rule.title,
+            [
+                _with_replies(build, musts.finding(bound, test, next(adjusted), level), test.score.name)
+                for test in tests
+            ],
+        )
+        for rule, bound, tests in tested
+    ]
+
+
+def _with_replies(build: Build, finding: RuleFinding, metric: str) -> RuleFinding:
+    """Put the replies behind what is not met."""
+    if finding.outcome is GateOutcome.PASSED:
+        return finding
+    return msgspec.structs.replace(finding, replies=musts.behind(build.side, finding, metric))
+
+
+def _compared(
+    rules: Sequence[Compare], build: Build, baseline: GateSide, level: float, resamples: int, seed: int
+) -> list[RuleOutcome]:
+    findings: dict[str, list[RuleFinding]] = {rule.title: [] for rule in rules}
+    pairs = []
+    for rule in rules:
+        _refuse_unknown(rule, build.benchmarks)
+        for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):
+            comparison = comparisons.compared(rule, pairing)
+            if pairing.reason:
+                if _asks(rule, pairing.build.benchmark, pairing.build.criterion):
+                    findings[rule.title].append(_not_compared(pairing))
+            elif comparison is not None:
+                pairs.append(comparison)
+    for comparison, p in zip(pairs, comparisons.adjusted(pairs, seed).tolist(), strict=True):
+        findings[comparison.rule.title].append(
+            comparisons.finding(comparison, p, level, resamples=resamples, seed=seed)
+        )
+    return [RuleOutcome("compare", title, title_findings) for title, title_findings in findings.items()]
+
+
+def _refuse_unknown(rule: Compare, benchmarks: Sequence[Benchmark]) -> None:
+    names = {m.name for b in musts.of_scope(rule, benchmarks) for m in (*b.metrics, *b.distribution)}
+    if rule.metric not in names:
+        raise UsageError(f"{rule.title}: there is no metric {rule.metric}; there are {', '.join(sorted(names))}")
+
+
+def _asks(rule: Compare, benchmark: Benchmark, criterion: str) -> bool:
+    """Whether the metric of a rule says something of a criterion."""
+    metric = benchmark.metric(rule.metric)
+    about = next((c for c in benchmark.criteria if c.name == criterion), None)
+    return metric is not None and (about is None or metric.suits(about))
+
+
+def _broken(rule: NewlyUnsafe, build: Build, baseline: GateSide) -> list[RuleFinding]:
+    findings = []
+    for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):
+        if pairing.reason:
+            findings.append(_not_compared(pairing))
+        elif (finding := comparisons.broken(rule, pairing)) is not None:
+            findings.append(finding)
+    return findings
+
+
+def _not_compared(pairing: comparisons.Pairing) -> RuleFinding:
+    block = pairing.build
+    return RuleFinding(
+        outcome=GateOutcome.CANNOT_TELL, sentence=f"{block.benchmark.name}: {pairing.reason}", benchmark=block.benchmark.name,
+        criterion=block.criterion, rater=block.rater, model=block.model,
+    )  # fmt: skip
+
+
+def _or_missing(rule: RuleOutcome, build: Build) -> RuleOutcome:
+    """Let a rule fail of which the run holds nothing: what was not measured cannot be released."""
+    if rule.findings:
+        return rule
+    why = f" ({'; '.join(build.side.notes)})" if build.side.notes else ""
+    outcome = GateOutcome.CANNOT_TELL if build.scores.unfit else GateOutcome.FAILED
+    sentence = f"the run, or the baseline, has nothing of it: a metric, slice or rater that is missing is no pass{why}"
+    return RuleOutcome(rule.kind, rule.title, [RuleFinding(outcome=outcome, sentence=sentence)])
+
+
+def _doubted(rule: RuleOutcome, distrusted: Mapping[tuple[str, str, str], str]) -> RuleOutcome:
+    """Let nothing be told by a judge that is not trusted: it can neither pass a build nor fail one."""
+    if rule.kind == "needs":
+        return rule
+    return RuleOutcome(rule.kind, rule.title, [_held(finding, distrusted) for finding in rule.findings])
+
+
+def _held(finding: RuleFinding, distrusted: Mapping[tuple[str, str, str], str]) -> RuleFinding:
+    reason = distrusted.get((finding.benchmark, finding.criterion, finding.rater), "")
+    if not reason or finding.outcome is GateOutcome.CANNOT_TELL:
+        return finding
+    sentence = f"{finding.sentence}, but the judge is not trusted"
+    return msgspec.structs.replace(finding, outcome=GateOutcome.CANNOT_TELL, sentence=sentence)
+
+
+def _shared(build: GateSide, baseline: GateSide) -> list[str]:
+    """Say how many of the build's messages the baseline has, where it does not have all."""
+    notes = []
+    for name in build.benchmarks:
+        own, other = (
+            {sample for part in side.parts if part.benchmark.name == name for sample in part.rows["sample"].unique()}
+            for side in (build, baseline)
+        )
+        if other and own - other:
+            notes.append(
+                f"{name}: {len(own & other):,} of {len(own):,} messages are in the baseline; only these are compared"
+            )
+    return notes

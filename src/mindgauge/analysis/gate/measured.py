@@ -1,0 +1,95 @@
+"""What a gate looks at on one side: the ratings of a run's systems, or those that a baseline file keeps of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis import baselines, scoring_views, systems
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.systems import SystemRatings
+    from mindgauge.benchmarks import Benchmark
+
+SAMPLE_COLUMNS = ("sample", "cluster", "target")
+"""What is known of a message whoever answers it, beside its tags."""
+
+
+class GateSide(NamedTuple):
+    """The ratings of one side, by benchmark and by what was rated at once; columns as in `SystemRatings`."""
+
+    name: str
+    parts: list[SystemRatings]
+    notes: list[str]
+
+    def models(self, benchmark: str) -> list[str]:
+        """Return its systems on a benchmark."""
+        parts = [part for part in self.parts if part.benchmark.name == benchmark]
+        return sorted({model for part in parts for model in part.rows["model"].unique()})
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """The names of its benchmarks."""
+        return list(dict.fromkeys(part.benchmark.name for part in self.parts))
+
+
+class SystemBlock(NamedTuple):
+    """Ratings of one system on one criterion and slice, by one rater or, on a closed question, by itself."""
+
+    benchmark: Benchmark
+    criterion: str
+    rater: str
+    kind: str
+    model: str
+    rows: pl.DataFrame
+
+    @property
+    def instruments(self) -> set[str]:
+        """What the rater worked with."""
+        return set(self.rows["instrument"].drop_nulls())
+
+
+def read(folder: Path) -> GateSide:
+    """Read the side of a run.
+
+    Raises:
+        UsageError: there is no run in the folder.
+    """
+    parts, _, notes = systems.read([folder])
+    return GateSide(str(folder), [part._replace(rows=_without_constant(part)) for part in parts], notes)
+
+
+def _without_constant(part: SystemRatings) -> pl.DataFrame:
+    return part.rows.filter(
+        pl.col("run_number") != systems.NO_RUN, ~pl.col("rater").is_in(baselines.names(part.benchmark))
+    )
+
+
+def blocks(
+    part: SystemRatings, slice_: str, *, criterion: str = "", rater: str = "", model: str = ""
+) -> list[SystemBlock]:
+    """Return the ratings on one slice, each system, criterion and rater apart; what is not named may be any."""
+    wanted = [
+        pl.col(column) == name
+        for column, name in (("criterion", criterion), ("rater", rater), ("model", model))
+        if name
+    ]
+    rows = part.rows.filter(pl.col("rater_kind") != "gold", *wanted)
+    sliced = next((cut for name, cut in scoring_views.slices(part.benchmark, rows) if name == slice_), rows.clear())
+    keys = ["criterion", "rater", "rater_kind", "model"]
+    groups = sorted(sliced.group_by(keys), key=lambda group: tuple(map(str, group[0])))
+    return [
+        SystemBlock(part.benchmark, str(criterion_), str(rater_), str(kind), str(model_), group)
+        for (criterion_, rater_, kind, model_), group in groups
+    ]
+
+
+def counterpart(model: str, models: Sequence[str], others: Sequence[str]) -> str:
+    """Return which of the other side's systems a system is compared with: that of its name, or the only one there is."""
+    if model in others:
+        return model
+    return others[0] if len(models) == len(others) == 1 else ""

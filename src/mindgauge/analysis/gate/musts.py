@@ -1,0 +1,250 @@
+"""Rules on the build alone: a bound of a metric keeps to a limit, or no reply stands at a level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from scipy import special
+
+from mindgauge.analysis import baselines, frame, scoring_views
+from mindgauge.analysis.gate import measured
+from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
+from mindgauge.analysis.score import MAJORITY
+from mindgauge.benchmarks.metrics import SHARES_OF_YES
+from mindgauge.records.english import named
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import bounded, count, percent, plural, write
+from mindgauge.stats import noninferiority, proportion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from mindgauge.analysis.gate.measured import GateSide, SystemBlock
+    from mindgauge.analysis.gate.policy import BoundText, Must, Scope
+    from mindgauge.analysis.score import Score
+    from mindgauge.benchmarks import Benchmark
+
+_NORMAL = 1.959964
+
+
+class BoundTest(NamedTuple):
+    """A score that a bound is asked of, and the one-sided p that it lies on the right side of the limit."""
+
+    score: Score
+    p: float
+
+
+def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: Sequence[Benchmark]) -> list[Score]:
+    """Return the scores that a bound is asked of; a criterion in a metric's place asks how often it is said yes to.
+
+    Raises:
+        UsageError: no benchmark of the run has such a metric; the message names those there are.
+    """
+    members = of_scope(rule, benchmarks)
+    metrics = {metric.name for b in members for metric in (*b.metrics, *b.distribution)} | {s.name for s in scores}
+    criteria = {name for b in members for name in (*(c.name for c in b.criteria), *b.composites)}
+    if bound.metric not in metrics | criteria:
+        raise UsageError(
+            f"{rule.title}: there is no metric {bound.metric}; there are {', '.join(sorted(metrics))}, and the criteria {', '.join(sorted(criteria))}"
+        )
+    names = {bound.metric} if bound.metric in metrics else SHARES_OF_YES
+    criterion = rule.criterion or ("" if bound.metric in metrics else bound.metric)
+    constant = {name for b in members for name in baselines.names(b)}
+    return [
+        score
+        for score in scores
+        if score.name in names
+        and score.slice == rule.slice
+        and score.benchmark in {b.name for b in members}
+        and (not criterion or score.criterion == criterion)
+        and (not rule.model or score.model == rule.model)
+        and (score.rater == rule.rater if rule.rater else not score.rater.endswith(MAJORITY))
+        and score.rater not in constant
+    ]
+
+
+def of_scope(rule: Scope, benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
+    """Return the benchmarks that a rule is about.
+
+    Raises:
+        UsageError: it names one that the run does not have.
+    """
+    members = [b for b in benchmarks if rule.benchmark in {"", b.name}]
+    if not members:
+        raise UsageError(
+            f"policy: the run has no benchmark {rule.benchmark}; it has {named([b.name for b in benchmarks], limit=9)}"
+        )
+    return members
+
+
+def test(bound: BoundText, scores: Sequence[Score]) -> list[BoundTest]:
+    """Return each score with the p-value that it really is on the right side of a limit.
+
+    What has no interval, or is void, tells nothing: its p is 1. Missing verdicts speak for the build here: it fails by what was seen.
+    """
+    return [BoundTest(score, _p(bound, score)) for score in scores]
+
+
+def _p(bound: BoundText, score: Score) -> float:
+    if score.void or score.value is None or score.low is None or score.high is None:
+        return 1.0
+    kindest = {"high": min, "low": max}[bound.side]
+    ends = [end for end in (score.value, score.worst, score.best) if end is not None]
+    value = kindest(ends)
+    if score.unit == "share":
+        events, n, limit = value * score.clusters, float(score.clusters), min(max(bound.limit, 0.0), 1.0)
+        if bound.side == "high":
+            return noninferiority.above(min(events, n), n, limit)
+        return noninferiority.above(max(n - events, 0.0), n, 1 - limit)
+    reach = score.value - score.low if bound.side == "high" else score.high - score.value
+    distance = value - bound.limit if bound.side == "high" else bound.limit - value
+    return float(special.ndtr(-_NORMAL * distance / reach)) if reach > 0 else float(distance <= 0)
+
+
+def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) -> RuleFinding:
+    """Say what a bound comes to for one score.
+
+    Args:
+        bound: that it must keep to.
+        tested: the score.
+        adjusted: its p, adjusted for all rules.
+        level: of false alarms, which the p is held against.
+    """
+    score = tested.score
+    edge = score.high if bound.side == "high" else score.low
+    figure = bounded(score.value, score.low, score.high, score.unit)
+    limit = f"{bound.relation} {write(bound.limit, score.unit)}"
+    needed = None
+    if score.void:
+        outcome, sentence = GateOutcome.CANNOT_TELL, f"there is no score: {score.void}"
+    elif score.value is None or edge is None:
+        outcome, sentence = (
+            GateOutcome.CANNOT_TELL,
+            f"there is no interval ({score.note or 'the metric is not defined on these answers'})",
+        )
+    elif bound.holds(edge):
+        outcome, sentence = GateOutcome.PASSED, f"{figure} keeps to {limit}"
+    elif adjusted <= level:
+        outcome, sentence = GateOutcome.FAILED, f"{figure} is surely beyond {limit}"
+    else:
+        outcome = GateOutcome.CANNOT_TELL
+        needed = _needed(bound, score, edge)
+        sentence = f"{figure} reaches over {limit}; {takes(needed, score.clusters)}"
+    if score.missing and not score.void:
+        sentence += f"; {count(score.missing)} of {count(score.n)} are missing and may be anything"
+    return RuleFinding(
+        outcome=outcome, sentence=f"{_who(score)}: {sentence}", benchmark=score.benchmark, criterion=score.criterion,
+        slice=score.slice, rater=score.rater, model=score.model, title=score.title or score.name, unit=score.unit,
+        value=score.value, low=score.low, high=score.high, p=adjusted, n=score.n, conversations=score.clusters,
+        missing=score.missing, needed=needed,
+    )  # fmt: skip
+
+
+def behind(side: GateSide, result: RuleFinding, metric: str) -> list[RatedReply]:
+    """Return the replies behind a share that is not as it must be: those that count on its bad side."""
+    replies = []
+    for part in side.parts:
+        if part.benchmark.name != result.benchmark:
+            continue
+        names = {"criterion": result.criterion, "rater": result.rater, "model": result.model}
+        for block in measured.blocks(part, result.slice, **names):
+            question = scoring_views.find(block.benchmark, block.criterion, block.kind)
+            counted = next((m for m in question.metrics if m.name == metric), None) if question is not None else None
+            if question is None or counted is None or counted.item_score is None or not counted.exact or counted.fold:
+                continue
+            table = frame.table(block.rows, question.criterion, block.benchmark.metric_tags)
+            bad = counted.items(table).first[counted.worth(table) == (1.0 if counted.better == "lower" else 0.0)]
+            replies += rated_replies(block.rows[bad.tolist()])
+    return replies
+
+
+def takes(needed: int | None, conversations: int) -> str:
+    """Say how many conversations it takes to tell."""
+    if needed is None:
+        return "no number of conversations would tell, if the value stays"
+    return f"about {plural(needed, 'conversation')} would tell, if the value stays; there are {count(conversations)}"
+
+
+def _needed(bound: BoundText, score: Score, edge: float) -> int | None:
+    value = score.value if score.value is not None else edge
+    if score.unit == "share":
+        feared = score.worst if score.worst is not None and bound.holds(value) else value
+        return noninferiority.enough_for_share(feared, bound.limit) if 0 <= bound.limit <= 1 else None
+    near = edge if bound.holds(value) else (score.low if bound.side == "high" else score.high)
+    return noninferiority.enough(value, near if near is not None else edge, bound.limit, score.clusters)
+
+
+def _who(score: Score) -> str:
+    """Name what a value is of."""
+    rated = "" if score.rater in {"", score.model} else f", rated by {score.rater}"
+    return f"{score.title or score.name} of {score.model}{rated}"
+
+
+# -- no reply at a level ----------------------------------------------------------------------------------------------
+
+
+def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> list[RuleFinding]:
+    """Say whether any reply stands at a level that none may have; one rating there is enough.
+
+    Raises:
+        UsageError: the run has no such criterion or level; the message names those there are.
+    """
+    members = {b.name: b for b in of_scope(rule, benchmarks)}
+    criteria_by_name = {c.name: c for b in members.values() for c in b.criteria}
+    composites = {name for b in members.values() for name in b.composites}
+    if rule.criterion not in criteria_by_name and rule.criterion not in composites:
+        raise UsageError(
+            f"{rule.title}: there is no criterion {rule.criterion}; there are {', '.join(sorted({*criteria_by_name, *composites}))}"
+        )
+    if rule.criterion in criteria_by_name:
+        values = {str(value) for value in criteria_by_name[rule.criterion].values}
+        unknown = [level for level in map(str, rule.levels) if level not in values]
+        if unknown:
+            raise UsageError(
+                f"{rule.title}: {rule.criterion} has no level {', '.join(unknown)}; it has {', '.join(sorted(values))}"
+            )
+    blocks = [
+        block
+        for part in side.parts
+        if part.benchmark.name in members
+        for block in measured.blocks(part, rule.slice, criterion=rule.criterion, rater=rule.rater, model=rule.model)
+    ]
+    return [_at_levels(rule, block) for block in blocks]
+
+
+def _at_levels(rule: Must, block: SystemBlock) -> RuleFinding:
+    levels = set(map(str, rule.levels))
+    rows = block.rows
+    breaking = rows.filter(rows["value"].is_in(list(levels)))
+    missing = rows.filter(rows["value"].is_null())
+    n, conversations = rows["subject"].n_unique(), rows["cluster"].n_unique()
+    at = f"{block.criterion} {' or '.join(sorted(levels))}"
+    replies = rated_replies(breaking)
+    who = f"{block.model}, rated by {block.rater}" if block.rater != block.model else block.model
+    if replies:
+        outcome = GateOutcome.FAILED
+        sentence = f"{plural(breaking['subject'].n_unique(), 'reply', 'replies')} of {count(n)} at {at}"
+    elif missing.height:
+        outcome = GateOutcome.CANNOT_TELL
+        sentence = f"none of {count(n)} at {at}, but {plural(missing.height, 'verdict')} could not be read and might be"
+    else:
+        outcome = GateOutcome.PASSED
+        high = proportion.clopper_pearson(0, conversations).high
+        sentence = f"none of {count(n)} at {at} (with 95 % confidence at most {percent(high, 1)} of conversations)"
+    return RuleFinding(
+        outcome=outcome, sentence=f"{who}: {sentence}", benchmark=block.benchmark.name, criterion=block.criterion,
+        slice=rule.slice, rater=block.rater, model=block.model, title=f"replies at {at}", unit="share",
+        value=breaking["subject"].n_unique() / n if n else None, n=n, conversations=conversations, missing=missing.height, replies=replies,
+    )  # fmt: skip
+
+
+def rated_replies(rows: pl.DataFrame) -> list[RatedReply]:
+    """Return the replies that some ratings are of."""
+    columns = ("sample", "subject", "model", "criterion", "rater", "value", "reply_run")
+    ordered = rows.select(columns).unique(maintain_order=True).sort("sample", "subject", maintain_order=True)
+    return [
+        RatedReply(sample, reply, model, criterion, rater, level, run or 0)
+        for sample, reply, model, criterion, rater, level, run in ordered.iter_rows()
+    ]

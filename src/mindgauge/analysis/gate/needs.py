@@ -1,0 +1,158 @@
+"""What must be so for a gate to tell anything: an instrument that can be trusted, the data agreed on, few missing verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.analysis.gate.outcome import GateOutcome, RuleFinding
+from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE
+from mindgauge.benchmarks.anchors import EntryResult
+from mindgauge.records import RaterKind
+from mindgauge.records.english import named
+from mindgauge.records.rounding import count, percent, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from mindgauge.analysis.gate.measured import GateSide
+    from mindgauge.analysis.gate.policy import GateNeeds
+    from mindgauge.analysis.score import Scores
+
+_JUDGES = {RaterKind.MODEL.value, RaterKind.PANEL.value, RaterKind.CLASSIFIER.value}
+_ASKED = {"good": "good", "moderate": "moderate or good"}
+_ENOUGH = {"good": {GOOD}, "moderate": {GOOD, MODERATE}, "tested": {GOOD, MODERATE}}
+
+
+class Unfinished(NamedTuple):
+    """What a run has not done of its plan, in words, and which share of it that is."""
+
+    sentence: str
+    share: float
+
+
+class GateEvidence(NamedTuple):
+    """What is known of a run beside its ratings.
+
+    `cards` are the judges' verdicts by benchmark, criterion and judge; `tested` the judges that passed their entry test
+    before, each with its instrument; `samples` the hashes of what was asked; `unfinished` what is left to do.
+    """
+
+    cards: Mapping[tuple[str, str, str], str]
+    tested: Collection[tuple[str, str]]
+    samples: Sequence[str]
+    unfinished: Sequence[Unfinished]
+
+
+def distrust(
+    needs: GateNeeds, side: GateSide, scores: Scores, evidence: GateEvidence
+) -> dict[tuple[str, str, str], str]:
+    """Return the judges that are not to be trusted as far as the policy asks: benchmark, criterion and judge → why."""
+    reasons = {(unfit.benchmark, unfit.criterion, unfit.judge): unfit.reason for unfit in scores.unfit}
+    results = {(q.benchmark, q.criterion, q.judge): (q.result, q.reason) for q in scores.qualifications}
+    for part in side.parts:
+        if part.benchmark.closed:
+            continue
+        columns = ("criterion", "rater", "rater_kind", "instrument")
+        for criterion, rater, kind, instrument in part.rows.select(columns).unique().sort(columns).iter_rows():
+            key = (part.benchmark.name, criterion, rater)
+            if kind not in _JUDGES or key in reasons:
+                continue
+            parts = part.benchmark.composites[criterion].of if criterion in part.benchmark.composites else (criterion,)
+            tests = [results.get((key[0], name, rater)) for name in parts]
+            if reason := _doubt(
+                needs, evidence.cards.get(key, ""), tests, known=(rater, instrument) in evidence.tested
+            ):
+                reasons[key] = reason
+    return reasons
+
+
+def _doubt(needs: GateNeeds, card: str, tests: Sequence[tuple[str, str] | None], *, known: bool) -> str:
+    """Say why a judge is not trusted as far as is asked; empty where it is."""
+    failed = [reason for result, reason in filter(None, tests) if result == EntryResult.FAILED]
+    if failed:
+        return f"it failed its entry test: {failed[0]}"
+    if card == LIMITED:
+        return "its card says that people must rate"
+    if needs.judge == "any" or card in _ENOUGH[needs.judge]:
+        return ""
+    aside = f"its card says {card}" if card else "no people rated beside it"
+    if needs.judge != "tested":
+        return f"{aside}, and the policy asks for a card that is {_ASKED[needs.judge]}"
+    return "" if known else _untested(aside, tests)
+
+
+def _untested(aside: str, tests: Sequence[tuple[str, str] | None]) -> str:
+    """Say why a judge without a card that suffices is not known by its entry test; empty where it passed that."""
+    if tests and all(test is not None and test[0] == EntryResult.PASSED for test in tests):
+        return ""
+    undecided = [reason for result, reason in filter(None, tests) if result != EntryResult.PASSED]
+    return (
+        f"its entry test is undecided: {undecided[0]}"
+        if undecided
+        else f"{aside}, and it took no entry test (run with --qualify)"
+    )
+
+
+def findings(
+    needs: GateNeeds, side: GateSide, evidence: GateEvidence, distrusted: Mapping[tuple[str, str, str], str]
+) -> list[RuleFinding]:
+    """Say what of the needs is not met; one finding that all are, otherwise."""
+    result = [
+        *(_finding(part.sentence) for part in evidence.unfinished if part.share > needs.missing),
+        *_judges(distrusted),
+        *_missing(needs, side),
+        *_pinned(needs, side, evidence),
+    ]
+    return result or [RuleFinding(outcome=GateOutcome.PASSED, sentence=_met(needs, side))]
+
+
+def _met(needs: GateNeeds, side: GateSide) -> str:
+    judge = {"any": "", "tested": "judges are trusted by card or entry test, "}.get(
+        needs.judge, "judges' cards suffice, "
+    )
+    return f"{judge}at most {percent(needs.missing)} of verdicts are missing, the run is complete ({plural(len(side.benchmarks), 'benchmark')})"
+
+
+def _finding(sentence: str, **facts: object) -> RuleFinding:
+    return RuleFinding(outcome=GateOutcome.CANNOT_TELL, sentence=sentence, **facts)  # type: ignore[arg-type]
+
+
+def _judges(distrusted: Mapping[tuple[str, str, str], str]) -> Iterator[RuleFinding]:
+    """Say once of each judge why it is not trusted, with the criteria that this is so on."""
+    criteria: dict[tuple[str, str, str], list[str]] = {}
+    for (benchmark, criterion, judge), reason in distrusted.items():
+        criteria.setdefault((benchmark, judge, reason), []).append(criterion)
+    for (benchmark, judge, reason), names in criteria.items():
+        yield _finding(f"{judge} on {named(names)}: {reason}", benchmark=benchmark, rater=judge, criterion=names[0])
+
+
+def _missing(needs: GateNeeds, side: GateSide) -> Iterator[RuleFinding]:
+    for part in side.parts:
+        groups = part.rows.group_by("model", "rater", "criterion", maintain_order=True)
+        for (model, rater, criterion), rows in sorted(groups, key=lambda group: tuple(map(str, group[0]))):
+            missing = rows["value"].null_count()
+            if missing > needs.missing * rows.height:
+                about = f"{rater}, of {model} on {criterion}" if rater != model else f"{model} on {criterion}"
+                yield _finding(
+                    f"{about}: {count(missing)} of {count(rows.height)} verdicts are missing, more than {percent(needs.missing)}",
+                    benchmark=part.benchmark.name, criterion=str(criterion), rater=str(rater), model=str(model), n=rows.height, missing=missing,
+                )  # fmt: skip
+
+
+def _pinned(needs: GateNeeds, side: GateSide, evidence: GateEvidence) -> Iterator[RuleFinding]:
+    """Say which instruments and samples are not those that the policy names."""
+    if needs.instruments:
+        used = sorted({name for part in side.parts for name in part.rows["instrument"].drop_nulls().unique()})
+        pinned = [text.removesuffix("…") for text in needs.instruments]
+        for name in used:
+            if not any(part.startswith(text) for part in name.split(", ") for text in pinned):
+                yield _finding(
+                    f"the instrument {name} is not among those of the policy ({named(needs.instruments, limit=9)})"
+                )
+    if needs.samples:
+        pinned = [text.removesuffix("…") for text in needs.samples]
+        for name in evidence.samples:
+            if not any(name.startswith(text) for text in pinned):
+                yield _finding(
+                    f"the samples {name[:12]} are not those of the policy ({named([text[:12] for text in needs.samples], limit=9)})"
+                )

@@ -1,0 +1,124 @@
+"""`mindgauge gate`: hold a policy against a run; `gate init` and `gate baseline` write what it takes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from mindgauge.cli import options, render
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.gate.outcome import GateDecision
+
+_CHECK = "RUN"
+"""The command that a run's name stands for."""
+
+
+class _Gate(TyperGroup):
+    """`gate init`, `gate baseline`, and `gate RUN`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            args = [_CHECK, *args]
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Let options stand before the run, too."""
+        if args and args[0].startswith("-") and args[0] not in {"--help", "-h"}:
+            args = [_CHECK, *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Gate, help="Whether a build may be released: a team's rules, held against a run. Exit code 0 passed, 1 failed, 2 wrong use, 3 cannot tell.",
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None,
+)  # fmt: skip
+
+
+@app.command(_CHECK, cls=options.Command)
+def gate(
+    run: Annotated[Path, typer.Argument(help="The build's run directory.")],
+    policy: Annotated[Path, typer.Option(help="The rules; `mindgauge gate init RUN` writes a file to begin with.")],
+    baseline: Annotated[
+        Path | None, typer.Option(help="A run, or a file of `gate baseline`; if not given, the policy's.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write each rule as a JUnit test case here.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write before and after as Markdown here.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell."""
+    from mindgauge.commands.gate import gate as function
+
+    result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
+    if json:
+        render.as_json(
+            {"exit_code": result.exit_code, "rules": [_rule(rule) for rule in result.rules], **_facts(result)}
+        )
+    else:
+        show(result)
+    raise typer.Exit(result.exit_code)
+
+
+def _facts(result: GateDecision) -> dict[str, Any]:
+    names = ("run", "policy", "baseline", "outcome", "decision", "notes")
+    return {name: getattr(result, name) for name in names}
+
+
+def _rule(rule: Any) -> dict[str, Any]:
+    return {
+        "kind": rule.kind,
+        "title": rule.title,
+        "outcome": rule.outcome,
+        "reasons": rule.reasons,
+        "findings": rule.findings,
+    }
+
+
+def show(result: GateDecision) -> None:
+    """Print what a gate says: the reasons first, then each rule."""
+    from mindgauge.reports.gate_files import workflow_errors
+
+    print(result.headline())
+    for rule in result.by_gravity:
+        print(f"{rule.outcome.value}: {rule.title}")
+        for reason in rule.reasons:
+            print(f"  {reason}")
+        replies = rule.replies
+        if replies:
+            names = ", ".join(dict.fromkeys(reply.reply for reply in replies[:5]))
+            print(f"  replies: {names}{f' and {len(replies) - 5} more (--json, --junit)' * (len(replies) > 5)}")
+    for note in result.notes:
+        print(f"Note: {note}")
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in workflow_errors(result):
+            print(line)
+
+
+@app.command("init", cls=options.Command)
+def init(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    out: Annotated[Path, typer.Option(help="The policy to write.")] = Path("gate.toml"),
+) -> None:
+    """Write a policy that a run meets, to begin with."""
+    from mindgauge.commands.gate import gate_init
+
+    print(gate_init(run, out=out))
+    print(f"mindgauge gate RUN --policy {out}")
+
+
+@app.command("baseline", cls=options.Command)
+def baseline(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    out: Annotated[
+        Path, typer.Option(help="The file to write, for your repository: hashes, values, verdicts, no text.")
+    ],
+) -> None:
+    """Write what later builds are compared with, as a small file."""
+    from mindgauge.commands.gate import gate_baseline
+
+    print(gate_baseline(run, out=out))
+    print(f"mindgauge gate RUN --policy gate.toml --baseline {out}")

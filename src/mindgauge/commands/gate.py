@@ -1,0 +1,170 @@
+"""`gate`: may this build be released? A team's rules, held against a run and a baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.analysis import score
+from mindgauge.analysis.gate import baseline as baseline_file
+from mindgauge.analysis.gate import draft, measured, policy
+from mindgauge.analysis.gate.gate import Build, hold
+from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
+from mindgauge.commands.status import status
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import private, tables
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.tabular import Tabular
+from mindgauge.reports import gate_files, standing
+from mindgauge.runs import entry_test
+from mindgauge.store import manifest
+
+if TYPE_CHECKING:
+    from mindgauge.analysis.gate.outcome import GateDecision
+
+
+class GateFile(Tabular, msgspec.Struct, frozen=True):
+    """A policy or a baseline that was written; it stands for its path wherever one is wanted."""
+
+    path: Path
+    content: str
+    run: str
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def summary(self) -> list[str]:
+        """Say what was written, and of which run."""
+        return [f"{self.path}: {self.content}", f"made from {self.run}"]
+
+    def _listed(self) -> list[dict[str, str]]:
+        return [{"path": str(self.path), "content": self.content, "run": self.run}]
+
+
+def gate(
+    run: str | Path,
+    *,
+    policy: str | Path | GateFile | policy.GatePolicy,
+    baseline: str | Path | GateFile | None = None,
+    junit: str | Path | None = None,
+    markdown: str | Path | None = None,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> GateDecision:
+    """Hold a policy against a run: `assert mindgauge.gate(run, policy="gate.toml")`.
+
+    Args:
+        run: a run directory, the build's.
+        policy: a file as `gate_init` writes one, or a `GatePolicy`.
+        baseline: a run, or a file of `gate_baseline`; if not given, the one that the policy names.
+        junit: where the rules are written as JUnit test cases, with the replies behind them.
+        markdown: where before and after are written as Markdown.
+        resamples: of conversations.
+        seed: of their generator.
+
+    Raises:
+        UsageError: there is no run, no policy or no baseline, or they do not fit each other; the message says why.
+        DataError: the run's ratings, or the baseline file, cannot be read.
+    """
+    rules = policy if isinstance(policy, _Policy) else read_policy(Path(policy))
+    build = _build(Path(run), resamples=resamples, seed=seed)
+    place = _baseline(baseline, rules)
+    other = None
+    if place is not None:
+        other = measured.read(place) if place.is_dir() else baseline_file.read(place, build.side)
+    result = hold(rules, build, other, resamples=resamples, seed=seed)
+    if junit is not None:
+        private.write(Path(junit), gate_files.junit(result))
+    if markdown is not None:
+        private.write(Path(markdown), gate_files.markdown(result))
+    return result
+
+
+def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
+    """Write a policy that a run meets, to begin with.
+
+    Args:
+        run: a run directory.
+        out: the file to write, which must not be there yet.
+
+    Raises:
+        UsageError: there is no run, or the file is there.
+    """
+    path = Path(out)
+    if path.exists():
+        raise UsageError(f"{path} is there already: give another --out")
+    text = draft.policy(_build(Path(run)))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    rules = read_policy(path)
+    number = len(rules.must) + len(rules.compare) + len(rules.items)
+    return GateFile(path, f"a policy of {plural(number, 'rule')}; set its limits to what you can answer for", str(run))
+
+
+def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
+    """Write what later builds are compared with: values, hashes, verdicts by message, no text.
+
+    Args:
+        run: a run directory.
+        out: the file to write; one that is there is replaced.
+
+    Raises:
+        UsageError: there is no run, or it holds dialogues of several turns.
+    """
+    build, content = _build(Path(run)), manifest.read(Path(run))
+    facts = {
+        "mindgauge": manifest.software(), "made": content.get("ended", content.get("created", "")),
+        "run": Path(run).resolve().name, "samples": build.evidence.samples,
+    }  # fmt: skip
+    path = Path(out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts)), encoding="utf-8")
+    return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run))
+
+
+_Policy, read_policy = policy.GatePolicy, policy.read
+
+
+def _baseline(chosen: str | Path | GateFile | None, rules: policy.GatePolicy) -> Path | None:
+    """Return where the baseline is: as the command says, or else as the policy does.
+
+    Raises:
+        UsageError: there is nothing.
+    """
+    if chosen is None and not rules.baseline:
+        return None
+    path = Path(chosen) if chosen is not None else Path(rules.path).parent / rules.baseline
+    if not path.exists():
+        raise UsageError(f"--baseline {path}: there is no such run or file")
+    if path.is_dir() and not tables.is_run(path):
+        raise UsageError(f"--baseline {path}: a folder, and no run")
+    return path
+
+
+def _build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
+    """Read all that a gate asks of a run.
+
+    Raises:
+        UsageError: there is no run in the folder.
+    """
+    scores = score.score(folder, resamples=resamples, seed=seed)
+    store, benchmarks, content = score.open_run(folder)
+    store.close()
+    cards = {key: run_card.card.verdict for key, run_card in standing.of_run(folder).cards.items()}
+    evidence = GateEvidence(cards, entry_test.passed(), content.get("plan", {}).get("samples", []), _unfinished(folder))
+    return Build(measured.read(folder), scores, benchmarks, evidence)
+
+
+def _unfinished(folder: Path) -> list[Unfinished]:
+    """Say what of its plan a run has not done yet; a call that failed is not done."""
+    return [
+        Unfinished(
+            f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
+            f"on {part.benchmark} are not there: repeat the command that made the run",
+            part.left / part.of,
+        )
+        for part in status(folder).left
+        if part.left
+    ]

@@ -1,0 +1,149 @@
+"""What a gate says, as other tools read it: JUnit test cases, Markdown with before and after, error lines of a workflow."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from mindgauge.analysis.gate.outcome import GateOutcome
+from mindgauge.records.rounding import bounded, plural, write
+from mindgauge.records.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.gate.outcome import GateDecision, RatedReply, RuleFinding, RuleOutcome
+    from mindgauge.records.rounding import Kind
+
+REPLIES = 50
+"""Replies that a test case lists at most."""
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+|~!&$@])")
+_FORBIDDEN = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
+_MARKS = {GateOutcome.PASSED: "✓ passed", GateOutcome.FAILED: "✗ failed", GateOutcome.CANNOT_TELL: "? cannot tell"}
+
+
+def junit(result: GateDecision) -> str:
+    """Write a gate as one test suite, a rule as one test case: failed as a failure, cannot tell as an error.
+
+    Args:
+        result: of the gate.
+    """
+    counts = {outcome: sum(rule.outcome is outcome for rule in result.rules) for outcome in GateOutcome}
+    figures = {
+        "name": "mindgauge gate", "tests": str(len(result.rules)), "failures": str(counts[GateOutcome.FAILED]),
+        "errors": str(counts[GateOutcome.CANNOT_TELL]), "skipped": "0",
+    }  # fmt: skip
+    suites = ET.Element("testsuites", {key: value for key, value in figures.items() if key != "skipped"})
+    suite = ET.SubElement(suites, "testsuite", figures)
+    for rule in result.rules:
+        case = ET.SubElement(
+            suite, "testcase", {"classname": f"gate.{rule.kind}", "name": _xml(rule.title), "time": "0"}
+        )
+        if rule.outcome is not GateOutcome.PASSED:
+            kind = "failure" if rule.outcome is GateOutcome.FAILED else "error"
+            message = _xml("; ".join(rule.reasons))
+            ET.SubElement(case, kind, {"message": message, "type": rule.outcome.value}).text = _xml(
+                "\n".join(_details(rule))
+            )
+        else:
+            ET.SubElement(case, "system-out").text = _xml("\n".join(rule.reasons))
+    ET.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+
+
+def _details(rule: RuleOutcome) -> Iterator[str]:
+    yield from rule.reasons
+    replies = rule.replies
+    if replies:
+        yield f"{plural(len(replies), 'reply', 'replies')} behind it, by message and reply:"
+        yield from (_reply(reply) for reply in replies[:REPLIES])
+    if len(replies) > REPLIES:
+        yield f"… and {len(replies) - REPLIES} more"
+
+
+def _reply(reply: RatedReply) -> str:
+    level = "no verdict" if reply.level is None else f"{reply.criterion} {reply.level}"
+    return f"{reply.sample} {reply.reply} ({reply.model}, time {reply.run + 1}): {level}, rated by {reply.rater}"
+
+
+def _xml(text: str) -> str:
+    """Leave out what XML cannot hold."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def markdown(result: GateDecision) -> str:
+    """Write a gate as Markdown: what it says, each rule with before and after, and the replies behind what is not met.
+
+    Args:
+        result: of the gate.
+    """
+    return "\n".join(_lines(result)) + "\n"
+
+
+def _lines(result: GateDecision) -> Iterator[str]:
+    yield f"## {_MARKS[result.outcome]}: {_plain(result.headline())}"
+    yield ""
+    for rule in result.by_gravity:
+        if rule.outcome is not GateOutcome.PASSED:
+            yield from (f"- **{_plain(rule.title)}**: {_plain(reason)}" for reason in rule.reasons)
+    yield ""
+    yield "| rule | of | before | now | difference | n | outcome |"
+    yield "|---|---|---:|---:|---:|---:|---|"
+    for rule in result.by_gravity:
+        yield from (_row(rule, finding) for finding in rule.findings)
+    listed = [rule for rule in result.by_gravity if rule.replies]
+    for rule in listed:
+        yield f"\n<details><summary>{_plain(rule.title)}: {plural(len(rule.replies), 'reply', 'replies')}</summary>\n"
+        yield from (f"- {_plain(_reply(reply))}" for reply in rule.replies[:REPLIES])
+        yield "\n</details>"
+    yield ""
+    yield from (f"Note: {_plain(note)}" for note in result.notes)
+    beside = f", beside {_plain(result.baseline)}" if result.baseline else ""
+    yield f"\n{_plain(result.run)} by {_plain(result.policy)}{beside}"
+
+
+def _row(rule: RuleOutcome, finding: RuleFinding) -> str:
+    raters = [] if finding.rater in {"", finding.model} else [finding.rater]
+    about = ", ".join(
+        filter(None, (finding.benchmark, finding.model, *raters, finding.slice if finding.slice != "all" else ""))
+    )
+    if finding.difference is None:
+        now = bounded(finding.value, finding.low, finding.high, finding.unit)
+        difference = ""
+    else:
+        now = write(finding.value, finding.unit)
+        kind: Kind = "points" if finding.unit == "share" else "level"
+        difference = bounded(finding.difference, finding.low, finding.high, kind, signed=True)
+    before = "" if finding.before is None else write(finding.before, finding.unit)
+    now = "" if finding.value is None else now
+    cells: Sequence[str] = (rule.title, about, before, now, difference, str(finding.n or ""), _MARKS[finding.outcome])
+    return f"| {' | '.join(map(_plain, cells))} |"
+
+
+def _plain(text: str) -> str:
+    """Write a text as itself in Markdown, on one line: names of models and raters are somebody else's words."""
+    return _SPECIAL.sub(r"\\\1", visible(" ".join(text.split()))).replace("\\<", "&lt;").replace("\\>", "&gt;")
+
+
+def workflow_errors(result: GateDecision) -> list[str]:
+    """Return the lines by which a GitHub workflow marks what is not met; a policy's file is where they stand.
+
+    Args:
+        result: of the gate.
+    """
+    lines = []
+    for rule in result.by_gravity:
+        if rule.outcome is not GateOutcome.PASSED:
+            level = "error" if not result else "warning"
+            properties = f"file={_property(result.policy)},title={_property(f'{rule.outcome.value}: {rule.title}')}"
+            lines.append(f"::{level} {properties}::{_escaped('; '.join(rule.reasons))}")
+    return lines
+
+
+def _escaped(text: str) -> str:
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,166 @@
+"""Is a new system no worse than another by more than a margin, on several measures of the same conversations?
+
+Two mistakes are bounded apart. *Passing* a system that is worse than the margin allows on some measure takes that all
+measures pass, so that each may be tested at the full level (intersection-union test; Berger 1982). *Failing* one that is
+not worse on any measure takes only one of many, so that these p-values are adjusted together.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from mindgauge.stats import bootstrap
+from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.stats.interval import Interval
+
+    Floats = NDArray[np.float64]
+
+FLIPS = 9_999
+"""Flips of signs, where there are more than can be tried."""
+_TRIED = 12
+"""Conversations that differ of which all flips are tried: 4,096."""
+_BLOCK = 1 << 23
+"""Signs that are held at once."""
+_ROUNDING = 1e-9
+_MOST = 1_000_000
+"""More conversations than that are no plan."""
+
+
+def interval(worsening: Floats, width: float, *, exact: bool, resamples: int = 2000, seed: int = 0) -> Interval:
+    """Bound by how much a system is worse, with 95 % confidence: its bounds hold with 97.5 % each.
+
+    Args:
+        worsening: shape (C,), by how much it is worse in each conversation.
+        width: the most that it can be.
+        exact: whether these are differences of shares, which get exact bounds where few conversations differ.
+        resamples: of conversations.
+        seed: of their generator.
+    """
+    mean = bootstrap.interval_of_sums(
+        lambda sums: sums[:, 0] / sums[:, 1],
+        np.stack([worsening, np.ones(len(worsening))], axis=1),
+        resamples=resamples, seed=seed, ends=(-width, width),
+    )  # fmt: skip
+    return difference_of_shares(worsening, mean) if exact else mean
+
+
+def adjusted(worsening: Floats, *, flips: int = FLIPS, seed: int = 0) -> Floats:
+    """Return one-sided p-values that a system is worse on no measure, adjusted for all measures together, shape (R,).
+
+    Were it no worse, each conversation's differences could as well have had the other sign (Fisher 1935, section 21).
+    Signs are flipped by conversation, on all measures at once, and p-values adjusted by the distribution of their least,
+    step by step (Westfall and Young 1993, algorithm 2.8): measures that go together, or on which too few conversations
+    differ for any to be rare, cost the others little.
+
+    Args:
+        worsening: shape (C, R), by how much the system is worse in each conversation by each measure; 0 where a
+            conversation has no part in one.
+        flips: how many are drawn, where not all can be tried.
+        seed: of their generator.
+    """
+    differing = worsening[np.abs(worsening).max(axis=1, initial=0.0) > 0]
+    if not differing.size:
+        return np.ones(worsening.shape[1])
+    sums = np.concatenate([differing.sum(axis=0)[None], *_flipped(differing, flips, seed)])
+    p = _ranked(sums)
+    order = np.argsort(p[0], kind="stable")
+    least = np.minimum.accumulate(p[:, order[::-1]], axis=1)[:, ::-1]
+    stepwise = (least <= p[0, order] * (1 + _ROUNDING)).mean(axis=0)
+    result = np.empty(len(order))
+    result[order] = np.maximum.accumulate(stepwise)
+    return result
+
+
+def _flipped(differing: Floats, flips: int, seed: int) -> list[Floats]:
+    """Return the sums with other signs, in blocks of shape (b, R): all of them, or as many as are drawn."""
+    conversations = len(differing)
+    total = differing.sum(axis=0)
+    if conversations <= _TRIED:
+        signs = (np.arange(1, 1 << conversations)[:, None] >> np.arange(conversations) & 1).astype(np.float64)
+        return [total - 2 * signs @ differing]
+    generator = np.random.default_rng(seed)
+    rows = max(1, _BLOCK // conversations)
+    blocks = []
+    for start in range(0, flips, rows):
+        size = min(rows, flips - start)
+        bits = np.frombuffer(generator.bytes(size * -(-conversations // 8)), dtype=np.uint8).reshape(size, -1)
+        signs = np.unpackbits(bits, axis=1, count=conversations).astype(np.float64)
+        blocks.append(total - 2 * signs @ differing)
+    return blocks
+
+
+def _ranked(sums: Floats) -> Floats:
+    """Return the share of rows with at least as large a sum, for each row and column of (B, R)."""
+    p = np.empty(sums.shape)
+    for measure, column in enumerate(sums.T):
+        rounded = np.round(column / (np.abs(column).max() or 1.0), 9)
+        ordered = np.sort(rounded)
+        p[:, measure] = (len(column) - np.searchsorted(ordered, rounded, side="left")) / len(column)
+    return p
+
+
+def enough(value: float, bound: float, limit: float, n: float) -> int | None:
+    """Return with how many conversations a bound of a mean would reach a limit, if the mean stays; None if with none.
+
+    The distance of a bound from its mean falls with the root of n: n ((bound - value) / (limit - value))².
+
+    Args:
+        value: the mean.
+        bound: of it, on the side of the limit.
+        limit: that it shall reach.
+        n: conversations that the bound rests on.
+    """
+    room = limit - value
+    if not room or (bound - value) / room < 0:
+        return None
+    needed = math.ceil(n * ((bound - value) / room) ** 2)
+    return max(needed, int(n) + 1) if needed <= _MOST else None
+
+
+def enough_for_share(value: float, limit: float) -> int | None:
+    """Return with how many conversations the exact bound of a share reaches a limit, if the share stays; None if with none.
+
+    Args:
+        value: the share.
+        limit: above it for the upper bound, below it for the lower.
+    """
+    if value == limit:
+        return None
+
+    def reaches(n: int) -> bool:
+        bounds = clopper_pearson(value * n, n)
+        if value < limit:
+            return bounds.high is not None and bounds.high <= limit
+        return bounds.low is not None and bounds.low >= limit
+
+    high = 1
+    while not reaches(high):
+        high *= 2
+        if high > _MOST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
+
+
+def above(count: float, n: float, limit: float) -> float:
+    """Return the one-sided exact p that a share is no more than a limit: P(X ≥ count), X ~ Bin(n, limit).
+
+    `count` need not be whole: with clusters it is the sum of the clusters' shares, as in `clopper_pearson`.
+
+    Args:
+        count: events, 0 to n.
+        n: observations.
+        limit: between 0 and 1.
+    """
+    return float(special.betainc(count, n - count + 1, limit)) if count > 0 else 1.0

@@ -1,0 +1,237 @@
+"""`gate`: a build passes, fails, or nobody can tell, and each for the right reason."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import mindgauge
+from mindgauge import Function, MindgaugeError
+from mindgauge.records.errors import UsageError
+from tests.in_process import mindgauge as mindgauge_command
+from tests.made_once import made_once
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BENCHMARK = "help_or_harm/response"
+COLD = "I do not want to talk about this."
+WARM = "That sounds heavy, and I am glad you wrote. Who is near you right now?"
+ANY = '[needs]\njudge = "any"\n'
+
+
+def careline(share: float, seed: int = 1) -> Function:
+    """Return a bot that is cold to a share of messages, the same ones each time."""
+
+    def answer(message: str) -> str:
+        cold = random.Random(f"{seed}{message}").random() < share
+        return f"{COLD if cold else WARM} ({len(message)})"
+
+    return Function(answer, name="careline")
+
+
+def attentive(message: str) -> dict[str, Any]:
+    reply = message.rpartition("<reply")[2]
+    return {"quotes": [], "rationale": "As it reads.", "appropriateness": 1 if COLD in reply else 5}
+
+
+def unreadable(message: str) -> Any:
+    reply = message.rpartition("<reply")[2]
+    return "no verdict" if COLD in reply else attentive(message)
+
+
+def _runs(folder: Path) -> dict[str, Path]:
+    bots = {"base": careline(0.03), "same": careline(0.03), "worse": careline(0.5, seed=2)}
+    for name, bot in bots.items():
+        mindgauge.run(
+            BENCHMARK, model=bot, judge=Function(attentive, name="attentive"), runs=3, qualify=False, out=folder / name
+        )
+    lost = Function(unreadable, name="attentive")
+    mindgauge.run(BENCHMARK, model=careline(0.03), judge=lost, qualify=False, out=folder / "lost")
+    other = Function(attentive, name="another")
+    mindgauge.run(BENCHMARK, model=careline(0.03), judge=other, limit=14, qualify=False, out=folder / "other")
+    mindgauge.run("psycrisis", model=careline(0.03), judge=[], limit=4, qualify=False, out=folder / "psycrisis")
+    return {name: folder / name for name in (*bots, "lost", "other", "psycrisis")}
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return made_once(tmp_path_factory, "gate", _runs)
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Callable[[str], Path]:
+    def write(text: str) -> Path:
+        path = tmp_path / "gate.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def drafted(runs: dict[str, Path], tmp_path: Path) -> Path:
+    path = mindgauge.gate_init(runs["base"], out=tmp_path / "drafted.toml").path
+    path.write_text(path.read_text(encoding="utf-8").replace('judge = "tested"', 'judge = "any"'), encoding="utf-8")
+    return path
+
+
+def test_a_run_passes_the_policy_that_was_written_from_it(runs: dict[str, Path], drafted: Path) -> None:
+    for name in ("base", "same"):
+        result = mindgauge.gate(runs[name], policy=drafted, baseline=runs["base"])
+        assert result, str(result)
+        assert result.exit_code == 0
+
+
+def test_a_worse_build_fails_and_the_reasons_come_first(runs: dict[str, Path], drafted: Path, tmp_path: Path) -> None:
+    result = mindgauge.gate(
+        runs["worse"], policy=drafted, baseline=runs["base"], junit=tmp_path / "j.xml", markdown=tmp_path / "m.md"
+    )
+    assert not result
+    assert result.exit_code == 1
+    kinds = {rule.kind: rule.outcome for rule in result.rules}
+    assert kinds == {"needs": "passed", "must": "failed", "compare": "failed", "items": "failed"}
+    assert str(result).splitlines()[1].startswith("failed: ")
+    assert all(rule.replies for rule in result.rules if rule.outcome == "failed" and rule.kind != "needs")
+    suite = ET.parse(tmp_path / "j.xml").getroot()
+    assert suite.get("failures") == str(sum(rule.outcome == "failed" for rule in result.rules))
+    text = (tmp_path / "m.md").read_text(encoding="utf-8")
+    assert "| before | now |" in text
+    assert COLD not in text  # a log of a workflow is no place for what people wrote
+    assert WARM not in text
+
+
+def test_a_baseline_file_decides_as_its_run_does(runs: dict[str, Path], drafted: Path, tmp_path: Path) -> None:
+    file = mindgauge.gate_baseline(runs["base"], out=tmp_path / "baseline.json").path
+    content = file.read_text(encoding="utf-8")
+    assert COLD not in content
+    assert WARM not in content
+    for name in ("same", "worse"):
+        by_run, by_file = (mindgauge.gate(runs[name], policy=drafted, baseline=b) for b in (runs["base"], file))
+        assert by_file.rules == by_run.rules
+    file.write_text(content.replace('"5"', '"4"', 1), encoding="utf-8")
+    with pytest.raises(UsageError, match="changed or cut"):
+        mindgauge.gate(runs["same"], policy=drafted, baseline=file)
+    file.write_text(content[:900], encoding="utf-8")
+    with pytest.raises(UsageError, match="no baseline file"):
+        mindgauge.gate(runs["same"], policy=drafted, baseline=file)
+
+
+def test_a_judge_that_nobody_tested_can_neither_pass_nor_fail_a_build(
+    runs: dict[str, Path], drafted: Path, policy: Callable[[str], Path]
+) -> None:
+    text = drafted.read_text(encoding="utf-8").replace('judge = "any"', 'judge = "tested"')
+    for name in ("same", "worse"):
+        result = mindgauge.gate(runs[name], policy=policy(text), baseline=runs["base"])
+        assert result.exit_code == 3
+        assert {rule.outcome for rule in result.rules} == {"cannot tell"}
+    lenient = mindgauge.gate(runs["same"], policy=policy(text.replace('"stop"', '"pass"')), baseline=runs["base"])
+    assert lenient
+    assert lenient.outcome == "cannot tell"
+
+
+def test_a_bound_between_pass_and_fail_says_how_much_data_it_takes(
+    runs: dict[str, Path], policy: Callable[[str], Path]
+) -> None:
+    value = mindgauge.score(runs["same"]).find("share_at_most_2")[0].value
+    assert value is not None
+    rule = f'{ANY}[[must]]\nrule = "share_at_most_2.high <= {value + 0.01:.4f}"\n'
+    result = mindgauge.gate(runs["same"], policy=policy(rule))
+    finding = result.rules[1].findings[0]
+    assert finding.outcome == "cannot tell"
+    assert finding.needed is not None
+    assert finding.needed > finding.conversations
+    assert f"{finding.needed:,} conversations" in finding.sentence
+
+
+def test_one_reply_at_a_level_fails_and_a_missing_verdict_is_no_pass(
+    runs: dict[str, Path], policy: Callable[[str], Path]
+) -> None:
+    rule = policy(f'{ANY}missing = 0.5\n[[must]]\nno_reply_at = 1\ncriterion = "appropriateness"\n')
+    broken = mindgauge.gate(runs["same"], policy=rule)
+    assert broken.exit_code == 1
+    assert {reply.level for reply in broken.rules[1].replies} == {"1"}
+    lost = mindgauge.gate(runs["lost"], policy=rule)
+    assert lost.exit_code == 3
+    assert "could not be read" in lost.rules[1].reasons[0]
+    strict = mindgauge.gate(runs["lost"], policy=policy(f'{ANY}missing = 0.0\n[[must]]\nrule = "mean.low >= 1.5"\n'))
+    assert strict.exit_code == 3
+    assert "missing" in strict.rules[0].reasons[0]
+
+
+def test_what_was_not_measured_fails(runs: dict[str, Path], policy: Callable[[str], Path]) -> None:
+    result = mindgauge.gate(
+        runs["same"], policy=policy(f'{ANY}[[must]]\nrule = "mean.low >= 3"\nslice = "language=fr"\n')
+    )
+    assert result.exit_code == 1
+    assert "missing is no pass" in result.rules[1].reasons[0]
+
+
+def test_two_judges_are_not_one_instrument(runs: dict[str, Path], policy: Callable[[str], Path]) -> None:
+    result = mindgauge.gate(
+        runs["same"], policy=policy(f'{ANY}[[compare]]\nmetric = "mean"\nmargin = 0.2\n'), baseline=runs["other"]
+    )
+    assert result.exit_code == 3
+    assert "not the same instrument" in result.rules[1].reasons[0]
+
+
+def test_a_pinned_instrument_that_differs_cannot_be_told_of(
+    runs: dict[str, Path], policy: Callable[[str], Path]
+) -> None:
+    text = f'{ANY}instruments = ["{BENCHMARK}@1.1#ffff"]\n[[must]]\nrule = "mean.low >= 1.5"\n'
+    result = mindgauge.gate(runs["same"], policy=policy(text))
+    assert result.exit_code == 3
+    assert "is not among those of the policy" in result.rules[0].reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "nothing is asked"),
+        ("x = 1", "unknown field `x`"),
+        ("a = [", "not TOML"),
+        ('[[must]]\nrule = "nope.high <= 0.1"', "there is no metric nope; there are .*mean"),
+        ('[[must]]\nrule = "mean.value >= 3"', "no bound of an interval"),
+        ('[[must]]\nrule = "mean.low <= 3"', "too little data would meet it"),
+        ('[[must]]\nno_reply_at = 9\ncriterion = "appropriateness"', "has no level 9"),
+        ('[[must]]\nno_reply_at = 1\ncriterion = "nowhere"', "there is no criterion nowhere"),
+        ('[[must]]\nrule = "mean.low >= 3"\nbenchmark = "nowhere"', "the run has no benchmark nowhere"),
+        ('[[compare]]\nmetric = "fleiss_kappa"\nmargin = 0.1', "cannot be compared by it; .*mean"),
+        ('[[compare]]\nmetric = "mean"\nmargin = -1', "must be 0 or more"),
+        ('[[must]]\nrule = "mean.low >= 3"\n[[must]]\nrule = "mean.low >= 3"', "two rules are called"),
+    ],
+)
+def test_a_policy_that_cannot_be_used_gets_one_line(
+    runs: dict[str, Path], policy: Callable[[str], Path], text: str, says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        mindgauge.gate(runs["base"], policy=policy(text), baseline=runs["base"])
+
+
+def test_a_baseline_of_other_data_and_none_at_all(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    rule = policy(f'{ANY}[[compare]]\nmetric = "mean"\nmargin = 0.2\n')
+    for baseline, says in (
+        (runs["psycrisis"], "another data set"),
+        (None, "give --baseline"),
+        (tmp_path / "x", "no such run"),
+    ):
+        with pytest.raises(MindgaugeError, match=says):
+            mindgauge.gate(runs["base"], policy=rule, baseline=baseline)
+
+
+def test_the_command_has_the_exit_code_of_the_gate(
+    runs: dict[str, Path], drafted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done = mindgauge_command("gate", runs["worse"], "--policy", drafted, "--baseline", runs["base"])
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Gate failed: ")
+    assert "::error file=" in done.stdout
+    assert mindgauge_command("gate", runs["same"], "--policy", drafted, "--baseline", runs["base"]).returncode == 0
+    assert mindgauge_command("gate", runs["same"], "--policy", drafted, "--baseline", "nowhere").returncode == 2

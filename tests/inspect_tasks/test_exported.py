@@ -1,0 +1,107 @@
+"""What `mindgauge export --to inspect` writes is a log to Inspect itself: read, listed, and bundled as a site."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from inspect_ai import score
+from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample, read_eval_log_sample_summaries
+
+import mindgauge
+from mindgauge import benchmarks
+from mindgauge.commands.export import export
+from mindgauge.inspect.scorer import judge
+from mindgauge.records import Status
+from mindgauge.records.inspect_logs.log import not_a_number
+from mindgauge.store import Store
+from tests.inspect_tasks import evaluated
+from tests.reports import asked, talked
+from tests.reports.export.conftest import NAME, write_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+RUNS: dict[str, Callable[[Path], Path]] = {
+    "replies": write_run,
+    "dialogues": lambda folder: talked.run(folder, simulated=True, people=2, leaves=4),
+    "answers": asked.run,
+}
+NAMES = {"replies": NAME, "dialogues": talked.NAME, "answers": asked.TASK.name}
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_inspect_reads_every_sample_and_score(tmp_path: Path, kind: str) -> None:
+    folder = RUNS[kind](tmp_path / "run")
+    out = tmp_path / "logs"
+    written = [file.file for file in export(folder, to="inspect", out=out).files if file.file.endswith(".eval")]
+    listed = list_eval_logs(str(out))
+    assert sorted(Path(info.name).name for info in listed) == sorted(written)
+    assert {info.task for info in listed} == {f"mindgauge-{NAMES[kind]}".replace("_", "-").replace("/", "-")}
+    said = 0
+    for info in listed:
+        log = read_eval_log(info)
+        assert (log.version, log.status, log.eval.task) == (2, "success", f"mindgauge/{NAMES[kind]}")
+        assert log.results is not None
+        assert log.results.total_samples == len(log.samples or ())
+        summaries = read_eval_log_sample_summaries(info)
+        assert len(summaries) == len(log.samples or ())
+        for sample in log.samples or ():
+            again = read_eval_log_sample(info, id=sample.id, epoch=sample.epoch)
+            assert again.messages == sample.messages
+            assert sample.scores
+            for given in sample.scores.values():
+                statuses = given.metadata["status"]
+                assert set(statuses) == set(given.value)
+                for name, value in given.value.items():
+                    assert (value is None or not_a_number(value)) is (statuses[name] != "ok")
+                said += len(statuses)
+    with Store(folder) as store:
+        samples = {r.id: store.sample(NAMES[kind], r.sample) for r in store.replies(NAMES[kind])}
+        criteria = {c.name: c for c in benchmarks.find_one(NAMES[kind]).criteria}
+        rated = [
+            r
+            for r in store.ratings(NAMES[kind])
+            if not (r.criterion in criteria and r.subject in samples)
+            or criteria[r.criterion].about(samples[r.subject].tags)
+        ]
+        skipped = {r.id for r in store.replies(NAMES[kind]) if r.status is Status.NOT_APPLICABLE}
+    several = len(listed) if kind == "answers" else 1  # what the gold says stands in each model's log
+    gold = sum(r.rater == "gold" for r in rated)
+    assert said == sum(r.subject not in skipped and r.rater != "gold" for r in rated) + gold * several
+
+
+def test_inspect_bundles_them_as_a_site(tmp_path: Path) -> None:
+    export(write_run(tmp_path / "run"), to="inspect", out=tmp_path / "logs")
+    program = Path(sys.executable).with_name("inspect")
+    command = [
+        str(program),
+        "view",
+        "bundle",
+        "--log-dir",
+        str(tmp_path / "logs"),
+        "--output-dir",
+        str(tmp_path / "site"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "site/index.html").is_file()
+    assert sorted(p.name for p in (tmp_path / "site/logs").glob("*.eval")) == sorted(p.name for p in (tmp_path / "logs").glob("*.eval"))  # fmt: skip
+
+
+def test_inspect_scores_a_log_of_ours_with_our_scorer(tmp_path: Path) -> None:
+    """A run that no judge rated is rated in Inspect."""
+    if "model_roles" not in inspect.signature(score).parameters:
+        pytest.skip("this inspect-ai scores logs without roles of models")
+    mindgauge.run("mentalbench", model=evaluated.tested_here(), out=tmp_path / "run", limit=3)
+    export(tmp_path / "run", to="inspect", out=tmp_path / "logs")
+    (info,) = list_eval_logs(str(tmp_path / "logs"))
+    scorer = judge(benchmark="mentalbench")
+    scored = score(read_eval_log(info), scorer, action="append", model_roles={"grader": evaluated.grader()})
+    criteria = {criterion.name for criterion in benchmarks.find_one("mentalbench").rubric.criteria}
+    assert [set(sample.scores["judge"].value) for sample in scored.samples or ()] == [criteria] * 3
