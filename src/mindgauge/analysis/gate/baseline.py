@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _NAMED = 16
-"""Hexadecimal digits by which a message is samples, of the hash of its id."""
+"""Hexadecimal digits by which a message is named, of the hash of its id."""
 _KEY = ("criterion", "rater", "rater_kind", "instrument", "model")
 _REMAKE = "make it again with `mindgauge gate baseline RUN --out FILE`"
 

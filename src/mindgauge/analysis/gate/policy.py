@@ -135,7 +135,7 @@ class GateNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     instruments: list[str] = []
     """Rubrics and prompts by name and hash, or the beginning of it; all that rated must be among them."""
     samples: list[str] = []
-    """Hashes of what was request, as `plan.samples` in a run's manifest has them, or their beginnings."""
+    """Hashes of the samples, as `plan.samples` in a run's manifest has them, or their beginnings."""
 
 
 class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
