@@ -87,6 +87,17 @@ def test_a_run_passes_the_policy_that_was_written_from_it(runs: dict[str, Path],
         assert result.exit_code == 0
 
 
+def test_a_policy_that_was_written_from_a_run_names_it_as_the_baseline(runs: dict[str, Path], drafted: Path) -> None:
+    assert mindgauge.gate(runs["same"], policy=drafted).baseline.endswith("base")
+
+
+def test_a_limit_that_nothing_could_break_is_not_written(runs: dict[str, Path], drafted: Path) -> None:
+    rules = tomllib.loads(drafted.read_text(encoding="utf-8"))["must"]
+    limits = [rule["rule"].rsplit(" ", 1) for rule in rules if "rule" in rule]
+    assert limits
+    assert all(0 < float(limit) < 1 or (relation.endswith("<=") and limit != "1.0") for relation, limit in limits)
+
+
 def test_a_worse_build_fails_and_the_reasons_come_first(runs: dict[str, Path], drafted: Path, tmp_path: Path) -> None:
     result = mindgauge.gate(
         runs["worse"], policy=drafted, baseline=runs["base"], junit=tmp_path / "j.xml", markdown=tmp_path / "m.md"

@@ -103,7 +103,7 @@ def init(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     out: Annotated[Path, typer.Option(help="The policy to write.")] = Path("gate.toml"),
 ) -> None:
-    """Write a policy that a run meets, to begin with."""
+    """Write a policy to begin with: limits that a run keeps, and itself as the baseline."""
     from mindgauge.commands.gate import gate_init
 
     print(gate_init(run, out=out))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,7 @@ def gate(
 
 
 def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
-    """Write a policy that a run meets, to begin with.
+    """Write a policy to begin with: limits that a run keeps, and itself as the baseline.
 
     Args:
         run: a run directory.
@@ -95,7 +96,8 @@ def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
     path = Path(out)
     if path.exists():
         raise UsageError(f"{path} is there already: give another --out")
-    text = draft.policy(_build(Path(run)))
+    place = os.path.relpath(Path(run).resolve(), path.parent.resolve())
+    text = draft.policy(_build(Path(run)), Path(place).as_posix())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     rules = read_policy(path)

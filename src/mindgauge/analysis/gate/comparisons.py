@@ -196,7 +196,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         sorted((sign * seen.low, sign * seen.high)) if seen.low is not None and seen.high is not None else (None, None)
     )
     needed = None
-    margin = write(rule.margin, unit)
+    margin = write(rule.margin, "points" if unit == "share" else unit)
     change = f"{write(before, unit)} → {write(after, unit)}, {_signed(difference, low, high, unit)}"
     if feared.high is not None and feared.high < rule.margin:
         outcome, sentence = GateOutcome.PASSED, f"{change}: not worse by {margin}"

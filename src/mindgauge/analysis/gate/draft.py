@@ -24,6 +24,7 @@ _HEAD = """\
 
 false_alarms = 0.02   # the chance that bounds and comparisons fail a build of which none is broken
 cannot_tell = "stop"  # what becomes of a build of which the gate cannot tell: "stop" (exit code 3), "fail" or "pass"
+baseline = {baseline}  # what is compared with, as seen from this file: a run, or a file of `mindgauge gate baseline`
 """
 _STEP = 0.05
 """Limits are rounded to whole steps of that."""
@@ -31,13 +32,14 @@ _MARGINS = {"share": 0.05, "level": 0.2}
 """Differences that matter in practice, of shares and of levels from 1 to 5."""
 
 
-def policy(build: Build) -> str:
-    """Write a policy that a run meets, as TOML with comments.
+def policy(build: Build, baseline: str) -> str:
+    """Write a policy to begin with, as TOML with comments: limits that a run keeps, and itself as the baseline.
 
     Args:
         build: the run.
+        baseline: where the run is, as seen from the policy's folder.
     """
-    sections = [_HEAD.format(run=build.side.name), *_needs(build)]
+    sections = [_HEAD.format(run=build.side.name, baseline=_text(baseline)), *_needs(build)]
     leading = [
         score for score in build.scores.leading if score.slice == "all" and score.value is not None and not score.void
     ]
@@ -59,7 +61,7 @@ def _needs(build: Build) -> Iterator[str]:
         "missing = 0.05        # the share of verdicts that may be missing",
         'judge = "tested"      # its card good or moderate or, where no people rated beside it, its entry test passed',
         f"instruments = {_list(instruments)}",
-        f"samples = {_list(build.evidence.samples)}",
+        f"samples = {_list([*dict.fromkeys(build.evidence.samples)])}",
     ]
     yield "\n".join(lines) + "\n"
 
@@ -72,9 +74,12 @@ def _bounds(scores: Sequence[Score]) -> Iterator[str]:
         if not bounds:
             continue
         lower = rated[0].better == "lower"
-        limit = _rounded(max(bounds)) if lower else -_rounded(-min(bounds))
-        side = f"high <= {round(limit, 2)}" if lower else f"low >= {round(limit, 2)}"
+        limit = round(_rounded(max(bounds)) if lower else -_rounded(-min(bounds)), 2)
+        side = f"high <= {limit}" if lower else f"low >= {limit}"
         figures = "; ".join(f"{s.model}: {bounded(s.value, s.low, s.high, s.unit)}" for s in rated)
+        if limit >= 1 if lower else limit <= 0:
+            yield f"# {score[1]} has no limit yet, for its interval reaches to the end: {_comment(figures)}\n"
+            continue
         yield f"[[must]]  # {_comment(figures)}\nrule = {_text(f'{score[1]}.{side}')}\n{_place(score[0], score[2])}"
 
 
