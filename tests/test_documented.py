@@ -68,7 +68,7 @@ READING = {
     ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
     ("score",), ("new",), ("judges", "panel"), ("judges", "escalation"), ("judges", "rationales", "show"),
     ("judges", "rationales", "export"), ("load",), ("reproduce",), ("annotate", "new"),
-    ("clients", "list"),
+    ("clients", "list"), ("data", "list"),
 }  # fmt: skip
 
 

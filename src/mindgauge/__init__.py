@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.clients.check import clients_check
     from mindgauge.commands.clients.list import clients_list
     from mindgauge.commands.compare import compare
+    from mindgauge.commands.data.fetch import data_fetch
+    from mindgauge.commands.data.released import data_list
     from mindgauge.commands.demo import demo
     from mindgauge.commands.export import export
     from mindgauge.commands.gate import gate, gate_baseline, gate_init
@@ -83,6 +85,8 @@ _WHERE = {
     "annotate_status": "mindgauge.commands.annotate.status",
     "clients_check": "mindgauge.commands.clients.check",
     "clients_list": "mindgauge.commands.clients.list",
+    "data_fetch": "mindgauge.commands.data.fetch",
+    "data_list": "mindgauge.commands.data.released",
     "gate_baseline": "mindgauge.commands.gate",
     "gate_init": "mindgauge.commands.gate",
     "judges_compare": "mindgauge.commands.judges.compare:compare",
@@ -120,6 +124,8 @@ __all__ = [
     "clients_check",
     "clients_list",
     "compare",
+    "data_fetch",
+    "data_list",
     "demo",
     "export",
     "gate",

@@ -47,6 +47,8 @@ class DataFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: int = 0
     size: int = 0
     sha256: str = ""
+    url: str = ""
+    """Where it may be had freely; of a folder, where its files lie, which `released.tsv` beside the card lists."""
 
 
 class Sent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

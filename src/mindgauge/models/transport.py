@@ -1,7 +1,7 @@
 """HTTP to servers that nobody vouches for: the one place that makes sessions, sends and reads.
 
-What is sent goes where the user said and nowhere else: redirects are not followed, and proxies of the environment,
-`.netrc` and cookies are not used. What comes is read within bounds, whatever a server claims about it.
+What is sent to a model goes where the user said and nowhere else: redirects are not followed, and proxies of the
+environment, `.netrc` and cookies are not used. A public file, known by its hash, may come by both (`follow`). What comes is read within bounds, whatever a server claims about it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST_ANSWER = 16 << 20
 """Bytes, unpacked; an answer that goes on beyond is cut off."""
+_REDIRECTS = 5
 _PACKED = {"gzip", "x-gzip", "deflate"}
 _PART = 1 << 18
 """Bytes that are unpacked at once."""
@@ -25,13 +26,16 @@ _LONGEST_CODING = 40
 """Characters of a coding that are repeated in a message."""
 
 
-def session(*, headers: dict[str, str], timeout: aiohttp.ClientTimeout, limit: int = 100) -> aiohttp.ClientSession:
+def session(
+    *, headers: dict[str, str], timeout: aiohttp.ClientTimeout, limit: int = 100, proxies: bool = False
+) -> aiohttp.ClientSession:
     """Make a session within a running loop.
 
     Args:
         headers: what every request carries.
         timeout: of a request.
         limit: the most connections at once.
+        proxies: whether those of the environment are used, for what is public and secret to nobody.
     """
     return aiohttp.ClientSession(
         headers={"Accept-Encoding": "identity", **headers},
@@ -39,13 +43,18 @@ def session(*, headers: dict[str, str], timeout: aiohttp.ClientTimeout, limit: i
         connector=_Connector(limit=limit, ttl_dns_cache=300),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,  # what is unpacked must be bounded
-        trust_env=False,
+        trust_env=proxies,
     )
 
 
 def send(via: aiohttp.ClientSession, method: str, address: str, **options: Any) -> Any:
     """Send a request; a context manager with its response, which may be a redirect."""
     return via.request(method, address, allow_redirects=False, **options)
+
+
+def follow(via: aiohttp.ClientSession, address: str, headers: dict[str, str]) -> Any:
+    """Ask for a public file wherever it is now; a context manager with the response."""
+    return via.get(address, headers=headers, max_redirects=_REDIRECTS)
 
 
 async def read(response: aiohttp.ClientResponse) -> bytes:
