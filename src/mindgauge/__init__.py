@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.score import score
     from mindgauge.commands.status import status
     from mindgauge.commands.train import train
+    from mindgauge.commands.watch.watch import watch
     from mindgauge.models.bots.function import Function
     from mindgauge.models.scripted import Scripted
     from mindgauge.models.settings import Settings
@@ -96,6 +97,7 @@ _WHERE = {
     "judges_rationales_export": "mindgauge.commands.judges.rationales:rationales_export",
     "judges_rationales_import": "mindgauge.commands.judges.rationales:rationales_import",
     "judges_stress": "mindgauge.commands.judges.stress:stress",
+    "watch": "mindgauge.commands.watch.watch",
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
     "Function": "mindgauge.models.bots.function",
     "MindgaugeError": "mindgauge.records.errors",
@@ -154,6 +156,7 @@ __all__ = [
     "score",
     "status",
     "train",
+    "watch",
 ]
 
 

@@ -70,7 +70,7 @@ def gate(
         DataError: the run's ratings, or the baseline file, cannot be read.
     """
     rules = policy if isinstance(policy, _Policy) else read_policy(Path(policy))
-    build = _build(Path(run), resamples=resamples, seed=seed)
+    build = read_build(Path(run), resamples=resamples, seed=seed)
     place = _baseline(baseline, rules)
     other = None
     if place is not None:
@@ -97,7 +97,7 @@ def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
     if path.exists():
         raise UsageError(f"{path} is there already: give another --out")
     place = os.path.relpath(Path(run).resolve(), path.parent.resolve())
-    text = draft.policy(_build(Path(run)), Path(place).as_posix())
+    text = draft.policy(read_build(Path(run)), Path(place).as_posix())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     rules = read_policy(path)
@@ -115,7 +115,7 @@ def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
     Raises:
         UsageError: there is no run, or it holds dialogues of several turns.
     """
-    build, content = _build(Path(run)), manifest.read(Path(run))
+    build, content = read_build(Path(run)), manifest.read(Path(run))
     facts = {
         "mindgauge": manifest.software(), "made": content.get("ended", content.get("created", "")),
         "run": Path(run).resolve().name, "samples": build.evidence.samples,
@@ -145,7 +145,7 @@ def _baseline(chosen: str | Path | GateFile | None, rules: policy.GatePolicy) ->
     return path
 
 
-def _build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
+def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     """Read all that a gate asks of a run.
 
     Raises:

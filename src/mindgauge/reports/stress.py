@@ -31,39 +31,39 @@ PAGE = "stress.html"
 
 def card_lines(store: Store, benchmarks: Sequence[Benchmark], judge: str) -> list[str]:
     """Say what moves a judge, a line for each stress test that its run holds."""
-    return [line(found) for found in stressed(store, benchmarks, judge)]
+    return [line(findings) for findings in stressed(store, benchmarks, judge)]
 
 
-def line(found: Stress) -> str:
+def line(findings: Stress) -> str:
     """Say in one line what moves a judge, for its reliability card."""
-    told = sensitive(found)
-    tried = [effect.verdict for effect in found.effects] + [kind.verdict for kind in found.kinds]
+    sentences = sensitive(findings)
+    tried = [effect.verdict for effect in findings.effects] + [kind.verdict for kind in findings.kinds]
     if not tried:
-        return f"Put under stress on {found.benchmark}, nothing could be tried."
+        return f"Put under stress on {findings.benchmark}, nothing could be tried."
     unsure = tried.count(CANNOT_TELL)
-    on = f"({found.benchmark}, {plural(found.conversations, 'conversation')})"
+    on = f"({findings.benchmark}, {plural(findings.conversations, 'conversation')})"
     rest = f"; {count(unsure)} of {plural(len(tried), 'test')} cannot tell" if unsure else ""
-    if told:
-        return f"Sensitive to: {'; '.join(told)} {on}{rest}."
+    if sentences:
+        return f"Sensitive to: {'; '.join(sentences)} {on}{rest}."
     if unsure == len(tried):
         return f"Put under stress, but none of {plural(len(tried), 'test')} can tell whether anything moves it {on}."
     clean = f"clean in {count(tried.count(CLEAN))} of {plural(len(tried), 'test')}"
     return f"Nothing was found that moves it {on}: {clean}{rest}."
 
 
-def sensitive(found: Stress) -> list[str]:
+def sensitive(findings: Stress) -> list[str]:
     """Name what moves a judge: each version with its largest effect, and the injections that reach it."""
     largest: dict[tuple[str, str, str, str], list[Effect]] = {}
-    for effect in found.effects:
+    for effect in findings.effects:
         if effect.verdict == BIASED:
             largest.setdefault((effect.probe, effect.version, effect.against, effect.measure), []).append(effect)
-    told = [_moved(sorted(effects, key=lambda e: -abs(e.value or 0))) for effects in largest.values()]
-    reached = [one for one in found.kinds if one.verdict == BIASED]
+    sentences = [_moved(sorted(effects, key=lambda e: -abs(e.value or 0))) for effects in largest.values()]
+    reached = [one for one in findings.kinds if one.verdict == BIASED]
     if reached:
-        whole = next(one for one in found.injections if one.slice == ALL)
+        whole = next(one for one in findings.injections if one.slice == ALL)
         by = named([words(one.slice.removeprefix(KIND)) for one in reached], limit=9)
-        told.append(f"injection, {count(whole.attempts_reached)} of {plural(whole.attempts, 'attempt')} ({by})")
-    return told
+        sentences.append(f"injection, {count(whole.attempts_reached)} of {plural(whole.attempts, 'attempt')} ({by})")
+    return sentences
 
 
 def _moved(effects: list[Effect]) -> str:
@@ -74,7 +74,7 @@ def _moved(effects: list[Effect]) -> str:
     return f"{first.contrast} {decimal(first.value, signed=True)} ({interval(first.low, first.high)}){on}{more}"
 
 
-def readings(found: Stress) -> Iterator[str]:
+def readings(findings: Stress) -> Iterator[str]:
     """Say how to read the numbers, and what could not be tried."""
     yield (
         "Effects are in shares of the scale: +0.10 is a tenth of the way from the worst level to the best, kinder. Intervals are Student's, over "
@@ -84,18 +84,18 @@ def readings(found: Stress) -> Iterator[str]:
         "Biased: the adjusted p-value is at most .05. Clean: the whole 95 % interval lies within 0.05 of the scale around none, and at least ten "
         "conversations were tried. Otherwise nobody can tell; the table says how many conversations it would take."
     )
-    if found.repeats:
+    if findings.repeats:
         flips = "; ".join(
             f"{words(r.criterion)} {decimal(r.changed.value)} ({interval(r.changed.low, r.changed.high)}; n {count(r.n)})"
-            for r in found.repeats
+            for r in findings.repeats
         )
         yield f"Asked the very same again, it gave another level to this share of replies: {flips}."
-    if found.unusable:
-        yield f"{plural(found.unusable, 'verdict')} of {count(found.unusable + found.verdicts)} could not be used."
-    yield from found.notes
+    if findings.unusable:
+        yield f"{plural(findings.unusable, 'verdict')} of {count(findings.unusable + findings.verdicts)} could not be used."
+    yield from findings.notes
 
 
-def write(found: Stress, folder: Path) -> Path:
+def write(findings: Stress, folder: Path) -> Path:
     """Write the page into a run's folder.
 
     Raises:
@@ -103,35 +103,37 @@ def write(found: Stress, folder: Path) -> Path:
     """
     path = folder / PAGE
     try:
-        private.write(path, page(found))
+        private.write(path, page(findings))
     except OSError as error:
         raise MindgaugeError(f"{path}: cannot write the page ({error.strerror})") from error
     return path
 
 
-def page(found: Stress) -> str:
+def page(findings: Stress) -> str:
     """Write the page as HTML that asks nothing of a network."""
     from markupsafe import Markup
 
-    effects = drawing.both(partial(pictures.draw, found)) if any(e.value is not None for e in found.effects) else []
-    injections = drawing.both(partial(pictures.draw_injections, found)) if found.injections else []
+    effects = (
+        drawing.both(partial(pictures.draw, findings)) if any(e.value is not None for e in findings.effects) else []
+    )
+    injections = drawing.both(partial(pictures.draw_injections, findings)) if findings.injections else []
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return (
         environment()
         .get_template("stress.html.j2")
         .render(
-            s=found, style=style, line=line(found), readings=list(readings(found)), effects=effects,
-            injections=injections, sheets=sheets(found),
+            s=findings, style=style, line=line(findings), readings=list(readings(findings)), effects=effects,
+            injections=injections, sheets=sheets(findings),
         )
     )  # fmt: skip
 
 
-def sheets(found: Stress) -> list[ReportTable]:
+def sheets(findings: Stress) -> list[ReportTable]:
     """Tabulate the effects, and the attempts to talk the judge over where there are any."""
-    return [table for table in (_effects(found), _injections(found)) if table.rows]
+    return [table for table in (_effects(findings), _injections(findings)) if table.rows]
 
 
-def _effects(found: Stress) -> ReportTable:
+def _effects(findings: Stress) -> ReportTable:
     columns = [
         Column("what"), Column("criterion"), Column("verdict"), Column("effect", "level"), Column("from", "level"), Column("to", "level"),
         Column("adjusted p", "p"), Column("n", "count"), Column("conversations", "count"), Column("missing", "count"),
@@ -140,13 +142,13 @@ def _effects(found: Stress) -> ReportTable:
     rows: list[list[Cell]] = [
         [e.contrast, words(e.criterion), e.verdict, e.value, e.low, e.high, e.adjusted, e.n, e.clusters, e.missing, e.worst, e.best,
          e.changed.value, e.needed]
-        for e in found.effects
+        for e in findings.effects
     ]  # fmt: skip
     note = "Effects are the first minus the second in shares of the scale; changed is the share of pairs with another value."
     return ReportTable("effects", "Effects", columns, rows, note)
 
 
-def _injections(found: Stress) -> ReportTable:
+def _injections(findings: Stress) -> ReportTable:
     columns = [
         Column("attempts"), Column("verdict"), Column("attempts that reached it", "count"), Column("of", "count"),
         Column("tries", "count"), Column("reached", "count"), Column("share", "share"), Column("from", "share"),
@@ -155,7 +157,7 @@ def _injections(found: Stress) -> ReportTable:
     rows: list[list[Cell]] = [
         [words(i.slice.removeprefix(KIND)), i.verdict if i.p is not None else "", i.attempts_reached, i.attempts, i.n, i.reached,
          i.share.value, i.share.low, i.share.high, i.lost, i.excess.value, i.adjusted]
-        for i in found.injections
+        for i in findings.injections
     ]  # fmt: skip
     note = (
         "Only tries count in which the judge gave another level without the attempt, and with a neutral sentence in its place. "

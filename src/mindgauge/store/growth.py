@@ -52,65 +52,65 @@ class Growth(NamedTuple):
     """What the run holds beyond the command, in words."""
 
 
-def union(standing: Mapping[str, Any], asked: Mapping[str, Any], *, judged: bool = True) -> Growth:
+def union(standing: Mapping[str, Any], planned: Mapping[str, Any], *, judged: bool = True) -> Growth:
     """Return the union of a run's plan and that of a command.
 
     Args:
         standing: the plan of the run.
-        asked: the plan of the command.
+        planned: the plan of the command.
         judged: whether somebody has judged in the run.
     """
     growth = Growth(dict(standing), [], {}, [])
     judged = judged or bool(standing.get("judges"))
-    _benchmarks(growth, standing, asked)
+    _benchmarks(growth, standing, planned)
     for name, kind in _LISTS.items():
-        _join(growth, standing, asked, name, kind)
+        _join(growth, standing, planned, name, kind)
     for name, kind in _REPEATS.items():
-        before, now = standing.get(name, 1), asked.get(name, 1)
-        if now < before:
-            growth.kept.append(f"{before} {kind} (this command says {now})")
-        elif now > before:
-            growth.plan[name] = now
-            growth.joined[name] = [before, now]
-    growth.differences.extend(setup_differences(standing, asked, _names(standing) & _names(asked)))
-    setups = {**standing.get("setups", {}), **asked.get("setups", {})}
+        before, after = standing.get(name, 1), planned.get(name, 1)
+        if after < before:
+            growth.kept.append(f"{before} {kind} (this command says {after})")
+        elif after > before:
+            growth.plan[name] = after
+            growth.joined[name] = [before, after]
+    growth.differences.extend(setup_differences(standing, planned, _names(standing) & _names(planned)))
+    setups = {**standing.get("setups", {}), **planned.get("setups", {})}
     growth.plan.update({"setups": setups} if setups else {})
-    _words(growth, standing, asked)
-    _shown(growth, standing, asked)
+    _words(growth, standing, planned)
+    _shown(growth, standing, planned)
     looked_at = {*BY_BENCHMARK, *_LISTS, *_REPEATS, "replies", "setups", "words", "calls", "shown"}
-    for name in {**standing, **asked}:
-        before, now = standing.get(name), asked.get(name)
-        if name in looked_at or before == now:
+    for name in {**standing, **planned}:
+        before, after = standing.get(name), planned.get(name)
+        if name in looked_at or before == after:
             continue
-        absent = name in _EXAMPLES and None in (before, now)
+        absent = name in _EXAMPLES and None in (before, after)
         if absent or (name in _OF_JUDGES and not judged):
-            growth.plan.update({name: now} if now is not None else {})
+            growth.plan.update({name: after} if after is not None else {})
         else:
-            growth.differences.append(_difference(name, before, now))
+            growth.differences.append(_difference(name, before, after))
     return growth
 
 
-def differences(standing: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+def differences(standing: Mapping[str, Any], planned: Mapping[str, Any]) -> list[str]:
     """Return where two plans that cannot grow differ, each in words."""
     return [
-        f"{name}: there {standing.get(name)!r}, asked {asked.get(name)!r}"
-        for name in {**asked, **standing}
-        if asked.get(name) != standing.get(name)
+        f"{name}: there {standing.get(name)!r}, asked {planned.get(name)!r}"
+        for name in {**planned, **standing}
+        if planned.get(name) != standing.get(name)
     ]
 
 
-def setup_differences(standing: Mapping[str, Any], asked: Mapping[str, Any], names: set[str]) -> list[str]:
+def setup_differences(standing: Mapping[str, Any], planned: Mapping[str, Any], names: set[str]) -> list[str]:
     """Return how the set-ups of models differ from those of a run, by the entry `setups` of both plans.
 
     Args:
         standing: of the run: model → what it was set up with.
-        asked: of a command.
+        planned: of a command.
         names: of the models that are in both.
     """
     faults = []
     for name in sorted(names):
-        before, now = standing.get("setups", {}).get(name, {}), asked.get("setups", {}).get(name, {})
-        parts = [_PARTS.get(part, part) for part in sorted({*before, *now}) if before.get(part) != now.get(part)]
+        before, after = standing.get("setups", {}).get(name, {}), planned.get("setups", {}).get(name, {})
+        parts = [_PARTS.get(part, part) for part in sorted({*before, *after}) if before.get(part) != after.get(part)]
         if parts:
             other = "is another one" if len(parts) == 1 else "are others"
             faults.append(f"{_all(parts)} of {name} {other} than this run's: give it another --label")
@@ -124,10 +124,10 @@ def told(joined: Mapping[str, Any]) -> str:
     parts += [f"the benchmark {name}" for name in joined.get("benchmarks", ())]
     parts += [f"the {kind} {name}" for key, kind in _LISTS.items() for name in joined.get(key, ())]
     parts += [
-        f"{kind}: {now} rather than {before}"
+        f"{kind}: {after} rather than {before}"
         for key, kind in _REPEATS.items()
         if key in joined
-        for before, now in [joined[key]]
+        for before, after in [joined[key]]
     ]
     parts += [
         f"the {'criterion' if len(names) == 1 else 'criteria'} {_all(names)} of {name}, asked in calls of their own"
@@ -145,32 +145,32 @@ def _names(plan: Mapping[str, Any]) -> set[str]:
     return {*plan.get("models", ()), *plan.get("judges", ())}
 
 
-def _benchmarks(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    before, now = list(standing.get("benchmarks", [])), list(asked.get("benchmarks", []))
+def _benchmarks(growth: Growth, standing: Mapping[str, Any], planned: Mapping[str, Any]) -> None:
+    before, after = list(standing.get("benchmarks", [])), list(planned.get("benchmarks", []))
     families = {name.partition("/")[0] for name in before}
-    strangers = [name for name in now if name.partition("/")[0] not in families]
+    strangers = [name for name in after if name.partition("/")[0] not in families]
     if strangers:
         growth.differences.append(f"{_all(strangers)}: of another family than {_all(before)}")
-    added = [name for name in now if name not in before]
-    places = {name: place for place, name in enumerate(now)}
+    added = [name for name in after if name not in before]
+    places = {name: place for place, name in enumerate(after)}
     for key in BY_BENCHMARK:
         values = list(standing.get(key, []))
         for place, name in enumerate(before):
             if key == "instruments" and name in places and place < len(values):
-                values[place] = asked[key][places[name]]  # criteria may have joined; `words` refuses what differs
-        growth.plan[key] = [*values, *(asked[key][places[name]] for name in added)]
+                values[place] = planned[key][places[name]]  # criteria may have joined; `words` refuses what differs
+        growth.plan[key] = [*values, *(planned[key][places[name]] for name in added)]
     if added:
         growth.joined["benchmarks"] = added
-    rest = [name for name in before if name not in now]
+    rest = [name for name in before if name not in after]
     if rest:
         growth.kept.append(f"{plural(len(rest), 'further benchmark')} ({_all(rest)})")
 
 
-def _join(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any], name: str, kind: str) -> None:
+def _join(growth: Growth, standing: Mapping[str, Any], planned: Mapping[str, Any], name: str, kind: str) -> None:
     usual = _USUAL.get(name, [])
-    before, now = list(standing.get(name, usual)), list(asked.get(name, usual))
-    added, rest = [entry for entry in now if entry not in before], [entry for entry in before if entry not in now]
-    if name in standing or name in asked:
+    before, after = list(standing.get(name, usual)), list(planned.get(name, usual))
+    added, rest = [entry for entry in after if entry not in before], [entry for entry in before if entry not in after]
+    if name in standing or name in planned:
         growth.plan[name] = before + added
     if added:
         growth.joined[name] = added
@@ -178,11 +178,11 @@ def _join(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any],
         growth.kept.append(f"the {kind} {_all(rest)}" if len(rest) == 1 else f"the {kind}s {_all(rest)}")
 
 
-def _words(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def _words(growth: Growth, standing: Mapping[str, Any], planned: Mapping[str, Any]) -> None:
     """Hold the words of criteria and prompts against the run's; new ones join, in calls of their own."""
     words = {name: dict(parts) for name, parts in standing.get("words", {}).items()}
     calls = dict(standing.get("calls", {}))
-    for name, parts in asked.get("words", {}).items():
+    for name, parts in planned.get("words", {}).items():
         before = words.get(name)
         if before is None:
             words[name] = dict(parts)
@@ -207,19 +207,19 @@ CRITERION = "criterion "
 """Before a criterion's name among the words of a plan."""
 
 
-def _shown(growth: Growth, standing: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
+def _shown(growth: Growth, standing: Mapping[str, Any], planned: Mapping[str, Any]) -> None:
     ids: dict[str, list[str]] = dict(standing.get("shown", {}))
-    for name, shown in asked.get("shown", {}).items():
+    for name, shown in planned.get("shown", {}).items():
         ids[name] = sorted({*ids.get(name, ()), *shown})
     growth.plan.update({"shown": ids} if ids else {})
 
 
-def _difference(name: str, before: object, now: object) -> str:
+def _difference(name: str, before: object, after: object) -> str:
     """Say how an entry that must be the same differs."""
     if name in _OF_COMMANDS:
-        return f"it is of another command ({name}: there {before!r}, asked {now!r})"
+        return f"it is of another command ({name}: there {before!r}, asked {after!r})"
     option = f"--{name.replace('_', '-')}"
-    return f"{option} is {_said(now)}, this run's is {_said(before)}"
+    return f"{option} is {_said(after)}, this run's is {_said(before)}"
 
 
 def _said(value: object) -> str:

@@ -53,8 +53,8 @@ def families(names: Sequence[str] = ()) -> list[FamilyFiles]:
     by_family: dict[str, list[Benchmark]] = {}
     for benchmark in members:
         by_family.setdefault(benchmark.name.partition("/")[0], []).append(benchmark)
-    known = [_family(family, list(dict.fromkeys(m.name for m in rows)), rows) for family, rows in by_family.items()]
-    return [family for family in known if names or family.files or family.others]
+    listed = [_family(family, list(dict.fromkeys(m.name for m in rows)), rows) for family, rows in by_family.items()]
+    return [family for family in listed if names or family.files or family.others]
 
 
 def _family(name: str, order: list[str], rows: list[Benchmark]) -> FamilyFiles:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.reports.compared import MeasureComparison
 from mindgauge.reports.content import Figure
 from mindgauge.reports.dialogue_records import Survival
-from mindgauge.reports.draw import dialogues, plots, radar, rows, shares
+from mindgauge.reports.draw import control, dialogues, plots, radar, rows, shares
 from mindgauge.reports.draw.canvas import NARROW, WIDE
-from mindgauge.reports.draw.records import Curves, Dots, Outcomes, Radar, Scatter
+from mindgauge.reports.draw.records import ControlChart, Curves, Dots, Outcomes, Radar, Scatter
 from mindgauge.reports.sections import AgreementPanel, CalibrationSection, Escalated, Flow
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _DRAW: dict[type, Callable[..., str]] = {
     CalibrationSection: plots.draw_calibration,
     MeasureComparison: rows.draw_paired,
+    ControlChart: control.draw,
     Curves: plots.draw_curves,
     Dots: rows.draw_dots,
     Escalated: plots.draw_escalation,

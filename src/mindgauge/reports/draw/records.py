@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from mindgauge.records.rounding import Kind
 from mindgauge.reports.content import ReportTable, System
 
 TOGETHER = 3
@@ -168,6 +169,30 @@ class Scatter(SuitePicture):
     def systems(self) -> list[System]:
         """Who is drawn."""
         return _unique([cloud.system for cloud in self.clouds])
+
+
+class ControlPoint(msgspec.Struct, frozen=True):
+    """A rate in one look. `doubtful` where the judge is not trusted."""
+
+    number: int
+    value: float | None
+    low: float | None
+    high: float | None
+    alarm: bool = False
+    doubtful: bool = False
+
+
+class ControlChart(msgspec.Struct, frozen=True):
+    """A rate from look to look. `finding` is its title and text alternative, `ends` those of its axis."""
+
+    anchor: str
+    finding: str
+    measure: str
+    unit: Kind
+    limit: float
+    ends: tuple[float, float]
+    points: list[ControlPoint]
+    sheet: ReportTable
 
 
 def _unique(systems: list[System]) -> list[System]:

@@ -1,0 +1,55 @@
+"""`mindgauge watch`."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mindgauge.cli import options, render
+from mindgauge.cli.calling import NONE, Chosen, takes_calls
+from mindgauge.records.text import visible
+from mindgauge.runs.options import ONLY_TESTED, RunConfig
+
+_MINUTE = 60
+
+
+@takes_calls(RunConfig(), without=ONLY_TESTED)
+def watch(
+    source: Annotated[Path, typer.Argument(help="Where logs are written: a file or folder of transcripts.")],
+    policy: Annotated[Path, typer.Option(help="A gate's policy, whose [[must]] rules are held.")],
+    judge: options.Judges,
+    out: Annotated[Path, typer.Option(help="The folder of the watch: its looks, and a page with charts.")],
+    benchmark: Annotated[str | None, typer.Option(help="By which is rated; if not given, the policy's.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Rate every `turn` of the assistant, the whole `dialogue`, or `both`.")
+    ] = None,
+    sample: Annotated[int, typer.Option(min=1, help="Dialogues drawn of what is new, at each look.")] = 50,
+    apart: Annotated[int, typer.Option(min=2, help="Looks between false alarms on average, at least.")] = 200,
+    every: Annotated[
+        float | None, typer.Option(min=0, help="Look again after so many minutes, until interrupted; else once.")
+    ] = None,
+    map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
+    chosen: Chosen = NONE,
+    json: options.Json = False,
+) -> None:
+    """Look at what is new in a folder of logs: draw some, rate it, hold it against bounds. Exit code 0: no alarm, 1: alarm, 3: cannot tell."""
+    from mindgauge.commands.watch.watch import watch as function
+
+    while True:
+        notices = render.Notices()
+        with render.progress() as progress:
+            result = function(
+                source, policy=policy, judge=judge, out=out, name=benchmark, unit=unit, sample=sample,
+                apart=apart, columns=options.mapping(map_), progress=progress, notice=notices, command=render.command(),
+                **chosen,
+            )  # fmt: skip
+        if json:
+            render.as_json(result)
+        else:
+            print(visible(result.look.line() if result.look is not None else str(result)), flush=True)
+            for note in result.look.notes if result.look is not None else ():
+                print(visible(f"Note: {note}"))
+        if every is None:
+            raise typer.Exit(result.exit_code)
+        time.sleep(every * _MINUTE)

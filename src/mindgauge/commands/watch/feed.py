@@ -1,0 +1,121 @@
+"""What is new in a folder of logs since the last look, and which of it is drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.records import digest, transcripts
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.files import tables
+from mindgauge.records.rounding import plural
+from mindgauge.records.transcripts.reading import TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from mindgauge.records.transcripts.transcript import Transcript
+
+_ENDINGS = {*TEXTS, *tables.ENDINGS, ".zip", ".eval"}
+_COLUMNS = ("persona", "participant", "language", "category")
+
+
+class SeenDialogue(msgspec.Struct, frozen=True, array_like=True):
+    """A dialogue that a look has met: the hash of its words then, and whether it was drawn."""
+
+    words: str
+    drawn: bool
+
+
+class FileState(msgspec.Struct, frozen=True, array_like=True):
+    """How a file was when it was read: its size in bytes, and when it was written."""
+
+    size: int
+    written: int
+
+
+class NewDialogues(NamedTuple):
+    """What is new: dialogues by their key, the files that were read, and what could not be."""
+
+    dialogues: dict[str, Transcript]
+    files: dict[str, FileState]
+    notes: list[str]
+
+
+def new(
+    source: Path, mapped: Mapping[str, str], files: Mapping[str, FileState], seen: Mapping[str, SeenDialogue]
+) -> NewDialogues:
+    """Return what is new. A file that is as it was is not read; one that cannot be read waits for the next look.
+
+    A dialogue that went on is new again, unless it was drawn before.
+
+    Args:
+        source: a file or folder.
+        mapped: as `transcripts.read` takes it.
+        files: as they were at the last look.
+        seen: the dialogues of all looks before.
+
+    Raises:
+        UsageError: there is no such file or folder.
+        DataError: nothing in it can be read, and nothing was before.
+    """
+    if not source.exists():
+        raise UsageError(f"{source}: no such file or folder; name where your logs are written")
+    dialogues: dict[str, Transcript] = {}
+    read: dict[str, FileState] = {}
+    faults = []
+    for path in _files(source):
+        name, state = str(path), _state(path)
+        if files.get(name) == state:
+            continue
+        try:
+            listed = transcripts.read(path, mapped).transcripts
+        except DataError as error:
+            faults.append(str(error))
+            continue
+        read[name] = state
+        for transcript in listed:
+            key = _key(transcript)
+            before = seen.get(key)
+            if before is None or (not before.drawn and before.words != transcript.words):
+                dialogues[key] = transcript
+    if faults and not read and not files:
+        raise DataError(faults[0])
+    notes = [f"{plural(len(faults), 'file')} could not be read, and {'is' if len(faults) == 1 else 'are'} tried again at the next look: {faults[0]}"] if faults else []  # fmt: skip
+    return NewDialogues(dialogues, read, notes)
+
+
+def _files(source: Path) -> Iterable[Path]:
+    if source.is_file():
+        return [source]
+    listed = (path for path in source.rglob("*") if path.suffix.lower() in _ENDINGS)
+    return sorted(path for path in listed if path.is_file() and not path.name.startswith("."))
+
+
+def _state(path: Path) -> FileState:
+    facts = path.stat()
+    return FileState(facts.st_size, facts.st_mtime_ns)
+
+
+def _key(transcript: Transcript) -> str:
+    """Return by what a dialogue is known again: the id that its file gives it, or else its words."""
+    ident = ("id", transcript.id) if transcript.named else ("words", transcript.words)
+    return digest("watch", *ident, transcript.model, transcript.run, transcript.cluster)[:16]
+
+
+def drawn(dialogues: Mapping[str, Transcript], number: int, seed: int) -> list[str]:
+    """Return the keys of so many dialogues, each as likely as any other; by the seed and the keys alone."""
+    return sorted(sorted(dialogues, key=lambda key: digest("draw", seed, key))[:number])
+
+
+def line(transcript: Transcript) -> dict[str, Any]:
+    """Return a dialogue as a line of a file that the one reader of transcripts reads."""
+    system = [{"role": "system", "content": transcript.system}] if transcript.system else []
+    spoken = [{"role": message.role, "content": message.content} for message in transcript.messages]
+    details = {"model": transcript.model, "run": transcript.run or None, "cluster": transcript.cluster}
+    tags = {name if name in _COLUMNS else f"tag.{name}": value for name, value in transcript.tags.items()}
+    return {
+        "id": transcript.id, "messages": [*system, *spoken], **{name: value for name, value in details.items() if value}, **tags,
+    }  # fmt: skip
