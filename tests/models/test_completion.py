@@ -28,7 +28,7 @@ def answer(**more: Any) -> bytes:
         (b"\xef\xbb\xbf" + answer(), "hi"),
         (answer().decode().encode("utf-16"), "hi"),
         (answer(content="a\ud800b\x00"), "a\ufffdb\ufffd"),
-        (answer(content=[{"type": "text", "text": "a"}, "b", None, 5, {"text": {"value": "c"}}]), "ab"),
+        (answer(content=[{"type": "text", "text": "a"}, "b", None, 5, {"text": {"value": "c"}}]), "abc"),
         (answer(model=7, system_fingerprint={"a": 1}, usage=[1]), "hi"),
         (b'{"choices": [{"message": null, "finish_reason": 3}]}', ""),
     ],

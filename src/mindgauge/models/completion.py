@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.records import Exchange, Status, Usage
+from mindgauge.records import content as message_content
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.redaction import in_use
 
@@ -154,12 +155,11 @@ def exchange(answer: Completion, price: Price | None, *, seconds: float = 0.0, a
 
 def _text(content: str | list[Any] | None) -> str:
     """Return the text of a message; some servers send it in parts."""
-    if isinstance(content, list):
-        parts = [part.get("text") if isinstance(part, dict) else part for part in content]
-        content = "".join(part for part in parts if isinstance(part, str))
-    if len(content or "") > LONGEST_TEXT:
+    parts = message_content.read(content)
+    text = parts.text("") if parts is not None else ""
+    if len(text) > LONGEST_TEXT:
         raise UnreadableError(f"a text of more than {LONGEST_TEXT:,} characters", foreign=False)
-    return words(content or "")
+    return words(text)
 
 
 def _written(content: object) -> str:

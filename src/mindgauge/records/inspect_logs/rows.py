@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mindgauge.records import content as message_content
 from mindgauge.records.files import bounds
 from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.files.mapping import TAG
@@ -130,10 +131,8 @@ def _spoken(sample: LoggedSample) -> Iterator[dict[str, str]]:
 
 def _text(message: Mapping[str, Any]) -> str:
     """Return the text of a message; of its parts, those that are said: reasoning, pictures and calls of tools are none."""
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
-    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
-    return bounds.clean("\n\n".join(text for text in texts if isinstance(text, str)))
+    parts = message_content.read(message.get("content"))
+    return bounds.clean(parts.text()) if parts is not None else ""
 
 
 def _resolved(message: Mapping[str, Any], attachments: Mapping[str, str]) -> dict[str, Any]:

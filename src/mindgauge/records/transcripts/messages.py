@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mindgauge.records import content
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
 from mindgauge.records.transcripts import labelled
@@ -130,14 +131,10 @@ def text_of(item: Mapping[str, Any], place: str) -> tuple[str, int]:
     key = next((key for key in CONTENT if item.get(key) is not None), "")
     value = item.get(key)
     calls = sum(bool(item.get(name)) for name in _CALLS)
-    if isinstance(value, dict):
-        value = value.get("parts", [value])
-    if isinstance(value, list):
-        texts = [
-            part if isinstance(part, str) else part.get("text") if isinstance(part, dict) else None for part in value
-        ]
-        plain = [text for text in texts if isinstance(text, str)]
-        return bounds.clean("\n\n".join(plain)).strip(), calls + len(texts) - len(plain)
+    if isinstance(value, dict | list):
+        parts = content.read(value)
+        assert parts is not None
+        return bounds.clean(parts.text()).strip(), calls + len(parts.reasoning) + parts.others
     if value is not None and not isinstance(value, str | int | float):
         raise DataError(f"{place}: the content must be text, found {type(value).__name__}")
     return bounds.clean("" if value is None else str(value)).strip(), calls

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.records import inspect_logs
+from mindgauge.records import inspect_logs, logs
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
@@ -132,7 +132,9 @@ def _of_file(
     if file.suffix.lower() in tables.ENDINGS:
         log = inspect_logs.opened(file)
         tally.notes += log.remarks if log is not None else []
-        for table in [dialogues(log, tally.left_out)] if log is not None else _opened(file, layout):
+        calls = logs.opened(file, tally.left_out) if log is None else None
+        opened = [dialogues(log, tally.left_out)] if log is not None else [calls] if calls is not None else None
+        for table in opened or _opened(file, layout):
             title = f"{name}/{table.part}" if table.part else name
             yield from rows.transcripts(table, title, columns, speakers, tally)
         return

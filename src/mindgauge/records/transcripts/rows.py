@@ -85,6 +85,8 @@ def transcripts(
         )
     if not (by_message or exchanges):
         row_columns = {key: column for key, column in columns.items() if key == "messages" or key not in _USUAL}
+        if "conversation" in columns and columns["conversation"] != columns["messages"]:
+            row_columns.setdefault("id", columns["conversation"])
         yield from _dialogues(table, name, row_columns, speakers, tally)
         return
     used = {key: column for key, column in columns.items() if key != "messages" or key in mapped}

@@ -1,0 +1,117 @@
+"""A call to a model as a log has it, and how calls that tell the same dialogue again and again become one dialogue."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_SIDES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant", "system": "system", "developer": "system"}  # fmt: skip
+
+
+class LoggedMessage(NamedTuple):
+    """Who says what: `user`, `assistant` or `system`."""
+
+    role: str
+    text: str
+
+
+class LoggedCall(NamedTuple):
+    """One call: what the model was sent and what it answered, and where it stands.
+
+    `started` is in nanoseconds since 1970, 0 if it is not known. `whole` says whether it is a model's own call, not what
+    an application around it took and gave.
+    """
+
+    conversation: str
+    trace: str
+    span: str
+    started: int
+    model: str
+    person: str
+    sent: tuple[LoggedMessage, ...]
+    answered: tuple[LoggedMessage, ...]
+    response: str = ""
+    whole: bool = True
+
+
+def message(role: object, text: str, others: int = 0) -> LoggedMessage | None:
+    """Return a message of one of the two sides, or what the model was told; None for one of a tool, or without words."""
+    side = _SIDES.get(str(role).strip().casefold())
+    if side is None or (not text.strip() and (others or side != "user")):
+        return None
+    return LoggedMessage(side, text)
+
+
+class _Told(NamedTuple):
+    """A message of a dialogue, and the call that answered with it or was first sent it."""
+
+    message: LoggedMessage
+    call: LoggedCall
+
+
+def dialogues(calls: Iterable[LoggedCall]) -> Iterator[dict[str, Any]]:
+    """Yield the dialogues that calls are pieces of, each as a row that the reader of transcripts takes."""
+    by_conversation: dict[str, list[LoggedCall]] = {}
+    for call in calls:
+        by_conversation.setdefault(call.conversation or call.trace or call.span, []).append(call)
+    for conversation, members in by_conversation.items():
+        own = [call for call in members if call.whole] or members
+        row = _dialogue(conversation, sorted(own, key=lambda call: call.started))
+        if row is not None:
+            yield row
+
+
+def _dialogue(conversation: str, calls: Sequence[LoggedCall]) -> dict[str, Any] | None:
+    """Put the calls of a conversation together, in the order of their times."""
+    told: list[_Told] = []
+    system = ""
+    for call in calls:
+        spoken = [m for m in (*call.sent, *call.answered) if m.role != "system"]
+        system = next((m.text for m in call.sent if m.role == "system"), system)
+        told = _joined(told, [_Told(m, call) for m in spoken])
+    if not told:
+        return None
+    models = Counter(call.model for call in calls if call.model)
+    started = min((call.started for call in calls if call.started), default=0)
+    messages = [{"role": "system", "content": system}] if system else []
+    messages += [{"role": part.message.role, "content": part.message.text} for part in told]
+    answers = [part.call for part in told if part.message.role == "assistant"]
+    facts = {
+        "model": models.most_common(1)[0][0] if models else "",
+        "participant": next((call.person for call in calls if call.person), ""),
+        "tag.month": month(started),
+        "tag.trace": ",".join(dict.fromkeys(call.trace for call in answers if call.trace)),
+        "tag.spans": ",".join(call.span for call in answers),
+        "tag.responses": ",".join(call.response for call in answers) if any(c.response for c in answers) else "",
+    }
+    return {"id": conversation, "messages": messages, **{name: value for name, value in facts.items() if value}}
+
+
+def month(started: int) -> str:
+    """Return the month of a time in nanoseconds since 1970, in UTC, such as 2026-11; empty where it is not known."""
+    import datetime
+
+    if not started:
+        return ""
+    return datetime.datetime.fromtimestamp(started / 1e9, datetime.UTC).strftime("%Y-%m")
+
+
+def _joined(told: list[_Told], new: list[_Told]) -> list[_Told]:
+    """Add what a call tells to what calls before it told: the whole dialogue again, its end, or what came next.
+
+    A dialogue that begins the same and goes on in another way, such as an answer that was asked for again, takes the
+    place of the one before from where they part.
+    """
+    if not told or not new:
+        return told or new
+    before, after = [part.message for part in told], [part.message for part in new]
+    common = next((place for place, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))  # fmt: skip
+    if common == len(after):
+        return told
+    if common == len(before) or common:
+        return [*told[:common], *new[common:]]
+    overlap = next((n for n in range(min(len(before), len(after)), 0, -1) if before[-n:] == after[:n]), 0)
+    return [*told, *new[overlap:]]
