@@ -34,8 +34,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "python.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 NAME = "help_or_harm/response"
-NOT_RUN = {"annotate_serve", "data_fetch", "demo", "watch"}
-"""One serves until it is stopped, one asks the authors' servers, one takes minutes, one takes logs; they stand in a sentence each."""
+NOT_RUN = {"annotate_serve", "data_fetch", "demo", "logs", "watch"}
+"""One serves until it is stopped, one asks the authors' servers, one takes minutes, two take logs; they stand in a sentence each."""
 AS_TEXT: Any = str
 COMMANDS = sorted(
     name

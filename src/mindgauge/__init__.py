@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.judges.stress import stress as judges_stress
     from mindgauge.commands.list import list  # noqa: A004 - the command's name
     from mindgauge.commands.load import load
+    from mindgauge.commands.logs.logs import logs
     from mindgauge.commands.new import new
     from mindgauge.commands.profile import profile
     from mindgauge.commands.rate import rate
@@ -97,6 +98,7 @@ _WHERE = {
     "judges_rationales_export": "mindgauge.commands.judges.rationales:rationales_export",
     "judges_rationales_import": "mindgauge.commands.judges.rationales:rationales_import",
     "judges_stress": "mindgauge.commands.judges.stress:stress",
+    "logs": "mindgauge.commands.logs.logs",
     "watch": "mindgauge.commands.watch.watch",
     **dict.fromkeys(("Message", "Rating", "Reply", "Sample", "Status"), "mindgauge.records"),
     "Function": "mindgauge.models.bots.function",
@@ -142,6 +144,7 @@ __all__ = [
     "judges_stress",
     "list",
     "load",
+    "logs",
     "metric",
     "new",
     "profile",

@@ -19,7 +19,7 @@ MODULES = {
     "demo": "demo", "list": "list_", "new": "new", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
     "ratings": "ratings", "reliability": "reliability", "audit": "audit", "compare": "compare", "profile": "profile", "train": "train",
     "report": "report", "reproduce": "reproduce", "export": "export", "salvage": "salvage", "judges": "judges",
-    "clients": "clients", "annotate": "annotate", "gate": "gate", "watch": "watch", "data": "data",
+    "clients": "clients", "annotate": "annotate", "gate": "gate", "watch": "watch", "logs": "logs", "data": "data",
 }  # fmt: skip
 """Command → the module here that holds a function of the module's name, or an `app` of several commands."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mindgauge.cli import options, render
-from mindgauge.records.rounding import count
+from mindgauge.records.rounding import count, decimal
 
 if TYPE_CHECKING:
     from mindgauge.commands.data.released import DataListing
@@ -53,7 +53,7 @@ def _show_one(entry: DataListing) -> None:
 
 
 def _megabytes(size: int) -> str:
-    return f"{size / 1e6:.1f}" if size else ""
+    return decimal(size / 1e6, 1) if size else ""
 
 
 @app.command("fetch", cls=options.Command)

@@ -42,29 +42,29 @@ _POLICIES = {
 
 def rounds(manifest: dict[str, Any]) -> str:
     """Tell in one paragraph how people labelled; empty where a run's manifest knows of no batch that is closed."""
-    told = manifest.get("annotation", {})
-    if not told.get("batches"):
+    annotation = manifest.get("annotation", {})
+    if not annotation.get("batches"):
         return ""
     return " ".join([
-        _who(told),
-        *_training(told),
-        _gate(told),
-        *_agreement(told),
-        _gold(told),
+        _who(annotation),
+        *_training(annotation),
+        _gate(annotation),
+        *_agreement(annotation),
+        _gold(annotation),
     ])  # fmt: skip
 
 
 def labelled_by(manifest: dict[str, Any]) -> str:
     """Name those who labelled and who decided; empty where nobody did."""
-    told = manifest.get("annotation", {})
-    if not told.get("batches"):
+    annotation = manifest.get("annotation", {})
+    if not annotation.get("batches"):
         return ""
-    decided = told.get("adjudicators")
-    return named(told["annotators"], limit=_ALL) + (f"; {named(decided)} adjudicated" if decided else "")
+    decided = annotation.get("adjudicators")
+    return named(annotation["annotators"], limit=_ALL) + (f"; {named(decided)} adjudicated" if decided else "")
 
 
-def _who(told: dict[str, Any]) -> str:
-    people, batches = told["annotators"], told["batches"]
+def _who(annotation: dict[str, Any]) -> str:
+    people, batches = annotation["annotators"], annotation["batches"]
     items = sum(batch["items"] for batch in batches)
     alone = (
         "each alone, not seeing models, judges or each other's labels"
@@ -75,42 +75,42 @@ def _who(told: dict[str, Any]) -> str:
     return f"{named(people, limit=_ALL)} labelled {plural(items, 'item')}{several}, {alone}."
 
 
-def _training(told: dict[str, Any]) -> Iterator[str]:
+def _training(annotation: dict[str, Any]) -> Iterator[str]:
     """Say what share of the anchors each person placed rightly, over all criteria."""
     shares = []
-    for person in told["annotators"]:
-        mine = [found for found in told.get("training", []) if found["person"] == person]
-        n = sum(found["n"] for found in mine)
+    for person in annotation["annotators"]:
+        mine = [entry for entry in annotation.get("training", []) if entry["person"] == person]
+        n = sum(entry["n"] for entry in mine)
         if n:
-            shares.append(f"{person} {percent(sum(found['right'] * found['n'] for found in mine) / n)}")
+            shares.append(f"{person} {percent(sum(entry['right'] * entry['n'] for entry in mine) / n)}")
     if shares:
         yield f"Of the training round's anchors they placed rightly at once: {', '.join(shares)}."
 
 
-def _gate(told: dict[str, Any]) -> str:
+def _gate(annotation: dict[str, Any]) -> str:
     """Say how many batches reached the gate, and when."""
     at_once = after = never = 0
-    for batch in told["batches"]:
-        passed = [found["passed"] for found in batch["rounds"]]
+    for batch in annotation["batches"]:
+        passed = [entry["passed"] for entry in batch["rounds"]]
         at_once += bool(passed) and passed[0]
         after += any(passed[1:])
         never += not any(passed)
-    gate = decimal(told["gate"])
-    if len(told["batches"]) > 1:
+    gate = decimal(annotation["gate"])
+    if len(annotation["batches"]) > 1:
         return (
-            f"The gate was {gate}: {count(at_once)} of {count(len(told['batches']))} batches reached it at once, {count(after)} after "
+            f"The gate was {gate}: {count(at_once)} of {count(len(annotation['batches']))} batches reached it at once, {count(after)} after "
             f"review or discussion, {count(never)} did not."
         )
     how = "reached at once" if at_once else "reached after review or discussion" if after else "not reached"
     return f"The gate was {gate}; it was {how}."
 
 
-def _agreement(told: dict[str, Any]) -> Iterator[str]:
+def _agreement(annotation: dict[str, Any]) -> Iterator[str]:
     """Give each criterion's coefficient before anybody knew of the others' labels, and in the last round measured."""
     measured: dict[str, dict[str, list[list[dict[str, Any]]]]] = {}  # coefficient → criterion → batch → round
-    for batch in told["batches"]:
+    for batch in annotation["batches"]:
         by_criterion: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for figure in (figure for found in batch["rounds"] for figure in found["figures"]):
+        for figure in (figure for entry in batch["rounds"] for figure in entry["figures"]):
             by_criterion.setdefault((figure["coefficient"], figure["criterion"]), []).append(figure)
         for (coefficient, criterion), figures in by_criterion.items():
             measured.setdefault(coefficient, {}).setdefault(criterion, []).append(figures)
@@ -137,23 +137,23 @@ def _values(figures: list[dict[str, Any]]) -> str:
     return f"{decimal(values[0])} to {decimal(values[-1])}{undefined}"
 
 
-def _gold(told: dict[str, Any]) -> str:
+def _gold(annotation: dict[str, Any]) -> str:
     """Say how the gold was read off, and what stayed open."""
     votes: dict[str, int] = {}
-    for batch in told["batches"]:
+    for batch in annotation["batches"]:
         for policy, n in batch["gold"].items():
             votes[policy] = votes.get(policy, 0) + n
     settled = [f"{count(votes[policy])} {how}" for policy, how in _POLICIES.items() if votes.get(policy)]
     unsettled = [f"{plural(votes['tie'], 'tie')} kept"] if votes.get("tie") else []
     unsettled += [f"{count(votes['none'])} open, since all handed them on"] if votes.get("none") else []
-    left = sum(batch["disagreed"] for batch in told["batches"])
+    left = sum(batch["disagreed"] for batch in annotation["batches"])
     open_still = (
         f"On {plural(left, 'item')} they were still not of one mind in the end."
         if left
         else "In the end they were of one mind on every item."
     )
     return (
-        f"The gold is read off their last labels (policy: {told['policy']}): {', '.join([*settled, *unsettled])}. {open_still} "
+        f"The gold is read off their last labels (policy: {annotation['policy']}): {', '.join([*settled, *unsettled])}. {open_still} "
         "Judges are compared with what each person said alone, in the first round."
     )
 

@@ -168,6 +168,7 @@ def _slots(
         **({"source_row": transcript.line} if transcript.line else {}),
         **({"source_id": transcript.id} if transcript.named else {}),
         "dialogue": transcript.words,
+        **(transcript.drawn.provenance if transcript.drawn is not None else {}),
     }
     cluster = transcript.cluster or (transcript.id if transcript.named else transcript.words)
 

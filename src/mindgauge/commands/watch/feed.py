@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mindgauge.records.transcripts.transcript import Transcript
 
 _ENDINGS = {*TEXTS, *tables.ENDINGS, ".zip", ".eval"}
-_COLUMNS = ("persona", "participant", "language", "category")
 
 
 class SeenDialogue(msgspec.Struct, frozen=True, array_like=True):
@@ -108,14 +107,3 @@ def _key(transcript: Transcript) -> str:
 def drawn(dialogues: Mapping[str, Transcript], number: int, seed: int) -> list[str]:
     """Return the keys of so many dialogues, each as likely as any other; by the seed and the keys alone."""
     return sorted(sorted(dialogues, key=lambda key: digest("draw", seed, key))[:number])
-
-
-def line(transcript: Transcript) -> dict[str, Any]:
-    """Return a dialogue as a line of a file that the one reader of transcripts reads."""
-    system = [{"role": "system", "content": transcript.system}] if transcript.system else []
-    spoken = [{"role": message.role, "content": message.content} for message in transcript.messages]
-    details = {"model": transcript.model, "run": transcript.run or None, "cluster": transcript.cluster}
-    tags = {name if name in _COLUMNS else f"tag.{name}": value for name, value in transcript.tags.items()}
-    return {
-        "id": transcript.id, "messages": [*system, *spoken], **{name: value for name, value in details.items() if value}, **tags,
-    }  # fmt: skip

@@ -19,6 +19,7 @@ from mindgauge.commands.gate import read_build
 from mindgauge.commands.rate import rate
 from mindgauge.commands.watch import feed
 from mindgauge.commands.watch.feed import FileState, SeenDialogue
+from mindgauge.records import transcripts
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
@@ -218,7 +219,7 @@ def _meet(
     draft = place.with_name(f".{place.name}")
     shutil.rmtree(draft, ignore_errors=True)
     private.folder(draft)
-    lines = [msgspec.json.encode(feed.line(fresh.dialogues[key])) for key in drawn]
+    lines = [msgspec.json.encode(transcripts.as_row(fresh.dialogues[key])) for key in drawn]
     private.write(draft / _DRAWN, b"\n".join(lines) + b"\n")
     private.write(draft / _MET, msgspec.json.encode(look))
     draft.rename(place)

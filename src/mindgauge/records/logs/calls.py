@@ -45,7 +45,7 @@ def message(role: object, text: str, others: int = 0) -> LoggedMessage | None:
     return LoggedMessage(side, text)
 
 
-class _Told(NamedTuple):
+class _DialoguePart(NamedTuple):
     """A message of a dialogue, and the call that answered with it or was first sent it."""
 
     message: LoggedMessage
@@ -66,19 +66,19 @@ def dialogues(calls: Iterable[LoggedCall]) -> Iterator[dict[str, Any]]:
 
 def _dialogue(conversation: str, calls: Sequence[LoggedCall]) -> dict[str, Any] | None:
     """Put the calls of a conversation together, in the order of their times."""
-    told: list[_Told] = []
+    parts: list[_DialoguePart] = []
     system = ""
     for call in calls:
         spoken = [m for m in (*call.sent, *call.answered) if m.role != "system"]
         system = next((m.text for m in call.sent if m.role == "system"), system)
-        told = _joined(told, [_Told(m, call) for m in spoken])
-    if not told:
+        parts = _joined(parts, [_DialoguePart(m, call) for m in spoken])
+    if not parts:
         return None
     models = Counter(call.model for call in calls if call.model)
     started = min((call.started for call in calls if call.started), default=0)
     messages = [{"role": "system", "content": system}] if system else []
-    messages += [{"role": part.message.role, "content": part.message.text} for part in told]
-    answers = [part.call for part in told if part.message.role == "assistant"]
+    messages += [{"role": part.message.role, "content": part.message.text} for part in parts]
+    answers = [part.call for part in parts if part.message.role == "assistant"]
     facts = {
         "model": models.most_common(1)[0][0] if models else "",
         "participant": next((call.person for call in calls if call.person), ""),
@@ -99,19 +99,19 @@ def month(started: int) -> str:
     return datetime.datetime.fromtimestamp(started / 1e9, datetime.UTC).strftime("%Y-%m")
 
 
-def _joined(told: list[_Told], new: list[_Told]) -> list[_Told]:
+def _joined(parts: list[_DialoguePart], new: list[_DialoguePart]) -> list[_DialoguePart]:
     """Add what a call tells to what calls before it told: the whole dialogue again, its end, or what came next.
 
     A dialogue that begins the same and goes on in another way, such as an answer that was asked for again, takes the
     place of the one before from where they part.
     """
-    if not told or not new:
-        return told or new
-    before, after = [part.message for part in told], [part.message for part in new]
+    if not parts or not new:
+        return parts or new
+    before, after = [part.message for part in parts], [part.message for part in new]
     common = next((place for place, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after)))  # fmt: skip
     if common == len(after):
-        return told
+        return parts
     if common == len(before) or common:
-        return [*told[:common], *new[common:]]
+        return [*parts[:common], *new[common:]]
     overlap = next((n for n in range(min(len(before), len(after)), 0, -1) if before[-n:] == after[:n]), 0)
-    return [*told, *new[overlap:]]
+    return [*parts, *new[overlap:]]

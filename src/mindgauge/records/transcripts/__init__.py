@@ -2,6 +2,6 @@
 
 from mindgauge.records.transcripts.account import TranscriptAccount
 from mindgauge.records.transcripts.reading import COLUMNS, Transcripts, read
-from mindgauge.records.transcripts.transcript import Transcript, Turn
+from mindgauge.records.transcripts.transcript import Transcript, Turn, as_row
 
-__all__ = ["COLUMNS", "Transcript", "TranscriptAccount", "Transcripts", "Turn", "read"]
+__all__ = ["COLUMNS", "Transcript", "TranscriptAccount", "Transcripts", "Turn", "as_row", "read"]

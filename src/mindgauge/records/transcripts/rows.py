@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.records import drawn
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import texts
@@ -104,7 +105,8 @@ def _columns(headers: Sequence[str], mapped: Mapping[str, str]) -> dict[str, str
         key: next((spelled[name] for name in names if name in spelled), "") for key, names in usual.items()
     }
     tags = {header: header for header in headers if header.startswith(TAG) and header != TAG}
-    return {**tags, **{key: header for key, header in usual_columns.items() if header}, **mapped}
+    lot = {name: name for name in (*drawn.COLUMNS, drawn.WEIGHT) if name in headers and "probability" in headers}
+    return {**tags, **lot, **{key: header for key, header in usual_columns.items() if header}, **mapped}
 
 
 def _dialogues(
@@ -245,6 +247,7 @@ def of_row(row: Mapping[str, Any], place: str) -> dict[str, Any]:
         "cluster": cluster,
         "model": cells.get("model", ""),
         "run": texts.whole(row["run"], place, "run") if "run" in row else 0,
+        "drawn": drawn.of_row(row, place),
         "tags": {**{name: cells[name] for name in _TAGS if name in cells}, **tags},
     }
 

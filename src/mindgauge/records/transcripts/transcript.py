@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from mindgauge.records.drawn import COLUMNS, Drawn
 from mindgauge.records.records import Message, digest
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Transcript(msgspec.Struct, frozen=True):
     """How it was kept, in words."""
     ending: str = ""
     """The line by which a program noted that the conversation ended."""
+    drawn: Drawn | None = None
+    """With which probability it was drawn, if it was."""
 
     @property
     def turns(self) -> Iterator[Turn]:
@@ -103,3 +106,17 @@ def folded(utterances: Iterable[Utterance], tally: Tally) -> tuple[str, tuple[Me
         else:
             messages.append(Message(part, text))
     return "\n\n".join(filter(None, system)), tuple(messages)
+
+
+_COLUMNS = ("persona", "participant", "language", "category")
+
+
+def as_row(transcript: Transcript) -> dict[str, Any]:
+    """Return a dialogue as a row that the reader of transcripts reads as the same."""
+    system = [{"role": "system", "content": transcript.system}] if transcript.system else []
+    spoken = [{"role": message.role, "content": message.content} for message in transcript.messages]
+    known = {"model": transcript.model, "run": transcript.run or None, "cluster": transcript.cluster}
+    tags = {name if name in _COLUMNS else f"tag.{name}": value for name, value in transcript.tags.items()}
+    lot = dict(zip(COLUMNS, transcript.drawn.cells, strict=True)) if transcript.drawn is not None else {}
+    named = {name: value for name, value in known.items() if value}
+    return {"id": transcript.id, "messages": [*system, *spoken], **named, **tags, **lot}

@@ -1,0 +1,188 @@
+"""`logs`: look at logs without a word of them, draw a sample that speaks for all, and write it without personal data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.commands.logs import sample as sampling
+from mindgauge.records import transcripts
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds, private
+from mindgauge.records.redaction.personal import Scrubber
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.tabular import Tabular, noted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mindgauge.records.transcripts.transcript import Transcript
+
+ENDING = ".jsonl"
+_SHOWN = 6
+
+
+class LogStratum(msgspec.Struct, frozen=True):
+    """Dialogues that are alike: how many there are, and how many of them were drawn."""
+
+    stratum: str
+    dialogues: int
+    drawn: int
+
+
+class LogSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What is in logs, without a word of it. `out` is where the dialogues were written, `scrubbed` what was replaced in them."""
+
+    dialogues: int
+    turns: int
+    people: int
+    """Of whom they are, as far as the logs say it; 0 where they do not."""
+    models: dict[str, int]
+    months: dict[str, int]
+    languages: dict[str, int]
+    risk: dict[str, int]
+    strata: list[LogStratum]
+    scrubbed: dict[str, int]
+    read: list[str]
+    """How the logs were read, and what was left out."""
+    out: str
+
+    def summary(self) -> Iterator[str]:
+        """Say what there is, what was drawn, and what was replaced."""
+        people = f" of {plural(self.people, 'person', 'people')}" if self.people else ""
+        yield f"{plural(self.dialogues, 'dialogue')}{people}, {plural(self.turns, 'turn')}"
+        for name, counts in (("models", self.models), ("months", self.months), ("languages", self.languages), ("risk, by words alone", self.risk)):  # fmt: skip
+            if counts:
+                yield f"{name}: {_counted(counts)}"
+        if self.out:
+            drawn = sum(stratum.drawn for stratum in self.strata)
+            yield f"{self.out}: {count(drawn)} of {count(self.dialogues)} dialogues ({_counted({s.stratum: s.drawn for s in self.strata})})"
+            yield (
+                f"replaced: {_counted(self.scrubbed)}"
+                if self.scrubbed
+                else "nothing was replaced: no rule found personal data"
+            )
+        yield from noted(self.read, 4)
+
+    def _listed(self) -> Sequence[LogStratum]:
+        return self.strata
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    shown = [f"{name} {count(number)}" for name, number in [*counts.items()][:_SHOWN]]
+    rest = len(counts) - len(shown)
+    return ", ".join([*shown, *([f"and {rest} more"] if rest > 0 else [])])
+
+
+def logs(
+    files: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path | None = None,
+    sample: int | None = None,
+    by: Sequence[str] = (),
+    seed: int = 0,
+    names: str | Path | None = None,
+    scrub: bool = True,
+    text: bool = True,
+    columns: Mapping[str, str] | None = None,
+) -> LogSummary:
+    """Look at logs, and write dialogues of them for `rate(dialogues=…)` if asked to.
+
+    Nothing that is returned or printed holds a word of what was said. What is written is without personal data as far as
+    rules find it (`mindgauge.records.redaction.personal`), and with numbers in place of people's ids.
+
+    Args:
+        files: logs (docs/logs.md) or transcripts, folders or zips of them.
+        out: the file to write, `.jsonl`, a dialogue a line; if not given, nothing is written.
+        sample: draw so many dialogues by lot, and write each with its probability; all, if not given.
+        by: what strata differ in, as many dialogues of each: model, month, language, length, risk, or a tag.
+        seed: of the lot.
+        names: a file of names, one a line, to replace; those by which people introduce themselves go with them.
+        scrub: whether personal data are replaced.
+        text: whether what is written holds what was said, or only what is known of it.
+        columns: our name → the file's name of a column.
+
+    Raises:
+        UsageError: `out` is no `.jsonl` or one of the files, or dialogues cannot be told apart as asked.
+        DataError: nothing can be read.
+    """
+    sources = [Path(files)] if isinstance(files, str | Path) else [Path(file) for file in files]
+    path = None if out is None else _checked(Path(out), sources)
+    if path is None and sample is not None:
+        raise UsageError("--sample draws dialogues to be written: name the file with --out sample.jsonl")
+    if sample is not None and sample < 1:
+        raise UsageError("--sample must be at least 1")
+    listed, read = _read(sources, columns or {})
+    drawn = sampling.sampled(listed, sample if sample is not None else len(listed), by, seed)
+    scrubber = Scrubber(_names(names)) if scrub else None
+    if path is not None:
+        _write(
+            path, drawn.transcripts if sample is not None else _undrawn(drawn.transcripts), listed, scrubber, text=text
+        )
+    return LogSummary(
+        dialogues=len(listed), turns=sum(m.role == "user" for t in listed for m in t.messages),
+        people=len({t.cluster for t in listed if t.cluster}), models=_counts(listed, "model"), months=_counts(listed, "month"),
+        languages=_counts(listed, "language"), risk=_counts(listed, "risk"), strata=[LogStratum(*part) for part in drawn.strata],
+        scrubbed=dict(scrubber.counts) if scrubber is not None else {}, read=read, out=str(path) if path is not None else "",
+    )  # fmt: skip
+
+
+def _checked(path: Path, sources: Sequence[Path]) -> Path:
+    if path.suffix.lower() != ENDING:
+        raise UsageError(f"--out {path}: write a file that ends in {ENDING}")
+    if any(path.resolve() == source.resolve() or source.resolve() in path.resolve().parents for source in sources):
+        raise UsageError(f"--out {path}: that file is among the logs; name another place")
+    return path
+
+
+def _read(sources: Sequence[Path], columns: Mapping[str, str]) -> tuple[list[Transcript], list[str]]:
+    """Read all files; a dialogue that stands in several counts once."""
+    listed: dict[tuple[str, str], Transcript] = {}
+    read: list[str] = []
+    for source in sources:
+        result = transcripts.read(source, columns)
+        listed |= {(t.id if t.named else "", t.words): t for t in result.transcripts}
+        read += [] if result.account.plain else result.account.lines()
+    return list(listed.values()), list(dict.fromkeys(read))
+
+
+def _names(path: str | Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    try:
+        return bounds.content(Path(path), bounds.SETTINGS).decode("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--names {path}: cannot read it ({getattr(error, 'strerror', None) or error}); a name a line, in UTF-8") from error  # fmt: skip
+
+
+def _counts(listed: Sequence[Transcript], name: str) -> dict[str, int]:
+    counts = Counter(sampling.stratum(transcript, (name,)) for transcript in listed)
+    return {} if {*counts} == {f"no {name}"} else dict(counts.most_common())
+
+
+def _undrawn(listed: Sequence[Transcript]) -> list[Transcript]:
+    return [msgspec.structs.replace(transcript, drawn=None) for transcript in listed]
+
+
+def _write(
+    path: Path, chosen: Sequence[Transcript], frame: Sequence[Transcript], scrubber: Scrubber | None, *, text: bool
+) -> None:
+    """Write dialogues, people by numbers in the order of the frame."""
+    numbers = {cluster: f"person {number}" for number, cluster in enumerate(dict.fromkeys(t.cluster for t in frame if t.cluster), 1)}  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with private.written(path) as file:
+        for transcript in chosen:
+            risk = sampling.stratum(transcript, ("risk",))
+            clean = scrubber.scrub(transcript) if scrubber is not None else transcript
+            if scrubber is not None:
+                tags = {name: value for name, value in clean.tags.items() if name != "participant"}
+                clean = msgspec.structs.replace(clean, cluster=numbers.get(clean.cluster, ""), tags=tags)
+            row = transcripts.as_row(clean)
+            row["tag.risk"] = risk
+            if not text:
+                row["turns"] = sum(message.role == "user" for message in clean.messages)
+                del row["messages"]
+            file.write(msgspec.json.encode(row) + b"\n")

@@ -1,0 +1,78 @@
+"""Personal data in what people wrote is replaced, the same by the same; what is nobody's own stays."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.records import Message
+from mindgauge.records.redaction.personal import Scrubber
+from mindgauge.records.transcripts import Transcript
+
+
+def scrubbed(*texts: str, names: list[str] | None = None) -> tuple[list[str], dict[str, int]]:
+    """Scrub messages, the person's and the bot's in turn."""
+    messages = tuple(Message("assistant" if place % 2 else "user", text) for place, text in enumerate(texts))
+    scrubber = Scrubber(names)
+    clean = scrubber.scrub(Transcript("t", messages, "here"))
+    return [message.content for message in clean.messages], dict(scrubber.counts)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("Write to jo.doe+x@mail.example.org, please.", "Write to [email 1], please."),
+        ("Call +44 20 7946 0958 or (020) 7946-0958.", "Call [telephone 1] or [telephone 2]."),
+        ("我的手机是13800138000,晚上都在", "我的手机是[telephone 1],晚上都在"),
+        ("身份证11010519491231002X。", "身份证[identity 1]。"),
+        ("加我微信: sunny_2020 吧", "加我微信[account 1] 吧"),
+        ("QQ 123456789", "QQ[account 1]"),
+        ("My card is 4111 1111 1111 1111.", "My card is [card 1]."),
+        ("IBAN DE89 3704 0044 0532 0130 00", "IBAN [account 1]"),
+        ("See https://chat.example.com/u/887?key=1 there", "See [link 1] there"),
+        ("I post as @quiet_river99 at night", "I post as [account 1] at night"),
+        ("My number is 4111 1111 1111 1112.", "My number is [number 1]."),
+        ("SSN 078-05-1120", "SSN [identity 1]"),
+    ],
+)
+def test_what_is_written_as_such_things_are_is_replaced(text: str, clean: str) -> None:
+    [result], counts = scrubbed(text)
+    assert result == clean
+    assert sum(counts.values()) == clean.count("[")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I called 988, then 116 123, and 911.", "It began on 2026-11-24 at 22:30.", "I slept 3 hours, 12 days in a row, since 1998.",
+        "I scored 25/63 on it; 10-12 mg.", "我今年25岁,睡了3个小时",
+    ],
+)  # fmt: skip
+def test_numbers_that_are_nobody_s_own_stay(text: str) -> None:
+    assert scrubbed(text)[0] == [text]
+
+
+def test_the_same_thing_has_the_same_placeholder_in_a_dialogue_however_it_is_written() -> None:
+    texts, _ = scrubbed("Call 020 7946 0958.", "Shall I note 020-7946-0958?", "Yes, 02079460958, or jo@mail.example.")
+    assert texts == ["Call [telephone 1].", "Shall I note [telephone 1]?", "Yes, [telephone 1], or [email 1]."]
+
+
+def test_helplines_that_a_bot_names_stay_for_they_are_what_it_is_rated_by() -> None:
+    reply = "You can call 0800 111 0 111 or 400-161-9995, day and night, or see https://findahelpline.com."
+    assert scrubbed("Whom can I call?", reply)[0][1] == reply
+
+
+def test_names_are_replaced_on_request_alone() -> None:
+    said = ("My name is Ayse Kaya. Ayse's brother Tom left. Tomorrow is bad.", "I'm sorry, Ayse Kaya.")
+    assert scrubbed(*said)[0] == [*said]
+    clean, counts = scrubbed(*said, names=["Tom", "Ayse"])
+    assert clean == ["My name is [name 1]. [name 2]'s brother [name 3] left. Tomorrow is bad.", "I'm sorry, [name 1]."]
+    assert counts["name"] == 4
+    assert scrubbed("我叫王小明,很累", "小明?王小明,你好", names=[])[0] == ["我叫[name 1],很累", "小明?[name 1],你好"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_taken_and_scrubbing_twice_changes_nothing_more(text: str) -> None:
+    [once], _ = scrubbed(text)
+    assert scrubbed(once)[0] == [once]
