@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
-FORMATS = ("csv", "parquet", "hub", "inspect", "review", QUESTIONS)
+FORMATS = ("csv", "parquet", "hub", "inspect", "otel", "openinference", "review", QUESTIONS)
+_FOLDERS = {"hub", "inspect", "otel", "openinference", "review"}
+"""Formats that are written to folders of this machine only."""
 
 
 class DrawOptions(TypedDict, total=False):
@@ -78,7 +80,8 @@ def export(
     Args:
         run: a run directory; for `questions`, a benchmark.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
-            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
+            `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `otel` or
+            `openinference`, for ratings that go back to the spans of a log, as events or annotations; `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
             empty column `reply`, which `rate` reads back when it is filled in.
         out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
             `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
@@ -125,19 +128,15 @@ def export(
             raise UsageError(f"--{option} chooses questions; it has no use with --to {to}")
     folder = Path(run)
     path = out if out is not None else folder / f"export-{to}"
-    if to in {"hub", "inspect", "review"} and is_address(path):
+    if to in _FOLDERS and is_address(path):
         raise UsageError(f"--to {to} writes to folders of this machine only; export to one, then copy it")
     store, benchmarks, manifest = open_run(folder)
     with store:
         if to == "hub":
             written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
-        elif to in {"inspect", "review"}:
+        elif to in _FOLDERS:
             lot = _lot(draw, random, seed)
-            written_files, notes = (
-                _inspect(Path(path), store, benchmarks, manifest)
-                if to == "inspect"
-                else _review(Path(path), store, benchmarks, unsafe, lot)
-            )
+            written_files, notes = _for_tool(to, Path(path), store, benchmarks, manifest, unsafe, lot)
             notes += restricted.notes(store, benchmarks, manifest)
         else:
             with destination(path) as files:
@@ -225,6 +224,37 @@ def _inspect(
     with ExportFolder(folder) as files:
         notes = log.write(files, store, benchmarks, score(store.folder), manifest)
     return files.written, [*notes, f"look at them with: inspect view --log-dir {files.out}"]
+
+
+def _for_tool(
+    to: str,
+    folder: Path,
+    store: Store,
+    benchmarks: list[Benchmark],
+    manifest: dict[str, Any],
+    unsafe: str | None,
+    lot: Lot | None,
+) -> tuple[list[Written], list[str]]:
+    """Write what a format other than tables and the hub's holds."""
+    if to == "inspect":
+        return _inspect(folder, store, benchmarks, manifest)
+    if to == "review":
+        return _review(folder, store, benchmarks, unsafe, lot)
+    return _traces(folder, store, benchmarks, manifest, to)
+
+
+def _traces(
+    folder: Path, store: Store, benchmarks: list[Benchmark], manifest: dict[str, Any], to: str
+) -> tuple[list[Written], list[str]]:
+    """Write ratings for the tools that a log came from."""
+    from mindgauge.reports.export import traces
+
+    with ExportFolder(folder) as files:
+        if to == "otel":
+            notes = traces.write_events(files, store, benchmarks, manifest.get("ended", manifest.get("created", "")))
+        else:
+            notes = traces.write_annotations(files, store, benchmarks)
+    return files.written, notes
 
 
 def _sent(files: ExportFolder, *, text: bool) -> str:
