@@ -6,13 +6,14 @@ import contextlib
 import shutil
 import sys
 import textwrap
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.cli import layout, terminal
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
-from mindgauge.records.rounding import dollars, duration, megabytes, seconds, spending
+from mindgauge.records.rounding import count, dollars, duration, megabytes, seconds, spending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 WIDTH = 160
 """Characters of a line where nobody watches."""
 GAP = 2
+HALF_A_MINUTE = 30.0
+"""Seconds between two lines that say how far a command is, where nobody watches."""
 
 
 def command() -> str:
@@ -72,7 +75,7 @@ class Notices(set[str]):
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Show a bar per stage, on standard error, if that is a terminal; what a user's own code prints goes there, too."""
+    """Show a bar per stage on standard error, a line every half minute where that is no terminal; what a user's own code prints goes there, too."""
     with contextlib.redirect_stdout(sys.stderr), _bars() as told:
         yield told
 
@@ -80,7 +83,8 @@ def progress() -> Iterator[Callable[[str, int, int], None] | None]:
 @contextlib.contextmanager
 def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
     if not sys.stderr.isatty():
-        yield None
+        with _lines() as told:
+            yield told
         return
     from rich.console import Console
     from rich.markup import escape
@@ -96,6 +100,29 @@ def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
             bars.update(stages[stage], completed=completed, total=total)
 
         yield told
+
+
+@contextlib.contextmanager
+def _lines() -> Iterator[Callable[[str, int, int], None]]:
+    """Print how far the last stage is, each time that half a minute has gone, so that a log shows that something goes on."""
+    stream, ended = sys.stderr, threading.Event()
+    latest: list[str] = []
+
+    def report() -> None:
+        while not ended.wait(HALF_A_MINUTE):
+            if latest:
+                print(*latest, file=stream, flush=True)
+
+    def told(stage: str, completed: int, total: int) -> None:
+        latest[:] = [f"{_cell(stage)}: {count(completed)} of {count(total)}"]
+
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    try:
+        yield told
+    finally:
+        ended.set()
+        reporter.join()
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -296,6 +296,7 @@ def _made(run: OpenRun) -> Made:
         ("Dialogues", _held(run)),
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
+        ("Kept verdicts", f"{count(manifest['kept_verdicts'])} of these calls were answered from what judges had answered to the same in other runs" if manifest.get("kept_verdicts") else ""),
         ("Tokens", f"{count(calls['prompt_tokens'])} read ({count(calls['cached_tokens'])} from cache), {count(calls['completion_tokens'])} written" if calls["made"] else ""),
         ("Cost", (spending(calls["cost"], calls["unpriced"]) or "not known") if calls["made"] else ""),
         ("Software", f"{manifest.get('mindgauge', '')}, Python {manifest.get('python', '?')} (report: Python {platform.python_version()})"),

@@ -208,6 +208,12 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             description="At most this many of these per benchmark, spread over levels and protocols; all, or 40 if not given."
         ),
     ] = None
+    cache: Annotated[
+        str | None,
+        Meta(
+            description="A folder in which judges' answers are kept for other runs that ask the same; if not given, that of MINDGAUGE_CACHE, or none."
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -270,6 +276,7 @@ class JudgingOptions(TypedDict, total=False):
     own_family: bool
     qualify: bool | None
     anchors: int | None
+    cache: str | None
 
 
 class CommandOptions(TypedDict, total=False):

@@ -20,8 +20,10 @@ from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
+from mindgauge.records.rounding import plural
 from mindgauge.runs import conversation_steps, probe
 from mindgauge.runs.conversation_steps import ClientStep, ConversationStep
+from mindgauge.runs.kept_verdicts import KeptVerdicts
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
@@ -474,7 +476,19 @@ def admit(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
 
 def _session(store: Store, config: RunConfig) -> Session:
     budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
-    return Session(store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress)
+    verdicts = KeptVerdicts.of(config.judging.cache)
+    return Session(
+        store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress, verdicts=verdicts
+    )
+
+
+def _note_kept(store: Store, verdicts: KeptVerdicts | None, config: RunConfig) -> None:
+    """Write down, and say, how many of judges' answers were taken from other runs."""
+    if verdicts is None or not verdicts.found:
+        return
+    content = manifest.read(store.folder)
+    manifest.write(store.folder, {**content, "kept_verdicts": content.get("kept_verdicts", 0) + verdicts.found})
+    config.notice(f"{plural(verdicts.found, 'answer')} of judges taken from {verdicts.folder}, where earlier runs kept them; they cost nothing")  # fmt: skip
 
 
 def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
@@ -490,7 +504,10 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
     async def make() -> None:
         session = _session(store, config)
         await probe.refuse_other_builds(session, calls, config)
-        await run_per_model(session, calls)
+        try:
+            await run_per_model(session, calls)
+        finally:
+            _note_kept(store, session.verdicts, config)
 
     config.sending.begin(store)
     began = time.perf_counter()

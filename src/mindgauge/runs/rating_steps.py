@@ -136,8 +136,9 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         store, benchmark = session.store, self.benchmark
         existing = self.done(store)
         wanted, total = self.wanted(store), self.left(store, existing)
+        ask = session.asker(self.model, benchmark.name, judging=not benchmark.closed)
         judging = JudgeWork(
-            benchmark, self.judge, session.asker(self.model, benchmark.name), find=partial(store.sample, benchmark.name),
+            benchmark, self.judge, ask, find=partial(store.sample, benchmark.name),
             keep=partial(store.add_rating, benchmark.name), recognise=self.recognise,
         )  # fmt: skip
         at_once = SHARING if self.model.own_machine else session.places(self.model)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from mindgauge.records.request import Request
+    from mindgauge.runs.kept_verdicts import KeptVerdicts
     from mindgauge.store import Store
     from mindgauge.store.batches import CallsUnderWay
 
@@ -120,8 +121,11 @@ GIVE_UP_AFTER = 50
 class Session:
     """One command's work on a run: its store, its budget, its way to stop in good order."""
 
-    def __init__(self, store: Store, *, concurrency: int, budget: Budget, progress: Progress | None = None) -> None:
+    def __init__(
+        self, store: Store, *, concurrency: int, budget: Budget, progress: Progress | None = None, verdicts: KeptVerdicts | None = None
+    ) -> None:  # fmt: skip
         self.store = store
+        self.verdicts = verdicts
         self.concurrency = concurrency
         self.budget = budget
         self.progress = progress or (lambda *_: None)
@@ -233,9 +237,16 @@ class Session:
                 )
             )
 
-    def asker(self, model: Model, benchmark: str) -> Callable[[Request], Awaitable[Exchange]]:
-        """Return a way to ask that remembers: the same call is made once, and committed before it counts as made."""
+    def asker(self, model: Model, benchmark: str, *, judging: bool = False) -> Callable[[Request], Awaitable[Exchange]]:
+        """Return a way to ask that remembers: the same call is made once, and committed before it counts as made.
+
+        Args:
+            model: that is asked.
+            benchmark: of the run.
+            judging: whether it judges, so that what it answered in other runs is taken where it was kept.
+        """
         hashed = identity(model)
+        verdicts = self.verdicts if judging else None
 
         async def ask(request: Request) -> Exchange:
             key = request.key(hashed)
@@ -246,7 +257,10 @@ class Session:
                 return stored
             answer = self._under_way[key] = asyncio.get_running_loop().create_future()
             try:
-                exchange = await self.call(model, request)
+                kept = verdicts.find(key) if verdicts is not None else None
+                exchange = kept if kept is not None else await self.call(model, request)
+                if verdicts is not None and kept is None:
+                    verdicts.keep(key, exchange)
                 self.store.add_call(key, request.prompt_hash, benchmark, model.name, request.run, exchange)
                 await self.committed()
             except BaseException as error:
