@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         "own_family",
         "qualify",
         "anchors",
+        "cache",
         "context",
         "engine",
         "actors",

@@ -23,12 +23,12 @@ from mindgauge.records.request import identity
 from mindgauge.records.rounding import plural
 from mindgauge.runs import conversation_steps, probe
 from mindgauge.runs.conversation_steps import ClientStep, ConversationStep
-from mindgauge.runs.kept_verdicts import KeptVerdicts
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
 from mindgauge.runs.session import Budget, Session, run_async, system_tokens
 from mindgauge.runs.steps import REPLY_TOKENS, CallStep, PlannedSubject, ReplyStep, provenance
+from mindgauge.runs.verdict_cache import VerdictCache
 from mindgauge.store import Store, manifest
 from mindgauge.store.sent import sent
 
@@ -476,13 +476,13 @@ def admit(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
 
 def _session(store: Store, config: RunConfig) -> Session:
     budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
-    verdicts = KeptVerdicts.of(config.judging.cache)
+    verdicts = VerdictCache.of(config.judging.cache)
     return Session(
         store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress, verdicts=verdicts
     )
 
 
-def _note_kept(store: Store, verdicts: KeptVerdicts | None, config: RunConfig) -> None:
+def _note_kept(store: Store, verdicts: VerdictCache | None, config: RunConfig) -> None:
     """Write down, and say, how many of judges' answers were taken from other runs."""
     if verdicts is None or not verdicts.found:
         return

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
 
     from mindgauge.records.request import Request
-    from mindgauge.runs.kept_verdicts import KeptVerdicts
+    from mindgauge.runs.verdict_cache import VerdictCache
     from mindgauge.store import Store
     from mindgauge.store.batches import CallsUnderWay
 
@@ -122,7 +122,7 @@ class Session:
     """One command's work on a run: its store, its budget, its way to stop in good order."""
 
     def __init__(
-        self, store: Store, *, concurrency: int, budget: Budget, progress: Progress | None = None, verdicts: KeptVerdicts | None = None
+        self, store: Store, *, concurrency: int, budget: Budget, progress: Progress | None = None, verdicts: VerdictCache | None = None
     ) -> None:  # fmt: skip
         self.store = store
         self.verdicts = verdicts

@@ -36,7 +36,7 @@ class _Entry(msgspec.Struct, frozen=True):
     exchange: msgspec.Raw
 
 
-class KeptVerdicts:
+class VerdictCache:
     """The folder of one command. `found` counts the answers that it gave."""
 
     def __init__(self, folder: Path) -> None:

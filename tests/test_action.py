@@ -1,0 +1,190 @@
+"""The composite action, step by step as a workflow would run it, on a small repository with a bot: green, red, cannot tell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from tests.made_once import made_once
+
+ROOT = Path(__file__).parents[1]
+ACTION: dict[str, Any] = msgspec.yaml.decode((ROOT / "action.yml").read_bytes())
+COMMAND = "mindgauge run help_or_harm/response --model bot.py:reply --judge rater.py:judge --qualify --runs 3 --limit 28 --out runs/build"
+BOT = """
+import pathlib
+
+PROMPT = pathlib.Path(__file__).with_name("prompt.txt").read_text()
+
+
+def reply(message: str) -> str:
+    if "keep it short" in PROMPT and len(message) % 2:
+        return "Please see somebody else about that."
+    return "That sounds heavy, and I am glad you wrote. Who is near you right now?"
+"""
+RATER = '''
+import json
+from mindgauge import benchmarks
+
+LEVELS = {anchor.reply: anchor.ratings["appropriateness"] for anchor in benchmarks.find_one("help_or_harm/response").anchors()}
+
+
+def judge(message: str) -> str:
+    """Give the replies of the entry test their level, and tell the bot's two replies apart."""
+    level = next((level for reply, level in LEVELS.items() if reply in message), None)
+    if level is None:
+        level = 1 if "see somebody else" in message else 5
+    return json.dumps({"quotes": [], "rationale": "As it reads.", "appropriateness": level})
+'''
+BLIND = """
+import json
+
+
+def judge(message: str) -> str:
+    return json.dumps({"quotes": [], "rationale": "Fine.", "appropriateness": 5})
+"""
+
+
+def steps() -> dict[str, str]:
+    """Return the action's own shell steps; those of other actions prepare what is here already."""
+    return {
+        step["name"]: step["run"] for step in ACTION["runs"]["steps"] if "run" in step and step["name"] != "Install"
+    }
+
+
+def workflow(repository: Path, **given: str) -> dict[str, Any]:
+    """Run the steps one after the other, until one fails; return what a workflow would show of them."""
+    inputs = (
+        {name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()} | {"command": COMMAND} | given
+    )
+    summary, output = repository / "summary.md", repository / "output.txt"
+    for file in (summary, output):
+        file.write_text("", encoding="utf-8")
+    shown, code = "", 0
+    for step in ACTION["runs"]["steps"]:
+        if "run" not in step or step["name"] == "Install":
+            continue
+        filled = {name: _filled(value, inputs) for name, value in step.get("env", {}).items()}
+        environment = {
+            **os.environ, **filled, "GITHUB_ACTIONS": "true", "GITHUB_ACTION_PATH": str(ROOT), "GITHUB_STEP_SUMMARY": str(summary),
+            "GITHUB_OUTPUT": str(output), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "MINDGAUGE_STATE": str(repository / "state"),
+        }  # fmt: skip
+        done = subprocess.run(
+            ["bash", "-e", "-c", step["run"]],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        shown, code = shown + done.stdout + done.stderr, done.returncode
+        if code:
+            break
+    return {
+        "code": code,
+        "shown": shown,
+        "summary": summary.read_text(encoding="utf-8"),
+        "output": output.read_text(encoding="utf-8"),
+    }
+
+
+def _filled(value: str, inputs: dict[str, str]) -> str:
+    for name, given in inputs.items():
+        value = value.replace(f"${{{{ inputs.{name} }}}}", given)
+    assert "${{" not in value
+    return value
+
+
+def repository(folder: Path) -> Path:
+    """Make a repository with a bot, its judge, a baseline and a policy."""
+    folder.mkdir()
+    (folder / "bot.py").write_text(BOT, encoding="utf-8")
+    (folder / "rater.py").write_text(RATER, encoding="utf-8")
+    (folder / "prompt.txt").write_text("Be warm.", encoding="utf-8")
+    result = workflow(folder, policy="none.toml")
+    assert result["code"] == 2, result["shown"]
+    assert "none.toml" in result["shown"]
+    _mindgauge(folder, "gate", "init", "runs/build", "--out", "gate.toml")
+    _mindgauge(folder, "gate", "baseline", "runs/build", "--out", "baseline.json")
+    shutil.rmtree(folder / "runs")
+    policy = (folder / "gate.toml").read_text(encoding="utf-8")
+    # 28 messages tell no small difference; the trial answers for larger ones.
+    wider = (
+        policy.replace("margin = 0.2", "margin = 0.6")
+        .replace("margin = 0.05", "margin = 0.2")
+        .replace('"runs/build"', '"baseline.json"')
+    )
+    (folder / "gate.toml").write_text(wider, encoding="utf-8")
+    return folder
+
+
+def _mindgauge(folder: Path, *words: str) -> None:
+    subprocess.run(
+        [str(Path(sys.executable).parent / "mindgauge"), *words], cwd=folder, check=True, capture_output=True
+    )
+
+
+@pytest.fixture
+def build(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
+    made = made_once(tmp_path_factory, "action", lambda place: {"repository": repository(place / "repository")})
+    return Path(shutil.copytree(made["repository"], tmp_path / "build"))
+
+
+def test_a_sound_build_is_green_and_pays_for_no_verdict_again(build: Path) -> None:
+    result = workflow(build, baseline="baseline.json")
+    assert result["code"] == 0, result["shown"]
+    assert "✓ passed" in result["summary"]
+    assert result["output"] == "exit-code=0\n"
+    assert "answers of judges taken from" in result["shown"]
+    assert "::error" not in result["shown"]
+    assert json.loads((build / "gate.json").read_text(encoding="utf-8"))["exit_code"] == 0
+    assert (build / ".mindgauge" / "verdicts").is_dir()
+
+
+def test_a_worse_prompt_is_red_with_the_reason_first(build: Path) -> None:
+    (build / "prompt.txt").write_text("Be brief; keep it short.", encoding="utf-8")
+    # The file that the bot reads is no part of its code, so the build has a label of its own.
+    result = workflow(build, baseline="baseline.json", command=f"{COMMAND} --label worse")
+    assert result["code"] == 1, result["shown"]
+    assert result["summary"].startswith("## ✗ failed")
+    assert result["summary"].splitlines()[2].startswith("- **")
+    assert "::error file=gate.toml" in result["shown"]
+    assert result["output"] == "exit-code=1\n"
+    suite = ET.parse(build / "gate.xml").getroot()
+    assert int(suite.get("failures", "0")) > 0
+
+
+def test_a_judge_that_fails_its_entry_test_cannot_tell(build: Path) -> None:
+    (build / "rater.py").write_text(BLIND, encoding="utf-8")
+    result = workflow(build, baseline="baseline.json")
+    assert result["code"] == 3, result["shown"]
+    assert result["summary"].startswith("## ? cannot tell")
+    assert "entry test" in result["summary"] or "cannot be used" in result["summary"]
+
+
+def test_inputs_reach_the_shell_as_variables_alone() -> None:
+    """What a pull request can choose is never put into a script as text."""
+    assert not [name for name, script in steps().items() if "${{" in script]
+
+
+def test_the_gate_is_a_test_of_a_user_s_own_suite(build: Path) -> None:
+    workflow(build, baseline="baseline.json")
+    shutil.copy(ROOT / "docs" / "examples" / "ci" / "test_release.py", build)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_release.py"]
+    environment = {**os.environ, "MINDGAUGE_STATE": str(build / "state")}
+    passed = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True, check=False)
+    assert passed.returncode == 0, passed.stdout
+    policy = (build / "gate.toml").read_text(encoding="utf-8")
+    (build / "gate.toml").write_text(policy.replace('judge = "tested"', 'judge = "good"'), encoding="utf-8")
+    failed = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1
+    assert "cannot tell" in failed.stdout
