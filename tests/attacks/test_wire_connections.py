@@ -365,6 +365,7 @@ _PLACES = {
     "models/local.py": "llama.cpp, within this process",
     "models/batch/openai.py": "a form for the transport",
     "models/batch/transport.py": "batches",
+    "commands/data": "public files, by the transport: no more than the known size is read, and kept only by its hash",
     "models/ray": "a cluster",
 }
 """All places of the source that import one, and what for."""
