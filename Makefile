@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python compiles what is imported when it is; compiling all of it takes half of the installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test pytest test-long faults lint style types layers format bench clean
+.PHONY: demo test pytest test-long test-inspect faults lint style types layers format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/mindgauge demo
@@ -34,6 +34,19 @@ test-long: $(VENV)/developing
 faults: $(VENV)/developing
 	$(BIN)/pytest tests/faults -m ''
 	$(BIN)/python -m tests.faults.table
+
+# Our logs and tasks with the oldest inspect-ai that is supported and with the newest, each in a place of its own.
+INSPECT_oldest := 'inspect-ai==0.3.140' 'openai<3'
+INSPECT_newest := inspect-ai openai
+
+test-inspect: $(VENV)/inspect-oldest/installed $(VENV)/inspect-newest/installed
+	$(VENV)/inspect-oldest/bin/python -m pytest tests/inspect_tasks
+	$(VENV)/inspect-newest/bin/python -m pytest tests/inspect_tasks
+
+$(VENV)/inspect-%/installed: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable . pytest hypothesis $(INSPECT_$*)
+	touch $@
 
 lint: style types layers
 

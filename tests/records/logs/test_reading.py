@@ -164,6 +164,7 @@ def test_an_application_around_the_model_counts_where_the_model_says_nothing(tmp
         (samples.export(samples.gen_ai(0))[:300], "half a line of JSON"),
         (samples.export({"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}), "CAPTURE_MESSAGE_CONTENT"),
         (samples.export({"http.method": "GET"}), "none of a call to a model"),
+        ('{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": 7}]}]}]}', "is it of another version"),
         (samples.export(samples.gen_ai(0, **{"gen_ai.input.messages": "[]"})), "no transcripts|nobody|never"),
     ],
 )

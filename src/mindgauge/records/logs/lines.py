@@ -99,6 +99,8 @@ def decoded(file: Readable, number: int, line: bytes, kind: Any = Any) -> Any:
     """
     try:
         return msgspec.json.decode(line, type=kind)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{file}:{number}: not as the format has it ({error}); is it of another version?") from error
     except (ValueError, RecursionError) as error:
         what = "half a line of JSON" if "truncated" in str(error) else f"broken JSON ({error})"
         raise DataError(f"{file}:{number}: {what}; remove the line, or wait until it is written whole") from error
