@@ -120,7 +120,8 @@ class CasePlaces:
             sample = self._store.sample(self._benchmark.name, outcome.sample)
         alone = len(group) == 1 and last.unit != Unit.DIALOGUE
         rated = [stored for stored in group if stored.status != Status.NOT_APPLICABLE] or group
-        first_of_all = sorted(rated, key=lambda stored: stored.unit != Unit.DIALOGUE)  # a viewer shows few scores of many
+        # A viewer shows few scores of many: those of the whole dialogue come first.
+        first_of_all = sorted(rated, key=lambda stored: stored.unit != Unit.DIALOGUE)
         parts = [RatedPart(stored.ident, "" if alone else stored.unit, stored.turn) for stored in first_of_all]
         return LogCase(sample, reply.run + 1, dialogue, reply, parts, outcome)
 
