@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.reports.export.every_eval_ever.log import Publisher
     from mindgauge.reports.export.worklist import Lot
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
-FORMATS = ("csv", "parquet", "hub", "inspect", "otel", "openinference", "review", QUESTIONS)
-_FOLDERS = {"hub", "inspect", "otel", "openinference", "review"}
+FORMATS = ("csv", "parquet", "hub", "eee", "inspect", "otel", "openinference", "review", QUESTIONS)
+_FOLDERS = {"eee", "hub", "inspect", "otel", "openinference", "review"}
 """Formats that are written to folders of this machine only."""
 
 
@@ -35,6 +36,17 @@ class DrawOptions(TypedDict, total=False):
     draw: int | str | None
     random: int | None
     seed: int
+
+
+class PublisherOptions(TypedDict, total=False):
+    """Who passes figures on; see `export`."""
+
+    organisation: str
+    relationship: str
+
+
+class ExportOptions(DrawOptions, PublisherOptions, total=False):
+    """What one format alone takes; see `export`."""
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -73,13 +85,14 @@ def export(
     columns: Mapping[str, str] | None = None,
     limit: int | None = None,
     where: dict[str, tuple[str, ...]] | None = None,
-    **drawing: Unpack[DrawOptions],
+    **of_format: Unpack[ExportOptions],
 ) -> Exported:
     """Write a run for other tools, or a benchmark's questions for those who answer them elsewhere.
 
     Args:
         run: a run directory; for `questions`, a benchmark.
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
+            `eee`, for Every Eval Ever: a file of figures for each benchmark and model, and its ratings line by line;
             `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `otel` or
             `openinference`, for ratings that go back to the spans of a log, as events or annotations; `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
             empty column `reply`, which `rate` reads back when it is filled in.
@@ -90,19 +103,21 @@ def export(
             the list is then ordered by what is learned from the replies that people rated.
         partition_by: for `parquet`, the columns by whose values tables are split into folders, as Hive names them.
         rows_per_file: for `parquet`, how many rows a file has at most; 100,000 if not given.
-        show_texts: for `hub`, also replies to messages that a benchmark's authors released under restrictions, and
+        show_texts: for `hub` and `eee`, also replies to messages that a benchmark's authors released under restrictions, and
             reasons about them, which stand there by ids and values otherwise.
         data: for `questions`, a copy of the authors' released files, or a table of your own; our own samples if not given.
         columns: for `questions`, how that table is read, see `run`.
         limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
         where: for `questions`, tag → values of the samples to keep.
-        drawing: for `review`, what is listed where not all is:
+        of_format: for `review`, what is listed where not all is, and for `eee`, who publishes:
 
             draw: so many replies, drawn with known probabilities: those that need people most, and `random` of the rest by
                 lot, so that what people say of them can be weighted to speak for all; or how many of which part of the
                 list, `100=60,400=40,rest=50`.
             random: how many of them are drawn from the rest; 50 if not given.
             seed: of the lot.
+            organisation: who publishes.
+            relationship: what they have to do with the models: `first_party`, `third_party`, `collaborative` or `other`.
 
     Raises:
         TypeError: there is no such option.
@@ -115,12 +130,8 @@ def export(
     from mindgauge.benchmarks import restricted
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
-    refuse_unknown(drawing, DrawOptions, export)
-    draw, random, seed = drawing.get("draw"), drawing.get("random"), drawing.get("seed", 0)
-    if to != "review" and (draw is not None or random is not None):
-        raise UsageError(f"--draw and --random choose replies for people; they have no use with --to {to}")
-    if draw is None and random is not None:
-        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
+    refuse_unknown(of_format, ExportOptions, export)
+    lot, publisher = _lot(to, of_format), _publisher(to, of_format)
     if to == QUESTIONS:
         return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
     for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
@@ -134,8 +145,11 @@ def export(
     with store:
         if to == "hub":
             written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
+        elif to == "eee":
+            written_files, notes = _every_eval_ever(
+                Path(path), store, benchmarks, manifest, publisher, show_texts=show_texts
+            )
         elif to in _FOLDERS:
-            lot = _lot(draw, random, seed)
             written_files, notes = _for_tool(to, Path(path), store, benchmarks, manifest, unsafe, lot)
             notes += restricted.notes(store, benchmarks, manifest)
         else:
@@ -184,7 +198,7 @@ def _check(
         raise UsageError(f"--unsafe is about the order of a review list; it has no use with --to {to}")
     if to != "parquet" and (partition_by or rows is not None):
         raise UsageError(f"--partition-by and --rows-per-file are for --to parquet; they have no use with --to {to}")
-    if show_texts and to != "hub":
+    if show_texts and to not in {"hub", "eee"}:
         raise UsageError(f"--show-texts is about what is published; --to {to} holds every text anyway")
     if rows is not None and rows < 1:
         raise UsageError(f"--rows-per-file is at least 1, not {rows}")
@@ -210,6 +224,46 @@ def _write_tables(
         tabular.write_csv(files, store, benchmarks)
     else:
         tabular.write_parquet(files, store, benchmarks, partition_by, rows or tabular.ROWS)
+
+
+def _publisher(to: str, of_format: ExportOptions) -> Publisher:
+    """Read who publishes.
+
+    Raises:
+        UsageError: the format has no place for it, or the relationship is none that there is.
+    """
+    from mindgauge.reports.export.every_eval_ever.log import RELATIONSHIPS, Publisher
+
+    stated = {name: str(value) for name, value in of_format.items() if name in PublisherOptions.__annotations__}
+    if stated and to != "eee":
+        raise UsageError(
+            f"--organisation and --relationship say who publishes to Every Eval Ever; they have no use with --to {to}"
+        )
+    publisher = Publisher(**stated)
+    if publisher.relationship not in RELATIONSHIPS:
+        raise UsageError(f"--relationship is one of {', '.join(RELATIONSHIPS)}, not {publisher.relationship!r}")
+    return publisher
+
+
+def _every_eval_ever(
+    folder: Path,
+    store: Store,
+    benchmarks: list[Benchmark],
+    manifest: dict[str, Any],
+    publisher: Publisher,
+    *,
+    show_texts: bool,
+) -> tuple[list[Written], list[str]]:
+    """Write a file of figures for each benchmark and model, and its ratings."""
+    from mindgauge.analysis.score import score
+    from mindgauge.models.providers import hosts
+    from mindgauge.reports.export.every_eval_ever import log
+
+    with ExportFolder(folder) as files:
+        notes = log.write(
+            files, store, benchmarks, score(store.folder), manifest, publisher, hosts(), show_texts=show_texts
+        )
+    return files.written, notes
 
 
 def _inspect(
@@ -264,11 +318,21 @@ def _sent(files: ExportFolder, *, text: bool) -> str:
     return f"{len(files.written)} files, {megabytes(size)}, {contents}, left this machine for {files.out}"
 
 
-def _lot(draw: int | str | None, random: int | None, seed: int) -> Lot | None:
+def _lot(to: str, of_format: ExportOptions) -> Lot | None:
+    """Read how replies are drawn for a review list.
+
+    Raises:
+        UsageError: the format has no use for it, or it says only how many come from the rest.
+    """
     from mindgauge.analysis.escalation.draw import DrawPlan
     from mindgauge.reports.export.worklist import Lot
 
-    return None if draw is None else Lot(DrawPlan.read(str(draw), random), seed)
+    draw, random = of_format.get("draw"), of_format.get("random")
+    if to != "review" and (draw is not None or random is not None):
+        raise UsageError(f"--draw and --random choose replies for people; they have no use with --to {to}")
+    if draw is None and random is not None:
+        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
+    return None if draw is None else Lot(DrawPlan.read(str(draw), random), of_format.get("seed", 0))
 
 
 def _review(

@@ -1,0 +1,387 @@
+"""A file of figures for each benchmark and model, and beside it the ratings that they are of, line by line.
+
+Figures of judges that may not give them stand in no file (`reports.standing`); those that are shown say how far to trust them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import itertools
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.benchmarks.metrics import STATUS_RATES
+from mindgauge.benchmarks.restricted import open_samples
+from mindgauge.raters.judge import Mode
+from mindgauge.records import RaterKind
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import plural
+from mindgauge.records.rubric import in_language
+from mindgauge.reports.export.every_eval_ever import rows
+from mindgauge.reports.export.every_eval_ever.identity import ModelIdentity, file_ident
+from mindgauge.reports.export.inspect_logs.cases import by_model, in_pages
+from mindgauge.reports.standing import of_run
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from mindgauge.analysis.score import Score, Scores
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records.rubric import Criterion
+    from mindgauge.reports.export.folder import ExportFolder
+    from mindgauge.reports.export.inspect_logs.cases import CasePlaces
+    from mindgauge.reports.standing import ReliabilityGate
+    from mindgauge.store import Store
+
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+"""What who publishes has to do with a model's makers, by the schema's names."""
+_CONFIDENCE = 0.95
+_HOSTS = """
+SELECT DISTINCT model, json_extract(provenance, '$.endpoint'), json_extract(provenance, '$.parameters') FROM replies WHERE benchmark = ?"""
+_RATERS = """
+SELECT DISTINCT series.rater, series.criterion, origins.rater_kind, origins.instrument, origins.members
+FROM series JOIN rated ON rated.series = series.id JOIN origins ON origins.id = rated.origin WHERE series.benchmark = ?"""
+_FROM_MINUS_ONE = re.compile(r"kappa|alpha|icc|correlation|_r$|rho")
+_FROM_NOTHING = re.compile(r"f1|precision|recall|accuracy|auroc|share|rate")
+_ARGUMENTS = {"temperature": float, "top_p": float, "top_k": float, "max_tokens": int}
+"""Parameters that the schema knows."""
+
+
+class Publisher(msgspec.Struct, frozen=True):
+    """Who passes figures on, and what they have to do with the models."""
+
+    organisation: str = "unstated"
+    relationship: str = "other"
+
+
+class _Source(NamedTuple):
+    """What all figures of one benchmark are taken from."""
+
+    store: Store
+    benchmark: Benchmark
+    scores: Scores
+    standings: ReliabilityGate
+    manifest: dict[str, Any]
+    raters: dict[tuple[str, str], list[tuple[str, str, dict[str, Any]]]]
+    """Rater and criterion → kinds, instruments, and what is known of where they came from."""
+    hosts: dict[str, set[str]]
+    """Model → the hosts that answered for it."""
+    parameters: dict[str, dict[str, Any]]
+    providers: Collection[str]
+
+    def identity(self, model: str) -> ModelIdentity:
+        """Identify a model that answered or judged."""
+        return ModelIdentity.of(model, self.hosts.get(model, ()), self.providers)
+
+
+def write(
+    folder: ExportFolder,
+    store: Store,
+    benchmarks: Sequence[Benchmark],
+    scores: Scores,
+    manifest: dict[str, Any],
+    publisher: Publisher,
+    providers: Collection[str],
+    *,
+    show_texts: bool,
+) -> list[str]:
+    """Write the files, and return what is to be said of them.
+
+    Args:
+        folder: where to.
+        store: of the run.
+        benchmarks: in it.
+        scores: what was computed of it.
+        manifest: of the run.
+        publisher: who passes it on.
+        providers: the hosts of those who sell answers.
+        show_texts: whether restricted texts are written, too.
+
+    Raises:
+        UsageError: nobody has answered anything.
+    """
+    standings = of_run(store.folder)
+    notes: list[str] = []
+    for benchmark in benchmarks:
+        source = _source(store, benchmark, scores, standings, manifest, providers)
+        open_ids = None if show_texts else open_samples(benchmark, manifest)
+        for model, places in by_model(store, benchmark).items():
+            notes += _write(folder, source, model, places, publisher, open_ids)
+    if not folder.written:
+        raise UsageError(
+            f"{store.folder}: there are no replies and no answers in this run, so there is nothing to export"
+        )
+    if publisher.organisation == Publisher().organisation:
+        notes.append("who publishes this is unstated: name it with --organisation, and what it has to do with the models with --relationship")  # fmt: skip
+    return notes
+
+
+def _source(
+    store: Store, benchmark: Benchmark, scores: Scores, standings: ReliabilityGate, manifest: dict[str, Any], providers: Collection[str]
+) -> _Source:  # fmt: skip
+    raters: dict[tuple[str, str], list[tuple[str, str, dict[str, Any]]]] = {}
+    hosts: dict[str, set[str]] = {}
+    parameters: dict[str, dict[str, Any]] = {}
+    for rater, criterion, kind, instrument, members in store.select(_RATERS, (benchmark.name,)):
+        origin = json.loads("{" + (members or "").rstrip(",") + "}")
+        raters.setdefault((rater, criterion), []).append((kind, instrument or "", origin))
+        if origin.get("endpoint"):
+            hosts.setdefault(rater, set()).add(origin["endpoint"])
+    for model, host, sent in store.select(_HOSTS, (benchmark.name,)):
+        if host:
+            hosts.setdefault(model, set()).add(host)
+        parameters[model] = {
+            **json.loads(sent or "{}"),
+            **manifest.get("sent", {}).get(model, {}).get("parameters", {}),
+        }
+    return _Source(store, benchmark, scores, standings, manifest, raters, hosts, parameters, providers)
+
+
+def _write(
+    folder: ExportFolder, source: _Source, model: str, places: CasePlaces, publisher: Publisher, open_ids: frozenset[str] | None
+) -> list[str]:  # fmt: skip
+    benchmark, identity = source.benchmark, source.identity(model)
+    made = _epoch(source.manifest.get("ended") or source.manifest.get("created"))
+    evaluation = f"{benchmark.name}/{identity.ident}/{made}"
+    place = (
+        f"{identity.folder(benchmark.name)}/{file_ident(source.manifest.get('plan', {}), benchmark.name, model, made)}"
+    )
+    figures, withheld = _figures(source, model)
+    results = [_result(source, score, evaluation) for score in figures]
+    leading: dict[tuple[str, str], str] = {}
+    for score, result in zip(figures, results, strict=True):
+        leading.setdefault((score.criterion, score.rater), result["evaluation_result_id"])
+    levels = {criterion.name: rows.LevelScores(criterion) for criterion in benchmark.criteria}
+    file = rows.FileContext(evaluation, identity, benchmark, leading, levels, open_ids)
+    samples = _rows(folder, f"{place}_samples.jsonl", source, places, file)
+    folder.json(
+        f"{place}.json",
+        {
+            "schema_version": rows.SCHEMA, "evaluation_id": evaluation, "evaluation_timestamp": str(source.manifest.get("created", "")),
+            "retrieved_timestamp": made, "source_metadata": _metadata(source, publisher, withheld),
+            "eval_library": {
+                "name": "mindgauge", "version": str(source.manifest.get("mindgauge", "")).removeprefix("mindgauge ") or "unknown",
+            },
+            "model_info": identity.info, "evaluation_results": results, **({"detailed_evaluation_results": samples} if samples else {}),
+        },
+    )  # fmt: skip
+    return [f"{benchmark.name}, {model}: {plural(len(withheld), 'figure is', 'figures are')} withheld: {next(iter(withheld.values()))}"] if withheld else []  # fmt: skip
+
+
+def _rows(
+    folder: ExportFolder, name: str, source: _Source, places: CasePlaces, file: rows.FileContext
+) -> dict[str, Any]:
+    """Write the ratings, and return what the figures' file says of theirs; nothing where nobody rated."""
+    lines = (msgspec.json.encode(row) + b"\n" for row in _ratings(source, places, file))
+    first = next(lines, None)
+    if first is None:
+        return {}
+    content, count = hashlib.sha256(), 0
+    with folder.binary(name) as output:
+        for line in itertools.chain((first,), lines):
+            output.write(line)
+            content.update(line)
+            count += 1
+    return {
+        "format": "jsonl", "file_path": name, "hash_algorithm": "sha256", "checksum": content.hexdigest(), "total_rows": count,
+    }  # fmt: skip
+
+
+def _ratings(source: _Source, places: CasePlaces, file: rows.FileContext) -> Iterator[dict[str, Any]]:
+    for page in in_pages(places.cases()):
+        ratings = source.store.ratings_of(file.benchmark.name, [part.subject for case in page for part in case.parts])
+        for case in page:
+            yield from rows.of_case(case, ratings, file)
+
+
+def _epoch(stated: object) -> str:
+    """Return a time in seconds since 1970, as the schema has it; 0 where it is not known."""
+    try:
+        moment = datetime.datetime.fromisoformat(str(stated))
+    except ValueError:
+        return "0"
+    return str(int((moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()))
+
+
+def _figures(source: _Source, model: str) -> tuple[list[Score], dict[str, str]]:
+    """Return the figures on the whole, what the benchmark goes by first and on the group that leads, too; and those withheld: why."""
+    scores, benchmark = source.scores, source.benchmark
+    rates = {metric.name for metric in STATUS_RATES}
+    of_model = [m for m in scores.metrics if (m.benchmark, m.model) == (benchmark.name, model) and m.name not in rates]
+    leading = {id(score) for score in scores.leading}
+    own = [m for m in of_model if m.slice == "all" or id(m) in leading]
+    own.sort(key=lambda score: (id(score) not in leading, score.slice != "all"))
+    withheld: dict[str, str] = {}
+    figures = []
+    for score in own:
+        if source.standings.withholds(score):
+            card = source.standings.of(score)
+            why = score.void or (card.card.verdict if card is not None else "")
+            withheld[f"{score.name} ({score.criterion}, {score.slice}) by {score.rater}"] = why
+        elif score.value is not None:
+            figures.append(score)
+    return figures, withheld
+
+
+def _metadata(source: _Source, publisher: Publisher, withheld: dict[str, str]) -> dict[str, Any]:
+    plan = source.manifest.get("plan", {})
+    card = source.benchmark.card
+    facts = {
+        "benchmark": card.title, "measures": card.measures, "does_not_measure": card.does_not_measure, "citation": card.citation,
+        "command": source.manifest.get("command", ""), "withheld": json.dumps(withheld, ensure_ascii=False) if withheld else "",
+        "clients": "; ".join(line for entry in source.scores.fidelity_of(source.benchmark.name) for line in entry.withheld),
+        "ratings": "released by the benchmark's authors" if plan.get("loaded") else "",
+    }  # fmt: skip
+    return {
+        "source_name": "Mindgauge", "source_type": "evaluation_run", "source_organization_name": publisher.organisation,
+        "evaluator_relationship": publisher.relationship, "additional_details": {name: text for name, text in facts.items() if text},
+    }  # fmt: skip
+
+
+def _result(source: _Source, score: Score, evaluation: str) -> dict[str, Any]:
+    """Return a figure with its interval, who rated by what, and what is missing."""
+    criterion = next((c for c in source.benchmark.criteria if c.name == score.criterion), None)
+    interval = {}
+    if score.low is not None and score.high is not None:
+        method = score.note or "resampled or exact by conversation (docs/statistics.md)"
+        interval = {
+            "confidence_interval": {"lower": score.low, "upper": score.high, "confidence_level": _CONFIDENCE, "method": method},
+            "num_samples": score.n,
+        }  # fmt: skip
+    on = "" if score.slice == "all" else f", {score.slice}"
+    return {
+        "evaluation_result_id": f"{evaluation}#{score.name}/{score.criterion}/{score.slice}/{score.rater}",
+        "evaluation_name": f"{source.benchmark.name}{on}", "source_data": _data(source),
+        "metric_config": _metric(source, score, criterion),
+        "score_details": {"score": score.value, **({"uncertainty": interval} if interval else {})},
+        **_generation(source.parameters.get(score.model, {})),
+    }  # fmt: skip
+
+
+def _data(source: _Source) -> dict[str, Any]:
+    """Return which samples were asked, by hash; where they can be had is said by the benchmark's card."""
+    plan, name = source.manifest.get("plan", {}), source.benchmark.name
+    hashes = dict(zip(plan.get("benchmarks", ()), plan.get("samples", ()), strict=False))
+    facts = {
+        "samples_hash": str(hashes.get(name, "")), "data": str(plan.get("data") or ""), "obtain": source.benchmark.card.obtain,
+        "licence": source.benchmark.card.licence,
+    }  # fmt: skip
+    facts = {key: text for key, text in facts.items() if text}
+    link = source.benchmark.card.link
+    kind = {"source_type": "url", "url": [link]} if link else {"source_type": "other"}
+    return {"dataset_name": source.benchmark.card.title or name, **kind, "additional_details": facts}
+
+
+def _metric(source: _Source, score: Score, criterion: Criterion | None) -> dict[str, Any]:
+    """Return what a figure is: its scale, its rater, and how many ratings are missing and what they could change."""
+    known = source.raters.get((score.rater, score.criterion), [])
+    kinds = sorted({kind for kind, _, _ in known})
+    facts = {
+        **{name: _text(getattr(score, name)) for name in ("n", "missing", "worst", "best", "clusters", "subjects", "runs", "sd", "note")},
+        "criterion": score.criterion, "slice": score.slice, "rater": score.rater, "rater_kind": ", ".join(kinds),
+        "instrument": ", ".join(sorted({instrument for _, instrument, _ in known if instrument})) or source.benchmark.rubric.name,
+        "verdict": _verdict(source, score) if {RaterKind.MODEL, RaterKind.PANEL} & {*kinds} and not source.benchmark.closed else "",
+        "better": score.better or "neither",
+        **({"is_correct": rows.LevelScores(criterion).rule} if criterion is not None else {}),
+    }  # fmt: skip
+    judged = _judging(source, score, known) if {RaterKind.MODEL, RaterKind.PANEL} & {*kinds} and not source.benchmark.closed else {}  # fmt: skip
+    return {
+        "evaluation_description": score.title or score.name, "metric_id": f"{source.benchmark.name}.{score.name}.{score.criterion}",
+        "metric_name": score.title or score.name, "metric_kind": score.name,
+        "metric_unit": "proportion" if score.unit == "share" else "points", "lower_is_better": score.better == "lower",
+        **_scale(score, criterion), **judged, "additional_details": {name: text for name, text in facts.items() if text},
+    }  # fmt: skip
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _scale(score: Score, criterion: Criterion | None) -> dict[str, Any]:
+    """Return the form of a figure: levels where it is a mean of them, else a range."""
+    values = [float(v) for v in criterion.values if not isinstance(v, str)] if criterion is not None else []
+    if criterion is not None and values and score.unit == "level" and score.name.startswith("mean"):
+        levels = rows.LevelScores(criterion)
+        return {
+            "score_type": "levels", "level_names": [str(value) for value in criterion.values],
+            "level_metadata": [in_language(level.text, "en") if level.text else "" for level in criterion.levels],
+            "has_unknown_level": levels.unknown == -1.0, "min_score": min(values), "max_score": max(values),
+        }  # fmt: skip
+    low: float | str = "-Infinity"
+    high: float | str = "Infinity"
+    if score.unit == "share" or _FROM_NOTHING.search(score.name):
+        low, high = 0.0, 1.0
+    elif _FROM_MINUS_ONE.search(score.name):
+        low, high = -1.0, 1.0
+    return {"score_type": "continuous", "min_score": low, "max_score": high}
+
+
+def _verdict(source: _Source, score: Score) -> str:
+    """Say how far a judge can be trusted: by its card or, where no people rated beside it, by its entry test."""
+    card = source.standings.of(score)
+    if card is not None:
+        return f"{card.card.verdict} (by people's ratings)"
+    tests = [q for q in source.scores.qualifications if (q.benchmark, q.criterion, q.judge) == (score.benchmark, score.criterion, score.rater)]  # fmt: skip
+    return (
+        f"entry test {tests[0].result}" if tests else "not known: no people rated beside it, and it took no entry test"
+    )
+
+
+def _judging(source: _Source, score: Score, known: Sequence[tuple[str, str, dict[str, Any]]]) -> dict[str, Any]:
+    """Return who judged, by which words, and what people gave."""
+    judge: dict[str, Any] = {"model_info": source.identity(score.rater).info}
+    temperature = next(
+        (o["parameters"]["temperature"] for _, _, o in known if "temperature" in o.get("parameters", {})), None
+    )
+    if isinstance(temperature, int | float):
+        judge["temperature"] = temperature
+    resolved = sorted({str(origin["model"]) for _, _, origin in known if origin.get("model")})
+    judge["additional_details"] = {"resolved": ", ".join(resolved)} if resolved else {}
+    people = _by_people(source, score)
+    prompt = _prompt(source, {instrument for _, instrument, _ in known})
+    return {
+        "llm_scoring": {
+            "judges": [judge], "input_prompt": prompt, **({"expert_baseline": people.value} if people is not None else {}),
+            "additional_details": {"expert_rater": people.rater} if people is not None else {},
+        }
+    }  # fmt: skip
+
+
+def _by_people(source: _Source, score: Score) -> Score | None:
+    """Return the same figure by people: by their majority where there is one, else by the only one who rated."""
+    same = [
+        m for m in source.scores.metrics
+        if (m.benchmark, m.name, m.criterion, m.slice, m.model) == (score.benchmark, score.name, score.criterion, score.slice, score.model)
+        and m.value is not None and not m.void
+        and {kind for kind, _, _ in source.raters.get((m.rater.partition(":")[0], m.criterion), ())} & {RaterKind.PERSON, RaterKind.GOLD}
+    ]  # fmt: skip
+    joint = [m for m in same if ":" in m.rater]
+    chosen = joint or same
+    return chosen[0] if len(chosen) == 1 else None
+
+
+def _prompt(source: _Source, instruments: set[str]) -> str:
+    """Return the words that a judge was shown, rubric and conversation left open; where they are not those of today, that they are not at hand."""
+    benchmark = source.benchmark
+    if benchmark.prompts:
+        instrument = benchmark.instrument(Mode(source.manifest.get("plan", {}).get("mode", "joint")))
+        if instrument.name in instruments:
+            return "\n\n".join(prompt.text for prompt in instrument.prompts.values())
+    return f"not at hand: the judge's words are those of {', '.join(sorted(instruments)) or 'an instrument that is not known'}"
+
+
+def _generation(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return how a model was asked to answer."""
+    arguments = {
+        name: kind(parameters[name])
+        for name, kind in _ARGUMENTS.items()
+        if isinstance(parameters.get(name), int | float) and (name != "max_tokens" or parameters[name] >= 1)
+    }
+    others = {name: json.dumps(value) for name, value in parameters.items() if name not in arguments}
+    if not parameters:
+        return {}
+    return {"generation_config": {"generation_args": arguments, **({"additional_details": others} if others else {})}}
