@@ -446,9 +446,10 @@ def _score(
 ) -> Score:
     """Put an estimate with what it is of."""
     figures = msgspec.structs.asdict(figure)
+    own_answers = benchmark.closed and names[0] == names[1].removesuffix(MAJORITY)
     return Score(
         benchmark.name, metric.name, criterion.name, slice_, *names, **figures, unit=metric.unit, better=metric.better,
-        title=metric.titled("" if names[0] == names[1].removesuffix(MAJORITY) else criterion.name),
+        title=metric.titled("" if own_answers else criterion.name),
     )  # fmt: skip
 
 

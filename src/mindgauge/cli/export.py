@@ -54,6 +54,13 @@ def export(
             help="With eee: what they have to do with the models: first_party, third_party, collaborative or other."
         ),
     ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OWNER/NAME",
+            help="With hub: where it will stand; files for the models' own pages are written then.",
+        ),
+    ] = None,
     data: options.Data = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: options.Limit = None,
@@ -63,7 +70,7 @@ def export(
     """Write a run in another tool's format, or a benchmark's questions for those who answer them elsewhere."""
     from mindgauge.commands.export import export as function
 
-    stated = {"organisation": organisation, "relationship": relationship}
+    stated = {"organisation": organisation, "relationship": relationship, "dataset": dataset}
     result = function(
         run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
         partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -47,6 +48,8 @@ class PublisherOptions(TypedDict, total=False):
 
 class ExportOptions(DrawOptions, PublisherOptions, total=False):
     """What one format alone takes; see `export`."""
+
+    dataset: str
 
 
 class Exported(Tabular, msgspec.Struct, frozen=True):
@@ -109,7 +112,7 @@ def export(
         columns: for `questions`, how that table is read, see `run`.
         limit: for `questions`, at most this many, each with its variants, spread evenly over the classes.
         where: for `questions`, tag → values of the samples to keep.
-        of_format: for `review`, what is listed where not all is, and for `eee`, who publishes:
+        of_format: for `review`, what is listed where not all is; for `eee`, who publishes; and for `hub`, where:
 
             draw: so many replies, drawn with known probabilities: those that need people most, and `random` of the rest by
                 lot, so that what people say of them can be weighted to speak for all; or how many of which part of the
@@ -118,6 +121,7 @@ def export(
             seed: of the lot.
             organisation: who publishes.
             relationship: what they have to do with the models: `first_party`, `third_party`, `collaborative` or `other`.
+            dataset: where on the Hub this will stand, OWNER/NAME; files for the pages of the models are written then, too.
 
     Raises:
         TypeError: there is no such option.
@@ -131,7 +135,7 @@ def export(
 
     _check(to, licence, unsafe, partition_by, rows_per_file, show_texts=show_texts)
     refuse_unknown(of_format, ExportOptions, export)
-    lot, publisher = _lot(to, of_format), _publisher(to, of_format)
+    lot, publisher, dataset = _lot(to, of_format), _publisher(to, of_format), _dataset(to, of_format)
     if to == QUESTIONS:
         return _questions(str(run), out, data=data, columns=columns, limit=limit, where=where)
     for option, value in (("data", data), ("map", columns), ("limit", limit), ("where", where)):
@@ -144,7 +148,9 @@ def export(
     store, benchmarks, manifest = open_run(folder)
     with store:
         if to == "hub":
-            written_files, notes = _hub(Path(path), store, benchmarks, manifest, licence or "", show_texts=show_texts)
+            written_files, notes = _hub(
+                Path(path), store, benchmarks, manifest, licence or "", dataset, show_texts=show_texts
+            )
         elif to == "eee":
             written_files, notes = _every_eval_ever(
                 Path(path), store, benchmarks, manifest, publisher, show_texts=show_texts
@@ -243,6 +249,20 @@ def _publisher(to: str, of_format: ExportOptions) -> Publisher:
     if publisher.relationship not in RELATIONSHIPS:
         raise UsageError(f"--relationship is one of {', '.join(RELATIONSHIPS)}, not {publisher.relationship!r}")
     return publisher
+
+
+def _dataset(to: str, of_format: ExportOptions) -> str:
+    """Read where the hub layout will stand.
+
+    Raises:
+        UsageError: the format has no place for it, or it is no name of a dataset.
+    """
+    dataset = of_format.get("dataset", "")
+    if dataset and to != "hub":
+        raise UsageError(f"--dataset says where the hub layout will stand; it has no use with --to {to}")
+    if dataset and not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset, re.ASCII):
+        raise UsageError(f"--dataset is OWNER/NAME, as the Hub names datasets, not {dataset!r}")
+    return dataset
 
 
 def _every_eval_ever(
@@ -369,9 +389,17 @@ def _review(
 
 
 def _hub(
-    out: Path, store: Store, benchmarks: list[Benchmark], manifest: dict[str, Any], licence: str, *, show_texts: bool
+    out: Path,
+    store: Store,
+    benchmarks: list[Benchmark],
+    manifest: dict[str, Any],
+    licence: str,
+    dataset: str,
+    *,
+    show_texts: bool,
 ) -> tuple[list[Written], list[str]]:
     """Write every benchmark that has replies: one as the folder itself, several each in a folder of its own."""
+    from mindgauge.analysis.score import score
     from mindgauge.reports.export import hub
 
     replied = [b for b in benchmarks if store.count_replies(b.name)]
@@ -381,6 +409,7 @@ def _hub(
             f"{store.folder}: the hub layout is about replies, and {reason} ({', '.join(b.name for b in benchmarks)}); "
             "use --to csv or --to parquet"
         )
+    scores = score(store.folder)
     written_files: list[Written] = []
     notes = [f"{b.name}: no replies, so nothing for the hub layout" for b in benchmarks if b not in replied]
     for benchmark in replied:
@@ -391,7 +420,9 @@ def _hub(
                 "--to csv and --to parquet the one that was held"
             )
         with ExportFolder(out / name) as files:
-            if hidden := hub.write(files, store, benchmark, manifest, licence, show_texts=show_texts):
+            if hidden := hub.write(
+                files, store, benchmark, manifest, licence, scores, dataset=dataset, show_texts=show_texts
+            ):
                 notes.append(
                     f"{benchmark.name}: {hidden} restricted messages; replies to them and reasons, which quote them, are "
                     "left out (--show-texts writes them, where you may publish them)"

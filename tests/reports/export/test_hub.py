@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
+import yaml
 
+import mindgauge
 from mindgauge.commands.export import export
 from mindgauge.commands.load import load
 from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import interval, write
 from mindgauge.reports.export.evaluations import HUMAN, MERGED, RAW, REVIEW
 from mindgauge.reports.export.hub import RESPONSES
 from tests.reports.export.conftest import JUDGE, MODELS, write_run
@@ -242,3 +245,41 @@ def test_the_real_files_have_the_layouts_row_counts(real: Path, loaded: Path, tm
         joined = facts[f"evaluations/human_raw/validation/{person}.parquet"]["joins"]
         assert [row["source_row"] for row in joined["inputs_equal"]["failures"]] == inputs
         assert [row["source_row"] for row in joined["answer_equal"]["failures"]] == answers
+
+
+def results_of(card: str) -> list[list[str]]:
+    lines = card.split("## Results", 1)[1].split("## Tables", 1)[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
+
+
+def test_the_card_shows_figures_with_interval_missing_and_judge(run: Path, tmp_path: Path) -> None:
+    card = (hub(run, tmp_path / "out") / "README.md").read_text(encoding="utf-8")
+    rows = [row for row in results_of(card) if row[1] == "mean appropriateness" and row[0] == "openai/gpt-x-1"]
+    scores = {entry.rater: entry for entry in mindgauge.score(run).find("mean", model="openai/gpt-x-1")}
+    assert {row[7] for row in rows} == set(scores)
+    for row in rows:
+        score = scores[row[7]]
+        assert row[3:7] == [write(score.value), interval(score.low, score.high), str(score.n), str(score.missing)]
+        assert row[8]
+    assert "zoe@clinic.example" not in card
+
+
+def test_pages_of_models_hold_only_figures_with_interval_and_judge(run: Path, tmp_path: Path) -> None:
+    export(run, to="hub", out=tmp_path / "none", licence=LICENCE)
+    assert not list((tmp_path / "none").rglob(".eval_results"))
+    export(run, to="hub", out=tmp_path / "out", licence=LICENCE, dataset="lab/crises")
+    pages = sorted((tmp_path / "out").rglob(".eval_results/*.yaml"))
+    assert len(pages) >= 2
+    for page in pages:
+        entries = yaml.safe_load(page.read_text(encoding="utf-8"))
+        assert entries
+        for entry in entries:
+            assert set(entry) == {"dataset", "value", "date", "source", "notes"}
+            assert (entry["dataset"]["id"], entry["dataset"]["revision"]) == ("lab/crises", "s")
+            assert "95 % interval" in entry["notes"]
+            assert "rated by" in entry["notes"]
+            assert "zoe@clinic.example" not in entry["notes"]
+            if "rated by local/判官" in entry["notes"]:
+                assert "a judge whose trustworthiness is" in entry["notes"]
+        tasks = [entry["dataset"]["task_id"] for entry in entries]
+        assert len(tasks) == len(set(tasks))

@@ -20,6 +20,7 @@ from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
 from mindgauge.reports.export.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.reports.export.figures import PublishedFigures
 from mindgauge.reports.export.metadata import Joins, TableMetadata
 from mindgauge.reports.export.placed import (
     SPLIT,
@@ -32,14 +33,18 @@ from mindgauge.reports.export.placed import (
     place,
     pseudonyms,
 )
+from mindgauge.reports.export.results import ModelResults
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
+from mindgauge.reports.standing import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.analysis.score import Scores
     from mindgauge.benchmarks import Benchmark
     from mindgauge.reports.export.evaluations import Row
     from mindgauge.reports.export.folder import ExportFolder
+    from mindgauge.reports.export.results import ResultRow
     from mindgauge.store import Store
 
 
@@ -77,7 +82,9 @@ def write(
     benchmark: Benchmark,
     manifest: dict[str, Any],
     licence: str,
+    scores: Scores | None = None,
     *,
+    dataset: str = "",
     show_texts: bool = False,
 ) -> int:
     """Write an open benchmark's part of a run, one table after the other; return how many samples are told by ids alone.
@@ -88,6 +95,8 @@ def write(
         benchmark: whose part.
         manifest: of the run.
         licence: what is published under.
+        scores: what was computed of the run; without them, nothing is said of results.
+        dataset: where it is published, OWNER/NAME; figures for the models' own pages are written then.
         show_texts: whether replies to restricted messages, and reasons about them, are written, too.
 
     Raises:
@@ -105,10 +114,36 @@ def write(
     folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
     folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
-    folder.text(
-        "README.md", card(benchmark, parts, licence, loaded=bool(manifest["plan"].get("loaded")), hidden=hidden)
+    models = sorted({p.reply.model for p in contents.placed})
+    results = None
+    if scores is not None:
+        figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
+        results = ModelResults(figures, benchmark.name, frozenset(rated.judges))
+    pages = (
+        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, manifest)
+        if results and dataset
+        else 0
     )
+    facts = CardFacts(
+        loaded=bool(manifest["plan"].get("loaded")), hidden=hidden, pages=pages,
+        rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
+    )  # fmt: skip
+    folder.text("README.md", card(benchmark, parts, licence, facts))
     return hidden
+
+
+def _pages(
+    folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, manifest: dict[str, Any]
+) -> int:
+    """Write figures for the models' own pages; return for how many models there are any."""
+    plan = manifest["plan"]
+    revision = dict(zip(plan["benchmarks"], plan["samples"], strict=False)).get(results.benchmark, "")
+    date = str(manifest.get("ended") or manifest.get("created", ""))[:10]
+    pages = {files[model]: results.for_page(model, dataset, revision, date) for model in files}
+    for file, page in pages.items():
+        if page:
+            folder.text(f"models/{file}/.eval_results/mindgauge.yaml", page)
+    return sum(bool(page) for page in pages.values())
 
 
 def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | None) -> Contents:
@@ -247,15 +282,28 @@ _KNOWN = frozenset({
 _ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
 
 
-def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, *, loaded: bool, hidden: int = 0) -> str:
+class CardFacts(NamedTuple):
+    """What a card says beside the tables."""
+
+    loaded: bool = False
+    """Whether the run was read from the authors' files."""
+    hidden: int = 0
+    """How many messages are restricted, so that nothing stands here that may quote them."""
+    rows: Sequence[ResultRow] = ()
+    withheld: int = 0
+    """How many figures no judge may give."""
+    pages: int = 0
+    """For how many models there are files for their own pages."""
+
+
+def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, facts: CardFacts) -> str:
     """Write the card.
 
     Args:
         benchmark: whose replies.
         parts: the tables.
         licence: what the user publishes under; this program does not know it.
-        loaded: whether the run was read from the authors' files.
-        hidden: how many messages are restricted, so that nothing stands here that may quote them.
+        facts: what else is said.
     """
     words = " ".join(licence.split())
     ident = words.lower().replace(" ", "-")
@@ -272,8 +320,7 @@ def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, *, 
         licence=words,
         licence_id=ident if ident in _KNOWN else "other",
         configs=_configs(parts),
-        loaded=loaded,
-        hidden=hidden,
+        **facts._asdict(),
         out_of_range=OUT_OF_RANGE,
     )
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.metrics import STATUS_RATES
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.raters.judge import Mode
 from mindgauge.records import RaterKind
@@ -23,6 +22,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import in_language
 from mindgauge.reports.export.every_eval_ever import rows
 from mindgauge.reports.export.every_eval_ever.identity import ModelIdentity, file_ident
+from mindgauge.reports.export.figures import PublishedFigures
 from mindgauge.reports.export.inspect_logs.cases import by_model, in_pages
 from mindgauge.reports.standing import of_run
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 """What who publishes has to do with a model's makers, by the schema's names."""
 _CONFIDENCE = 0.95
+_EXACT = "Clopper-Pearson, with conversations as n"
+_RESAMPLED = "percentile bootstrap over conversations"
 _HOSTS = """
 SELECT DISTINCT model, json_extract(provenance, '$.endpoint'), json_extract(provenance, '$.parameters') FROM replies WHERE benchmark = ?"""
 _RATERS = """
@@ -58,13 +60,12 @@ class Publisher(msgspec.Struct, frozen=True):
     relationship: str = "other"
 
 
-class _Source(NamedTuple):
+class _Evaluation(NamedTuple):
     """What all figures of one benchmark are taken from."""
 
     store: Store
     benchmark: Benchmark
-    scores: Scores
-    standings: ReliabilityGate
+    figures: PublishedFigures
     manifest: dict[str, Any]
     raters: dict[tuple[str, str], list[tuple[str, str, dict[str, Any]]]]
     """Rater and criterion → kinds, instruments, and what is known of where they came from."""
@@ -72,6 +73,13 @@ class _Source(NamedTuple):
     """Model → the hosts that answered for it."""
     parameters: dict[str, dict[str, Any]]
     providers: Collection[str]
+
+    def origins(self, score: Score) -> list[tuple[str, str, dict[str, Any]]]:
+        """Return what is known of who rated; of what was made of several ratings, who gave them."""
+        rater = score.rater
+        return self.raters.get((rater, score.criterion)) or self.raters.get(
+            (rater.rpartition(":")[0], score.criterion), []
+        )
 
     def identity(self, model: str) -> ModelIdentity:
         """Identify a model that answered or judged."""
@@ -104,10 +112,10 @@ def write(
     Raises:
         UsageError: nobody has answered anything.
     """
-    standings = of_run(store.folder)
+    gate = of_run(store.folder)
     notes: list[str] = []
     for benchmark in benchmarks:
-        source = _source(store, benchmark, scores, standings, manifest, providers)
+        source = _source(store, benchmark, scores, gate, manifest, providers)
         open_ids = None if show_texts else open_samples(benchmark, manifest)
         for model, places in by_model(store, benchmark).items():
             notes += _write(folder, source, model, places, publisher, open_ids)
@@ -121,8 +129,8 @@ def write(
 
 
 def _source(
-    store: Store, benchmark: Benchmark, scores: Scores, standings: ReliabilityGate, manifest: dict[str, Any], providers: Collection[str]
-) -> _Source:  # fmt: skip
+    store: Store, benchmark: Benchmark, scores: Scores, gate: ReliabilityGate, manifest: dict[str, Any], providers: Collection[str]
+) -> _Evaluation:  # fmt: skip
     raters: dict[tuple[str, str], list[tuple[str, str, dict[str, Any]]]] = {}
     hosts: dict[str, set[str]] = {}
     parameters: dict[str, dict[str, Any]] = {}
@@ -138,11 +146,15 @@ def _source(
             **json.loads(sent or "{}"),
             **manifest.get("sent", {}).get(model, {}).get("parameters", {}),
         }
-    return _Source(store, benchmark, scores, standings, manifest, raters, hosts, parameters, providers)
+    people = {
+        rater for (rater, _), origins in raters.items() if any(kind == RaterKind.PERSON for kind, _, _ in origins)
+    }
+    figures = PublishedFigures.of(scores, gate, people)
+    return _Evaluation(store, benchmark, figures, manifest, raters, hosts, parameters, providers)
 
 
 def _write(
-    folder: ExportFolder, source: _Source, model: str, places: CasePlaces, publisher: Publisher, open_ids: frozenset[str] | None
+    folder: ExportFolder, source: _Evaluation, model: str, places: CasePlaces, publisher: Publisher, open_ids: frozenset[str] | None
 ) -> list[str]:  # fmt: skip
     benchmark, identity = source.benchmark, source.identity(model)
     made = _epoch(source.manifest.get("ended") or source.manifest.get("created"))
@@ -150,13 +162,13 @@ def _write(
     place = (
         f"{identity.folder(benchmark.name)}/{file_ident(source.manifest.get('plan', {}), benchmark.name, model, made)}"
     )
-    figures, withheld = _figures(source, model)
+    figures, withheld = source.figures.of_model(benchmark.name, model)
     results = [_result(source, score, evaluation) for score in figures]
     leading: dict[tuple[str, str], str] = {}
     for score, result in zip(figures, results, strict=True):
         leading.setdefault((score.criterion, score.rater), result["evaluation_result_id"])
     levels = {criterion.name: rows.LevelScores(criterion) for criterion in benchmark.criteria}
-    file = rows.FileContext(evaluation, identity, benchmark, leading, levels, open_ids)
+    file = rows.FileContext(evaluation, identity, benchmark, leading, levels, source.figures.names, open_ids)
     samples = _rows(folder, f"{place}_samples.jsonl", source, places, file)
     folder.json(
         f"{place}.json",
@@ -173,7 +185,7 @@ def _write(
 
 
 def _rows(
-    folder: ExportFolder, name: str, source: _Source, places: CasePlaces, file: rows.FileContext
+    folder: ExportFolder, name: str, source: _Evaluation, places: CasePlaces, file: rows.FileContext
 ) -> dict[str, Any]:
     """Write the ratings, and return what the figures' file says of theirs; nothing where nobody rated."""
     lines = (msgspec.json.encode(row) + b"\n" for row in _ratings(source, places, file))
@@ -191,7 +203,7 @@ def _rows(
     }  # fmt: skip
 
 
-def _ratings(source: _Source, places: CasePlaces, file: rows.FileContext) -> Iterator[dict[str, Any]]:
+def _ratings(source: _Evaluation, places: CasePlaces, file: rows.FileContext) -> Iterator[dict[str, Any]]:
     for page in in_pages(places.cases()):
         ratings = source.store.ratings_of(file.benchmark.name, [part.subject for case in page for part in case.parts])
         for case in page:
@@ -207,33 +219,13 @@ def _epoch(stated: object) -> str:
     return str(int((moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()))
 
 
-def _figures(source: _Source, model: str) -> tuple[list[Score], dict[str, str]]:
-    """Return the figures on the whole, what the benchmark goes by first and on the group that leads, too; and those withheld: why."""
-    scores, benchmark = source.scores, source.benchmark
-    rates = {metric.name for metric in STATUS_RATES}
-    of_model = [m for m in scores.metrics if (m.benchmark, m.model) == (benchmark.name, model) and m.name not in rates]
-    leading = {id(score) for score in scores.leading}
-    own = [m for m in of_model if m.slice == "all" or id(m) in leading]
-    own.sort(key=lambda score: (id(score) not in leading, score.slice != "all"))
-    withheld: dict[str, str] = {}
-    figures = []
-    for score in own:
-        if source.standings.withholds(score):
-            card = source.standings.of(score)
-            why = score.void or (card.card.verdict if card is not None else "")
-            withheld[f"{score.name} ({score.criterion}, {score.slice}) by {score.rater}"] = why
-        elif score.value is not None:
-            figures.append(score)
-    return figures, withheld
-
-
-def _metadata(source: _Source, publisher: Publisher, withheld: dict[str, str]) -> dict[str, Any]:
+def _metadata(source: _Evaluation, publisher: Publisher, withheld: dict[str, str]) -> dict[str, Any]:
     plan = source.manifest.get("plan", {})
     card = source.benchmark.card
     facts = {
         "benchmark": card.title, "measures": card.measures, "does_not_measure": card.does_not_measure, "citation": card.citation,
-        "command": source.manifest.get("command", ""), "withheld": json.dumps(withheld, ensure_ascii=False) if withheld else "",
-        "clients": "; ".join(line for entry in source.scores.fidelity_of(source.benchmark.name) for line in entry.withheld),
+        "withheld": json.dumps(withheld, ensure_ascii=False) if withheld else "",
+        "clients": "; ".join(line for entry in source.figures.scores.fidelity_of(source.benchmark.name) for line in entry.withheld),
         "ratings": "released by the benchmark's authors" if plan.get("loaded") else "",
     }  # fmt: skip
     return {
@@ -242,19 +234,19 @@ def _metadata(source: _Source, publisher: Publisher, withheld: dict[str, str]) -
     }  # fmt: skip
 
 
-def _result(source: _Source, score: Score, evaluation: str) -> dict[str, Any]:
+def _result(source: _Evaluation, score: Score, evaluation: str) -> dict[str, Any]:
     """Return a figure with its interval, who rated by what, and what is missing."""
     criterion = next((c for c in source.benchmark.criteria if c.name == score.criterion), None)
     interval = {}
     if score.low is not None and score.high is not None:
-        method = score.note or "resampled or exact by conversation (docs/statistics.md)"
+        method = score.note or (_EXACT if score.unit == "share" else _RESAMPLED)
         interval = {
             "confidence_interval": {"lower": score.low, "upper": score.high, "confidence_level": _CONFIDENCE, "method": method},
             "num_samples": score.n,
         }  # fmt: skip
     on = "" if score.slice == "all" else f", {score.slice}"
     return {
-        "evaluation_result_id": f"{evaluation}#{score.name}/{score.criterion}/{score.slice}/{score.rater}",
+        "evaluation_result_id": f"{evaluation}#{score.name}/{score.criterion}/{score.slice}/{source.figures.rater(score.rater)}",
         "evaluation_name": f"{source.benchmark.name}{on}", "source_data": _data(source),
         "metric_config": _metric(source, score, criterion),
         "score_details": {"score": score.value, **({"uncertainty": interval} if interval else {})},
@@ -262,12 +254,12 @@ def _result(source: _Source, score: Score, evaluation: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _data(source: _Source) -> dict[str, Any]:
+def _data(source: _Evaluation) -> dict[str, Any]:
     """Return which samples were asked, by hash; where they can be had is said by the benchmark's card."""
     plan, name = source.manifest.get("plan", {}), source.benchmark.name
     hashes = dict(zip(plan.get("benchmarks", ()), plan.get("samples", ()), strict=False))
     facts = {
-        "samples_hash": str(hashes.get(name, "")), "data": str(plan.get("data") or ""), "obtain": source.benchmark.card.obtain,
+        "samples_hash": str(hashes.get(name, "")), "obtain": source.benchmark.card.obtain,
         "licence": source.benchmark.card.licence,
     }  # fmt: skip
     facts = {key: text for key, text in facts.items() if text}
@@ -276,24 +268,24 @@ def _data(source: _Source) -> dict[str, Any]:
     return {"dataset_name": source.benchmark.card.title or name, **kind, "additional_details": facts}
 
 
-def _metric(source: _Source, score: Score, criterion: Criterion | None) -> dict[str, Any]:
+def _metric(source: _Evaluation, score: Score, criterion: Criterion | None) -> dict[str, Any]:
     """Return what a figure is: its scale, its rater, and how many ratings are missing and what they could change."""
-    known = source.raters.get((score.rater, score.criterion), [])
-    kinds = sorted({kind for kind, _, _ in known})
+    origins = source.origins(score)
+    kinds = sorted({kind for kind, _, _ in origins})
+    judges = bool({RaterKind.MODEL, RaterKind.PANEL} & {*kinds}) and not source.benchmark.closed
     facts = {
         **{name: _text(getattr(score, name)) for name in ("n", "missing", "worst", "best", "clusters", "subjects", "runs", "sd", "note")},
-        "criterion": score.criterion, "slice": score.slice, "rater": score.rater, "rater_kind": ", ".join(kinds),
-        "instrument": ", ".join(sorted({instrument for _, instrument, _ in known if instrument})) or source.benchmark.rubric.name,
-        "verdict": _verdict(source, score) if {RaterKind.MODEL, RaterKind.PANEL} & {*kinds} and not source.benchmark.closed else "",
+        "criterion": score.criterion, "slice": score.slice, "rater": source.figures.rater(score.rater), "rater_kind": ", ".join(kinds),
+        "instrument": ", ".join(sorted({instrument for _, instrument, _ in origins if instrument})), "rubric": source.benchmark.rubric.name,
+        "verdict": source.figures.verdict(score) if judges else "",
         "better": score.better or "neither",
         **({"is_correct": rows.LevelScores(criterion).rule} if criterion is not None else {}),
     }  # fmt: skip
-    judged = _judging(source, score, known) if {RaterKind.MODEL, RaterKind.PANEL} & {*kinds} and not source.benchmark.closed else {}  # fmt: skip
     return {
         "evaluation_description": score.title or score.name, "metric_id": f"{source.benchmark.name}.{score.name}.{score.criterion}",
         "metric_name": score.title or score.name, "metric_kind": score.name,
         "metric_unit": "proportion" if score.unit == "share" else "points", "lower_is_better": score.better == "lower",
-        **_scale(score, criterion), **judged, "additional_details": {name: text for name, text in facts.items() if text},
+        **_scale(score, criterion), **(_judging(source, score, origins) if judges else {}), "additional_details": {name: text for name, text in facts.items() if text},
     }  # fmt: skip
 
 
@@ -320,51 +312,40 @@ def _scale(score: Score, criterion: Criterion | None) -> dict[str, Any]:
     return {"score_type": "continuous", "min_score": low, "max_score": high}
 
 
-def _verdict(source: _Source, score: Score) -> str:
-    """Say how far a judge can be trusted: by its card or, where no people rated beside it, by its entry test."""
-    card = source.standings.of(score)
-    if card is not None:
-        return f"{card.card.verdict} (by people's ratings)"
-    tests = [q for q in source.scores.qualifications if (q.benchmark, q.criterion, q.judge) == (score.benchmark, score.criterion, score.rater)]  # fmt: skip
-    return (
-        f"entry test {tests[0].result}" if tests else "not known: no people rated beside it, and it took no entry test"
-    )
-
-
-def _judging(source: _Source, score: Score, known: Sequence[tuple[str, str, dict[str, Any]]]) -> dict[str, Any]:
+def _judging(source: _Evaluation, score: Score, origins: Sequence[tuple[str, str, dict[str, Any]]]) -> dict[str, Any]:
     """Return who judged, by which words, and what people gave."""
     judge: dict[str, Any] = {"model_info": source.identity(score.rater).info}
     temperature = next(
-        (o["parameters"]["temperature"] for _, _, o in known if "temperature" in o.get("parameters", {})), None
+        (o["parameters"]["temperature"] for _, _, o in origins if "temperature" in o.get("parameters", {})), None
     )
     if isinstance(temperature, int | float):
         judge["temperature"] = temperature
-    resolved = sorted({str(origin["model"]) for _, _, origin in known if origin.get("model")})
+    resolved = sorted({str(origin["model"]) for _, _, origin in origins if origin.get("model")})
     judge["additional_details"] = {"resolved": ", ".join(resolved)} if resolved else {}
     people = _by_people(source, score)
-    prompt = _prompt(source, {instrument for _, instrument, _ in known})
+    prompt = _prompt(source, {instrument for _, instrument, _ in origins})
     return {
         "llm_scoring": {
             "judges": [judge], "input_prompt": prompt, **({"expert_baseline": people.value} if people is not None else {}),
-            "additional_details": {"expert_rater": people.rater} if people is not None else {},
+            "additional_details": {"expert_rater": source.figures.rater(people.rater)} if people is not None else {},
         }
     }  # fmt: skip
 
 
-def _by_people(source: _Source, score: Score) -> Score | None:
+def _by_people(source: _Evaluation, score: Score) -> Score | None:
     """Return the same figure by people: by their majority where there is one, else by the only one who rated."""
     same = [
-        m for m in source.scores.metrics
+        m for m in source.figures.scores.metrics
         if (m.benchmark, m.name, m.criterion, m.slice, m.model) == (score.benchmark, score.name, score.criterion, score.slice, score.model)
         and m.value is not None and not m.void
-        and {kind for kind, _, _ in source.raters.get((m.rater.partition(":")[0], m.criterion), ())} & {RaterKind.PERSON, RaterKind.GOLD}
+        and {kind for kind, _, _ in source.origins(m)} & {RaterKind.PERSON, RaterKind.GOLD}
     ]  # fmt: skip
     joint = [m for m in same if ":" in m.rater]
     chosen = joint or same
     return chosen[0] if len(chosen) == 1 else None
 
 
-def _prompt(source: _Source, instruments: set[str]) -> str:
+def _prompt(source: _Evaluation, instruments: set[str]) -> str:
     """Return the words that a judge was shown, rubric and conversation left open; where they are not those of today, that they are not at hand."""
     benchmark = source.benchmark
     if benchmark.prompts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.rubric import Scale
 
@@ -71,6 +72,8 @@ class FileContext(NamedTuple):
     """Criterion and rater → the id of the figure that leads for them."""
     levels: Mapping[str, LevelScores]
     """By criterion."""
+    people: Mapping[str, str]
+    """Person who rated → what they are called outside."""
     open_ids: frozenset[str] | None
     """The samples whose texts may be passed on, with what was said of them; None for all."""
 
@@ -83,15 +86,15 @@ def of_case(case: LogCase, ratings: Mapping[str, Sequence[Rating]], file: FileCo
         ratings: by subject.
         file: that the rows stand in.
     """
-    shown = file.open_ids is None or case.sample.id in file.open_ids
-    about_case = _about(case, file, shown=shown)
+    quotable = file.open_ids is None or case.sample.id in file.open_ids
+    about_case = _about(case, file, quotable=quotable)
     for part in case.parts:
         of_part = ratings.get(part.subject, ())
         references = {rating.criterion: rating.value for rating in of_part if rating.rater_kind is RaterKind.GOLD}
         for rating in of_part:
             if _is_verdict(rating, case, file):
                 target = case.sample.target if file.benchmark.closed else None
-                yield {**about_case, **_verdict(rating, part, references.get(rating.criterion, target), about_case, file, shown=shown)}  # fmt: skip
+                yield {**about_case, **_verdict(rating, part, references.get(rating.criterion, target), about_case, file, quotable=quotable)}  # fmt: skip
 
 
 def _is_verdict(rating: Rating, case: LogCase, file: FileContext) -> bool:
@@ -102,7 +105,7 @@ def _is_verdict(rating: Rating, case: LogCase, file: FileContext) -> bool:
     return not answers or (rating.rater, rating.run) == (file.model.name, case.epoch - 1)
 
 
-def _about(case: LogCase, file: FileContext, *, shown: bool) -> dict[str, Any]:
+def _about(case: LogCase, file: FileContext, *, quotable: bool) -> dict[str, Any]:
     """Return what all rows of a case have: what was asked and answered; without the texts where they are withheld."""
     reply = case.reply
     spoken = [(message.role, message.content) for message in case.dialogue]
@@ -114,16 +117,16 @@ def _about(case: LogCase, file: FileContext, *, shown: bool) -> dict[str, Any]:
     facts = {**case.sample.tags, "cluster": case.sample.cluster, "repeat": str(case.epoch)}
     if reply is not None:
         facts |= {"reply": reply.id, "reply_status": reply.status.value}
-    if not shown:
+    if not quotable:
         facts["texts"] = "withheld: restricted by those who released them; sample_hash is of the message itself"
     return {
         "schema_version": SCHEMA, "evaluation_id": file.evaluation, "model_id": file.model.ident,
         "evaluation_name": file.benchmark.name, "sample_id": case.sample.id,
         "sample_hash": hashlib.sha256(question.encode()).hexdigest(), "interaction_type": "single_turn" if single else "multi_turn",
-        "input": {"raw": asked if shown else "", "reference": []},
-        "output": {"raw": answers if shown else []} if single else None,
+        "input": {"raw": asked if quotable else "", "reference": []},
+        "output": {"raw": answers if quotable else []} if single else None,
         "messages": None if single else [
-            {"turn_idx": place, "role": role, "content": text if shown else None} for place, (role, text) in enumerate(turns)
+            {"turn_idx": place, "role": role, "content": text if quotable else None} for place, (role, text) in enumerate(turns)
         ],
         "evaluation": {"num_turns": max(1, sum(role == "user" for role, _ in spoken))},
         **_effort(reply), "metadata": facts,
@@ -144,23 +147,25 @@ def _effort(reply: Reply | None) -> dict[str, Any]:
 
 
 def _verdict(
-    rating: Rating, part: RatedPart, reference: Value | None, about_case: Mapping[str, Any], file: FileContext, *, shown: bool
+    rating: Rating, part: RatedPart, reference: Value | None, about_case: Mapping[str, Any], file: FileContext, *, quotable: bool
 ) -> dict[str, Any]:  # fmt: skip
     """Return what one rating adds to what is known of its case, or says more closely."""
     levels, messages = file.levels[rating.criterion], about_case["messages"]
+    last = len(messages) - 1 if messages else 0
+    place = _place(part, messages) if messages else 0
     level = "" if rating.value is None else str(rating.value)
     result = file.results.get((rating.criterion, rating.rater))
     facts = {
-        "criterion": rating.criterion, "rater": rating.rater, "rater_kind": rating.rater_kind.value, "instrument": rating.instrument,
+        "criterion": rating.criterion, "rater": file.people.get(rating.rater, rating.rater), "rater_kind": rating.rater_kind.value, "instrument": rating.instrument,
         "status": rating.status.value, "rater_repeat": str(rating.run + 1), "level": level, "subject": part.subject,
-        "rated": part.unit, "turn": str(part.turn or ""), "rationale": rating.rationale if shown else "",
+        "rated": part.unit, "turn": str(part.turn or ""), "rationale": rating.rationale if quotable else "",
     }  # fmt: skip
     return {
         **({"evaluation_result_id": result} if result else {}),
         "input": {**about_case["input"], "reference": [] if reference is None else [str(reference)]},
         "answer_attribution": [{
-            "turn_idx": len(messages) - 1 if messages else 0, "source": "messages[turn_idx].content" if messages else "output.raw",
-            "extracted_value": level, "extraction_method": _METHODS.get(rating.rater_kind, "custom"), "is_terminal": True,
+            "turn_idx": place, "source": "messages[turn_idx].content" if messages else "output.raw",
+            "extracted_value": level, "extraction_method": _METHODS.get(rating.rater_kind, "custom"), "is_terminal": place == last,
         }],
         "evaluation": {
             **about_case["evaluation"], "score": levels.score(rating.value), "is_correct": levels.correct(rating.value, reference),
@@ -168,3 +173,11 @@ def _verdict(
         **({"error": f"no verdict: {rating.status.value}"} if rating.value is None else {}),
         "metadata": {**about_case["metadata"], **{name: text for name, text in facts.items() if text}},
     }  # fmt: skip
+
+
+def _place(part: RatedPart, messages: Sequence[Mapping[str, Any]]) -> int:
+    """Return which message was rated; of a whole dialogue, and of a reply that never came, the last one."""
+    roles: dict[str, str] = {Unit.TURN: "assistant", Unit.CLIENT: "user"}
+    role = roles.get(part.unit)
+    places = [message["turn_idx"] for message in messages if message["role"] == role]
+    return places[part.turn - 1] if 0 < part.turn <= len(places) else len(messages) - 1
