@@ -20,6 +20,7 @@ from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.session import Session
 from mindgauge.store import Store
+from tests.reports import talked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -344,28 +345,44 @@ def test_checks_pass_what_people_write() -> None:
                 assert read.problem == "", (person.id, language, read)
 
 
-def test_a_dry_run_counts_what_is_then_asked(tmp_path: Path) -> None:
-    counts = Counter[str]()
+class CountedCalls(Counter[str]):
+    """How often each model was called."""
 
-    def counted(name: str) -> mindgauge.Function:
-        draws = random.Random(name)
+    def of(self, model: mindgauge.Function) -> mindgauge.Function:
+        """Count a model's calls from now on."""
+        called = model.called
 
-        def reply(message: str) -> str:
-            counts[name] += 1
-            return " and ".join(draws.sample(WORDS, 6))
+        async def counted(function: Callable[..., Any], **arguments: Any) -> Any:
+            self[model.name] += 1
+            return await called(function, **arguments)
 
-        return mindgauge.Function(reply, name=name)
+        model.called = counted  # type: ignore[method-assign]
+        return model
 
-    asked: dict[str, Any] = {"turns": 3, "where": ENGLISH, "out": tmp_path / "run", "model": counted("target")}
-    for clients, limit, runs in (
-        (["one", "two"], 2, 1),
-        (["one", "two", "three"], 2, 1),
-        (["one", "two", "three"], 3, 2),
-    ):
-        command = {**asked, "client": [counted(name) for name in clients], "limit": limit, "runs": runs}
+
+@pytest.mark.parametrize("mode", ["simulated", "scripted", "prefixed"])
+def test_a_dry_run_counts_what_is_then_asked(tmp_path: Path, mode: str) -> None:
+    counts = CountedCalls()
+    asked: dict[str, Any] = {"turns": 3, "where": ENGLISH, "out": tmp_path / "run", "qualify": False, "person": mode}
+    stages: list[tuple[list[str], list[str], list[str], int, int]] = [
+        (["a"], ["one", "two"], [], 2, 1),
+        (["a"], ["one", "two"], ["reader"], 2, 1),
+        (["a", "b"], ["one", "two"], ["reader", "second reader"], 2, 1),
+        (["a", "b"], ["one", "two", "three"], ["reader", "second reader"], 3, 2),
+    ]
+    people = {name: counts.of(talker(name)) for name in ("a", "b", "one", "two", "three")}
+    for targets, clients, judges, limit, runs in stages:
+        command = {
+            **asked, "limit": limit, "runs": runs,
+            "model": [people[name] for name in targets],
+            "client": [people[name] for name in clients] if mode == "simulated" else [],
+            "judge": [counts.of(talked.judge(name)) for name in judges],
+        }  # fmt: skip
         forecast = mindgauge.run(NAME, **command, dry_run=True)
         assert isinstance(forecast, DryRun)
-        before = counts.copy()
+        planned = Counter[str]()
+        for step in forecast.steps:
+            planned[step.model] += step.calls
+        before = Counter(counts)
         mindgauge.run(NAME, **command)
-        sent = counts - before
-        assert {step.model: step.calls for step in forecast.steps if step.calls} == sent
+        assert +planned == counts - before

@@ -8,23 +8,25 @@ dialogue is begun again, which its replies say.
 from __future__ import annotations
 
 import contextlib
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 from mindgauge.benchmarks.persons import client, state
-from mindgauge.benchmarks.persons.dialogues import PersonMode, client_name, dialogues, whole_name
+from mindgauge.benchmarks.persons.dialogues import PersonMode, client_name, dialogues, opening_is_fixed, whole_name
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.models.bots.bot import Bot
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status
 from mindgauge.records.request import Request
-from mindgauge.runs.session import system_tokens, tokens
+from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
+from mindgauge.runs.session import system_tokens
 from mindgauge.runs.step_outputs import StepOutput, of_dialogues
-from mindgauge.runs.steps import REPLY_TOKENS, Expected, PlannedStep, PlannedSubject, ReplyStep, provenance
+from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, provenance
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
 
     from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
     from mindgauge.models.bots.bot import Held
@@ -33,11 +35,6 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Model
     from mindgauge.runs.session import Session
     from mindgauge.store import Store
-
-PERSON_TOKENS = 45
-"""A person's message, and what a client writes, where it is not known yet."""
-NOTE_TOKENS = 90
-"""What a client is told each turn beside the reply."""
 
 
 class Keeper(Protocol):
@@ -105,8 +102,7 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
 
     @property
     def _goes_on(self) -> bool:
-        """Whether a dialogue can be gone on with in another process."""
-        return not (isinstance(self.model, Bot) and self.model.replays)
+        return goes_on(self.model)
 
     def _broken_off(self, store: Store, answered: set[tuple[str, int]]) -> set[tuple[str, int]]:
         """Return the answered turns of dialogues that lack later ones."""
@@ -137,27 +133,18 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
     def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - no other step asks so
         """Count the turns that are left, and estimate what they take: each reads all before it, most of it once more."""
         finished = self.done(store) if store is not None else set()
+        paid = finished & store.replied(self.benchmark.name, self.model.name) if store is not None else set()
+        return expected_turns(self, [*self._calls()], finished, paid)
+
+    def _calls(self) -> Iterator[TurnCall]:
+        """Yield the call of every turn. All clients begin with the same words, to which the answer is asked for once."""
         system = system_tokens(self.model)
-        calls = read = cached = existing = 0
-        openings: set[tuple[str, int]] = set()
         for dialogue in dialogues(subject.sample for subject in self.subjects()):
-            first = system + tokens(dialogue.turns[0].messages[:1])
-            for run in range(self.repeats):
-                for number, turn in enumerate(dialogue.turns):
-                    opening = (turn.tags[BASE], run)
-                    shared = not number and self._goes_on and bool(self.clients) and opening in openings
-                    openings.add(opening)
-                    if (turn.id, run) in finished or shared:  # all clients begin with the same words, asked once
-                        existing += (turn.id, run) in finished
-                        continue
-                    size = first + number * (REPLY_TOKENS + PERSON_TOKENS)
-                    calls, read = calls + 1, read + size
-                    cached += size - REPLY_TOKENS - PERSON_TOKENS if number else 0
-        completion = calls * REPLY_TOKENS
-        cost = None if self.model.price is None else self.model.price.of(read, completion, cached)
-        return Expected(
-            PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached), existing
-        )
+            first = dialogue.tags[BASE] if self._goes_on and opening_is_fixed(dialogue.whole) else dialogue.key
+            for run, (number, turn) in product(range(self.repeats), enumerate(dialogue.turns)):
+                again = system + dialogue_tokens(turn, number - 1) if number else 0
+                key = (dialogue.key if number else first, number, run)
+                yield TurnCall(key, (turn.id, run), system + dialogue_tokens(turn, number), again)
 
     async def work(self, session: Session) -> None:
         """Hold the dialogues that the run lacks, and keep every turn."""
@@ -488,82 +475,3 @@ class _Chain:
         facts = {**self._named(number, "", ""), "unit": unit.value, "outcome": outcome.value}
         reply = Reply.of(slot.id, model, self.run, Status.NOT_APPLICABLE, provenance=facts)
         self.session.store.add_reply(self.step.benchmark.name, reply)
-
-
-class ClientStep(ReplyStep, frozen=True, kw_only=True):
-    """A client's messages, whose calls are made within the dialogues; for the forecast alone."""
-
-    within: bool = True
-    dialogues: DialoguePlan
-    targets: tuple[str, ...] = ()
-    """The models that it talks to."""
-
-    def requests(self, subject: PlannedSubject) -> list[Request]:  # noqa: ARG002 - each follows from a reply
-        """Return nothing: what it is asked follows from the replies."""
-        return []
-
-    def outputs(self) -> list[StepOutput]:
-        """Return nothing: dialogues leave its messages."""
-        return []
-
-    def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - see `ConversationStep`
-        """Estimate what the messages take, as `ConversationStep.expected` does."""
-        calls = read = cached = existing = 0
-        replies = _replies(store, self.benchmark.name) if store is not None else {}
-        for dialogue in dialogues(subject.sample for subject in self.subjects()):
-            if dialogue.tags.get("client") != self.model.name:
-                continue
-            persona = self.dialogues.persona(dialogue.whole)
-            opening = client.messages(persona, dialogue.tags["language"], [Message("assistant", "")], state.Move(""))
-            first = tokens(opening)
-            messages = [
-                (number, (slot.id, client_name(self.model.name, target), run) in replies)
-                for target in self.targets
-                for run in range(self.repeats)
-                for number, slot in enumerate(dialogue.clients.values(), 1)
-            ]
-            for number, written in messages:
-                size = first + NOTE_TOKENS + number * (REPLY_TOKENS + PERSON_TOKENS)
-                existing += written
-                calls, read = calls + (not written), read + (not written) * size
-                cached += (not written) * (size - NOTE_TOKENS - REPLY_TOKENS - PERSON_TOKENS)
-        completion = calls * PERSON_TOKENS
-        cost = None if self.model.price is None else self.model.price.of(read, completion, cached)
-        return Expected(
-            PlannedStep(self.model.name, self.purpose, calls, calls, read, completion, cost, cached), existing
-        )
-
-
-def replies_to_come(
-    store: Store | None, benchmark: str, samples: Sequence[Sample], models: Sequence[str], runs: int
-) -> Iterator[PlannedSubject]:
-    """Return what judges will be shown of dialogues: what is there, and a stand-in for what is not.
-
-    Args:
-        store: the run, if it is there.
-        benchmark: whose dialogues.
-        samples: the slots.
-        models: under test.
-        runs: repeats of each dialogue.
-    """
-    existing = _replies(store, benchmark) if store is not None else {}
-    for sample in samples:
-        unit, turn = sample.tags["unit"], int(sample.tags["turn"])
-        for model in models:
-            name = {Unit.TURN.value: model, Unit.DIALOGUE.value: whole_name(model)}.get(
-                unit, client_name(sample.tags.get("client", ""), model)
-            )
-            for run in range(runs):
-                reply = existing.get((sample.id, name, run))
-                if reply is not None and reply.status is not Status.FAILED:
-                    yield PlannedSubject(reply.answered(sample), reply)
-                    continue
-                history = [sample.messages[0]]
-                if unit != Unit.CLIENT:
-                    history += [
-                        Message("assistant", "x" * 4 * REPLY_TOKENS),
-                        Message("user", "x" * 4 * PERSON_TOKENS),
-                    ] * (turn - 1)
-                text = "x" * 4 * (PERSON_TOKENS if unit == Unit.CLIENT else REPLY_TOKENS)
-                stand_in = Reply.of(sample.id, "", run, Status.OK, text, provenance={"unit": unit})
-                yield PlannedSubject(msgspec.structs.replace(sample, messages=tuple(history)), stand_in)

@@ -21,8 +21,9 @@ from mindgauge.records import Reply, Status, digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.request import identity
 from mindgauge.records.rounding import plural
-from mindgauge.runs import conversation_steps, probe
-from mindgauge.runs.conversation_steps import ClientStep, ConversationStep
+from mindgauge.runs import dialogues_to_come, probe
+from mindgauge.runs.conversation_steps import ConversationStep
+from mindgauge.runs.dialogues_to_come import ClientStep
 from mindgauge.runs.lanes import run_per_model
 from mindgauge.runs.options import listed
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep, ReadingStep, RuleStep
@@ -441,7 +442,7 @@ def replies_to_come(
         names, by_id = {model.name for model in models}, {sample.id: sample for sample in samples}
         with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
             if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
-                yield from conversation_steps.replies_to_come(store, benchmark.name, samples, sorted(names), runs)
+                yield from dialogues_to_come.replies_to_come(store, benchmark.name, samples, models, runs)
                 return
             places = {} if store is None else store.replies_by_sample(benchmark.name)
             for sample in samples:

@@ -212,6 +212,11 @@ class Store:
         query = "SELECT sample, run FROM replies WHERE benchmark = ? AND model = ? AND status != 'failed'"
         return set(self._db.execute(query, (benchmark, model)))
 
+    def replied(self, benchmark: str, model: str) -> set[tuple[str, int]]:
+        """Return (sample, run) of every reply by this model that was asked for; turns that do not come are none."""
+        query = "SELECT sample, run FROM replies WHERE benchmark = ? AND model = ? AND status NOT IN ('failed', 'not_applicable')"
+        return set(self._db.execute(query, (benchmark, model)))
+
     def replied_elsewhere(self, benchmark: str, model: str) -> dict[tuple[str, int], int]:
         """Return (sample, run) → place of this model's replies to the same samples in other benchmarks."""
         query = (

@@ -206,6 +206,11 @@ def dialogues(samples: Iterable[Sample]) -> list[Slots]:
     return put_together
 
 
+def opening_is_fixed(slot: Sample) -> bool:
+    """Say whether a dialogue begins with words of ours, the same for every client."""
+    return slot.messages[0].content != UNWRITTEN
+
+
 def whole_name(model: str) -> str:
     """Return what whole dialogues of a model are called."""
     return model + WHOLE
