@@ -133,8 +133,8 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
     def expected(self, store: Store | None, counted: set[Hashable]) -> Expected:  # noqa: ARG002 - no other step asks so
         """Count the turns that are left, and estimate what they take: each reads all before it, most of it once more."""
         finished = self.done(store) if store is not None else set()
-        paid = finished & store.replied(self.benchmark.name, self.model.name) if store is not None else set()
-        return expected_turns(self, [*self._calls()], finished, paid)
+        replied = finished & store.replied(self.benchmark.name, self.model.name) if store is not None else set()
+        return expected_turns(self, [*self._calls()], finished, replied)
 
     def _calls(self) -> Iterator[TurnCall]:
         """Yield the call of every turn. All clients begin with the same words, to which the answer is asked for once."""
@@ -142,9 +142,9 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         for dialogue in dialogues(subject.sample for subject in self.subjects()):
             first = dialogue.tags[BASE] if self._goes_on and opening_is_fixed(dialogue.whole) else dialogue.key
             for run, (number, turn) in product(range(self.repeats), enumerate(dialogue.turns)):
-                again = system + dialogue_tokens(turn, number - 1) if number else 0
+                cached = system + dialogue_tokens(turn, number - 1) if number else 0
                 key = (dialogue.key if number else first, number, run)
-                yield TurnCall(key, (turn.id, run), system + dialogue_tokens(turn, number), again)
+                yield TurnCall(key, (turn.id, run), system + dialogue_tokens(turn, number), cached)
 
     async def work(self, session: Session) -> None:
         """Hold the dialogues that the run lacks, and keep every turn."""

@@ -40,14 +40,14 @@ class TurnCall(NamedTuple):
     key: Hashable
     """What it has in common with others, of which only one is made."""
     turn: Hashable
-    read: int
+    prompt: int
     """Tokens."""
-    again: int
+    cached: int
     """How many of them were read with the turn before."""
 
 
 def expected_turns(
-    step: CallStep, calls: Sequence[TurnCall], finished: Collection[Hashable], paid: Collection[Hashable]
+    step: CallStep, calls: Sequence[TurnCall], finished: Collection[Hashable], asked_for: Collection[Hashable]
 ) -> Expected:
     """Count the calls that are left, each once, and estimate what they take.
 
@@ -55,14 +55,18 @@ def expected_turns(
         step: whose they are.
         calls: of all its turns.
         finished: the turns that nothing more has to be asked for.
-        paid: those of them that were asked for.
+        asked_for: those of them that were asked for.
     """
-    made = {call.key for call in calls if call.turn in finished}
-    left = {call.key: call for call in calls if call.key not in made}.values()
-    read, again, written = sum(c.read for c in left), sum(c.again for c in left), len(left) * step.answer_tokens
-    cost = None if step.model.price is None else step.model.price.of(read, written, again)
-    planned = PlannedStep(step.model.name, step.purpose, len(left), len(left), read, written, cost, again)
-    return Expected(planned, len({call.key for call in calls if call.turn in paid}))
+    past_keys = {call.key for call in calls if call.turn in finished}
+    left = {call.key: call for call in calls if call.key not in past_keys}.values()
+    prompt, cached, completion = (
+        sum(c.prompt for c in left),
+        sum(c.cached for c in left),
+        len(left) * step.answer_tokens,
+    )
+    cost = None if step.model.price is None else step.model.price.of(prompt, completion, cached)
+    planned = PlannedStep(step.model.name, step.purpose, len(left), len(left), prompt, completion, cost, cached)
+    return Expected(planned, len({call.key for call in calls if call.turn in asked_for}))
 
 
 def dialogue_tokens(slot: Sample, replies: int) -> int:
@@ -102,7 +106,7 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
         ]
         if store is None:
             return expected_turns(self, calls, (), ())
-        kept: list[set[Hashable]] = [
+        turns_kept: list[set[Hashable]] = [
             {
                 (*turn, target)
                 for target in self.targets
@@ -110,20 +114,20 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
             }
             for turns in (store.answered, store.replied)
         ]
-        return expected_turns(self, calls, *kept)
+        return expected_turns(self, calls, *turns_kept)
 
     def _calls(self, dialogue: Slots) -> Iterator[TurnCall]:
         """Yield the call of every message. An opening that it writes is asked for once, whoever answers it."""
         persona, turn_tokens = self.dialogues.persona(dialogue.whole), REPLY_TOKENS + PERSON_TOKENS
-        shown = [Message("assistant", "")]
-        first = tokens(client.messages(persona, dialogue.tags["language"], shown, state.Move(""))) + NOTE_TOKENS
+        silence = [Message("assistant", "")]
+        opening = tokens(client.messages(persona, dialogue.tags["language"], silence, state.Move(""))) + NOTE_TOKENS
         earliest = min(dialogue.clients)
         for target, run, (number, slot) in product(self.targets, range(self.repeats), dialogue.clients.items()):
-            read = first + (number - 1) * turn_tokens
+            prompt = opening + (number - 1) * turn_tokens
             # What it was told last turn beside the reply, it is not told again: from there on the prompt is another.
-            again = max(0, read - NOTE_TOKENS - turn_tokens - REPLY_TOKENS) if number > earliest else 0
+            cached = max(0, prompt - NOTE_TOKENS - turn_tokens - REPLY_TOKENS) if number > earliest else 0
             key = (dialogue.key, number, run, target if number > 1 else "")
-            yield TurnCall(key, (slot.id, run, target), read, again)
+            yield TurnCall(key, (slot.id, run, target), prompt, cached)
 
 
 def replies_to_come(
@@ -174,12 +178,12 @@ def _opening_of(reply: Reply) -> Hashable:
 def _stand_in(sample: Sample, run: int) -> PlannedSubject:
     """Return a subject as long as one that is not written yet."""
     unit, turn = sample.tags["unit"], int(sample.tags["turn"])
-    unknown = Message("user", "x" * 4 * PERSON_TOKENS)
-    persons = [*sample.messages[:turn], *[unknown] * (turn - len(sample.messages))]
+    unwritten = Message("user", "x" * 4 * PERSON_TOKENS)
+    persons = [*sample.messages[:turn], *[unwritten] * (turn - len(sample.messages))]
     if unit == Unit.CLIENT:
         history, length = persons[:-1], PERSON_TOKENS
     else:
-        replied = Message("assistant", "x" * 4 * REPLY_TOKENS)
-        history, length = [m for person in persons for m in (person, replied)][:-1], REPLY_TOKENS
+        answer = Message("assistant", "x" * 4 * REPLY_TOKENS)
+        history, length = [m for person in persons for m in (person, answer)][:-1], REPLY_TOKENS
     reply = Reply.of(sample.id, "", run, Status.OK, "x" * 4 * length, provenance={"unit": unit})
     return PlannedSubject(msgspec.structs.replace(sample, messages=tuple(history)), reply)
