@@ -245,6 +245,8 @@ def _publisher(to: str, of_format: ExportOptions) -> Publisher:
         raise UsageError(
             f"--organisation and --relationship say who publishes to Every Eval Ever; they have no use with --to {to}"
         )
+    if not stated.get("organisation", "named").strip():
+        raise UsageError("--organisation says who publishes: give a name, or leave it out")
     publisher = Publisher(**stated)
     if publisher.relationship not in RELATIONSHIPS:
         raise UsageError(f"--relationship is one of {', '.join(RELATIONSHIPS)}, not {publisher.relationship!r}")

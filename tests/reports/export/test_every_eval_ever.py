@@ -187,6 +187,7 @@ def test_closed_answers_are_right_or_wrong_by_the_authors_labels(small: Copy, tm
     ("options", "says"),
     [
         ({"to": "csv", "organisation": "A lab"}, "--to csv"),
+        ({"to": "eee", "organisation": " "}, "give a name, or leave it out"),
         ({"to": "eee", "relationship": "friends"}, "first_party, third_party, collaborative, other"),
         ({"to": "eee", "dataset": "a/b"}, "--to eee"),
         ({"to": "hub", "licence": "MIT", "dataset": "no dataset"}, "OWNER/NAME"),

@@ -72,6 +72,8 @@ def transcripts(
         UnreadError: no column holds dialogues or messages.
         DataError: a dialogue is broken; the message names the line.
     """
+    if not table.headers:
+        raise UnreadError(f"{table}: holds nothing, no column and no row")
     columns = _columns(table.headers, mapped)
     others = {*columns.values()}  # a participant and a model are no sides
     sides = [h for h in table.headers if speakers.part(h) in {"user", "assistant"} and h not in others]
