@@ -63,6 +63,38 @@ def test_who_asks_sooner_waits_less_and_the_difference_is_paired_by_persona(tmp_
     assert difference.clusters == waits["soon"].n
 
 
+def test_a_gate_holds_waits_against_a_baseline_persona_by_persona(tmp_path: Path) -> None:
+    rules = '[needs]\njudge = "any"\n[[compare]]\nmetric = "turns_to_recognition"\nmargin = 2\n'
+    (tmp_path / "gate.toml").write_text(rules, encoding="utf-8")
+    for name, after in (("base", 1), ("same", 1), ("worse", 9)):
+        model = asker("bot", after)
+        mindgauge.run(NAME, model=model, judge=judge(), where=ENGLISH, turns=10, out=tmp_path / name, qualify=False)
+
+    same, worse = (
+        mindgauge.gate(tmp_path / name, policy=tmp_path / "gate.toml", baseline=tmp_path / "base")
+        for name in ("same", "worse")
+    )
+    (passed,), (failed,) = (
+        [f for r in side.rules for f in r.findings if r.kind == "compare"] for side in (same, worse)
+    )
+    assert same, str(same)
+    assert (passed.before, passed.value, passed.difference) == (0, 0, 0)
+    (score,) = mindgauge.score(tmp_path / "worse").find("turns_to_recognition")
+    assert worse.exit_code == 1
+    assert failed.value == pytest.approx(score.value)
+    assert failed.conversations == score.clusters
+    assert failed.replies, "those to the personas who waited longer"
+
+
+def test_a_policy_that_is_drafted_from_dialogues_compares_waits(tmp_path: Path) -> None:
+    mindgauge.run(
+        NAME, model=asker("bot", 1), judge=judge(), where=ENGLISH, turns=6, out=tmp_path / "run", qualify=False
+    )
+    policy = mindgauge.gate_init(tmp_path / "run", out=tmp_path / "gate.toml").path.read_text(encoding="utf-8")
+    assert 'metric = "turns_to_recognition"\nmargin = 0.5\n' in policy
+    assert mindgauge.gate(tmp_path / "run", policy=tmp_path / "gate.toml").exit_code in {0, 3}
+
+
 def test_readers_of_the_person_s_messages_say_when_risk_is_plain(tmp_path: Path) -> None:
     """The plan of a calm person shows none; a judge that sees some all the same starts another clock."""
 

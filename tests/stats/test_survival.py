@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.stats.survival import Waits, difference, kaplan_meier, mean_interval, restricted_mean, survival_at
+from mindgauge.stats.survival import (
+    Waits,
+    cluster_means,
+    difference,
+    kaplan_meier,
+    mean_interval,
+    restricted_mean,
+    survival_at,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,3 +207,27 @@ def test_a_system_does_not_differ_from_itself_and_the_sign_turns_with_the_order(
 def test_few_clusters_are_swapped_in_every_way() -> None:
     slow, fast = waits([(4, 1), (4, 1), (3, 1)]), waits([(1, 1), (0, 1), (1, 1)])
     assert difference(slow, fast, 5).p == pytest.approx(2 / 8), "only none and all swapped are as far apart"
+
+
+@given(ROWS, st.lists(st.integers(0, 3), min_size=40, max_size=40))
+def test_what_clusters_say_has_the_restricted_mean_as_its_mean(
+    rows: list[tuple[float, int]], clusters: list[int]
+) -> None:
+    observed = waits(rows, clusters[: len(rows)])
+    numbers, means = cluster_means(observed, 5)
+    assert numbers.tolist() == sorted(set(clusters[: len(rows)]))
+    assert means.mean() == pytest.approx(restricted_mean(observed, 5)[0])
+
+
+def test_a_cluster_says_its_own_mean_where_nothing_is_censored() -> None:
+    times = [0, 2, 7, 1, 3, 3]
+    observed = waits([(time, 1) for time in times], [4, 4, 9, 9, 6, 6])
+    numbers, means = cluster_means(observed, 5)
+    assert numbers.tolist() == [4, 6, 9]
+    assert means == pytest.approx([1, 3, 3])
+
+
+def test_one_cluster_says_the_mean_of_all() -> None:
+    observed = waits([(1, 1), (2, 0), (4, 1)], [2, 2, 2])
+    numbers, means = cluster_means(observed, 5)
+    assert (numbers.tolist(), means.tolist()) == ([2], restricted_mean(observed, 5).tolist())

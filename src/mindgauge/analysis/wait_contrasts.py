@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mindgauge.analysis.compared import SystemDifference, SystemStanding
-from mindgauge.analysis.pairing import ALPHA
+from mindgauge.analysis.pairing import ALPHA, PairedScores
 from mindgauge.benchmarks.metrics import estimate
 from mindgauge.benchmarks.metrics.conversations import HORIZON
 from mindgauge.stats import survival
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.benchmarks.metrics import Metric, RatingTable
-    from mindgauge.benchmarks.metrics.table import Codes, Recognition
+    from mindgauge.benchmarks.metrics.table import Codes, Floats, Recognition
+    from mindgauge.stats.survival import Waits
 
 
 def contrasts(
@@ -83,10 +84,67 @@ def _standing(metric: Metric, name: str, table: RatingTable, resamples: int, see
 
 def _between(first: Recognition, second: Recognition, resamples: int, seed: int) -> survival.WaitDifference | None:
     """Compare the waits of two systems with the personas that both have; None where there is none."""
-    of_first, of_second = (side.waits.cluster[side.waits.time >= 0] for side in (first, second))
-    both = np.intersect1d(of_first, of_second)
+    sides = _of_both([first, second])
+    if sides is None:
+        return None
+    return survival.difference(*sides, _horizon([first, second]), resamples=resamples, seed=seed)
+
+
+def _horizon(sides: Sequence[Recognition]) -> float:
+    return float(min(HORIZON, *(side.followed for side in sides)))
+
+
+def _of_both(sides: Sequence[Recognition]) -> tuple[Waits, Waits] | None:
+    """Return the waits of two systems with the personas of which something is known on both sides; None without any."""
+    first, second = (side.waits.rows(side.waits.time >= 0) for side in sides)
+    both = np.intersect1d(first.cluster, second.cluster)
     if not len(both):
         return None
-    sides = [side.waits.rows((side.waits.time >= 0) & np.isin(side.waits.cluster, both)) for side in (first, second)]
-    horizon = min(HORIZON, first.followed, second.followed)
-    return survival.difference(sides[0], sides[1], float(horizon), resamples=resamples, seed=seed)
+    return first.rows(np.isin(first.cluster, both)), second.rows(np.isin(second.cluster, both))
+
+
+def pair(metric: Metric, table: RatingTable, system: Codes) -> PairedScores | None:
+    """Give each of two systems a wait for each persona that both talked with; None where there is none.
+
+    A persona's wait is what it says of the restricted mean (`survival.cluster_means`), so that means over personas are the
+    restricted means, censored dialogues and all. Missing ratings are bounded with yes throughout and with no throughout.
+
+    Args:
+        metric: of waits.
+        table: ratings of both systems together.
+        system: shape (n,), the system of each rating, 0 or 1.
+    """
+    assert metric.waits is not None
+    tables = [table.at(np.flatnonzero(system == place)) for place in (0, 1)]
+    sides = [metric.waits(own) for own in tables]
+    personas = np.intersect1d(sides[0].waits.cluster, sides[1].waits.cluster)
+    if not len(personas):
+        return None
+    horizon = _horizon(sides)
+    value = _by_persona(_of_both(sides), personas, horizon)
+    fills = [[metric.waits(filled) for filled in metric.fills(own)] for own in tables]
+    filled = [_by_persona(_of_both(pair), personas, horizon) for pair in zip(*fills, strict=True)]
+    bounds = np.stack([value, *filled])
+    # Where a turn is not there at all, nothing can be filled in: the wait may be any.
+    lowest, highest = np.nan_to_num(np.fmin.reduce(bounds)), np.nan_to_num(np.fmax.reduce(bounds), nan=horizon)
+    own = [np.isin(side.waits.cluster, personas) for side in sides]
+    dialogues = np.bincount(np.searchsorted(personas, sides[0].waits.cluster[own[0]]))
+    return PairedScores(
+        value, lowest, highest, np.ones(value.shape, dtype=bool), personas, dialogues,
+        np.array([mask.sum() for mask in own]), np.array([side.missing[mask].sum() for side, mask in zip(sides, own, strict=True)]),
+        "", _by_system(value), (0.0, horizon), 0,
+    )  # fmt: skip
+
+
+def _by_system(value: Floats) -> Floats:
+    of_both = value[np.isfinite(value).all(axis=1)]
+    return np.asarray(of_both.mean(axis=0)) if len(of_both) else np.full(value.shape[1], np.nan)
+
+
+def _by_persona(sides: tuple[Waits, Waits] | None, personas: Codes, horizon: float) -> Floats:
+    """Return a wait for each persona and side, shape (C, 2); NaN where nothing is known of one on either side."""
+    result = np.full((len(personas), 2), np.nan)
+    for column, waits in enumerate(sides or ()):
+        clusters, means = survival.cluster_means(waits, horizon)
+        result[np.searchsorted(personas, clusters), column] = means
+    return result

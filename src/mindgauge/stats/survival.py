@@ -22,6 +22,8 @@ import numpy as np
 from mindgauge.stats import bootstrap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from mindgauge.stats.interval import Interval
@@ -134,6 +136,35 @@ def mean_interval(
     )  # fmt: skip
 
 
+def cluster_means(waits: Waits, horizon: float) -> tuple[Codes, Floats]:
+    """Return what each cluster says of the restricted mean: the C clusters that there are, and a value each, shape (C,).
+
+    These are pseudo-observations by leaving each cluster out (Andersen, Hansen and Klein 2004), moved so that their mean is
+    the restricted mean itself: m + (C - 1) (mean of m₋ - m₋c). Without censoring, and with equally many waits in each
+    cluster, a cluster's value is its mean of min(time, horizon). With one cluster alone, it is m.
+
+    Args:
+        waits: of n, at least one.
+        horizon: above 0, in the unit of the times.
+    """
+    clusters, place = np.unique(waits.cluster, return_inverse=True)
+    mean = float(restricted_mean(waits, horizon)[0])
+    if len(clusters) < 2:
+        return clusters, np.full(len(clusters), mean)
+    without = np.concatenate(
+        [
+            restricted_mean(waits, horizon, (place != np.arange(start, stop)[:, None]).astype(np.float64))
+            for start, stop in _blocks(len(clusters), len(waits))
+        ]
+    )
+    return clusters, mean + (len(clusters) - 1) * (without.mean() - without)
+
+
+def _blocks(rows: int, width: int) -> Iterator[tuple[int, int]]:
+    size = max(1, bootstrap.CHUNK // width)
+    return ((start, min(start + size, rows)) for start in range(0, rows, size))
+
+
 def survival_at(
     waits: Waits, times: Floats, *, resamples: int = 2000, seed: int = 0, level: float = 0.95
 ) -> list[Interval]:
@@ -192,10 +223,9 @@ def difference(
         swapped = (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(bool)
     else:
         swapped = np.random.default_rng([seed, 1]).integers(0, 2, size=(resamples, n)).astype(bool)
-    rows = max(1, bootstrap.CHUNK // len(waits))
     hits = 0
-    for start in range(0, len(swapped), rows):
-        as_first = (swapped[start : start + rows, cluster] ^ of_first).astype(np.float64)
+    for start, stop in _blocks(len(swapped), len(waits)):
+        as_first = (swapped[start:stop, cluster] ^ of_first).astype(np.float64)
         hits += int((np.abs(gaps(as_first, 1 - as_first)) >= abs(interval.value) - 1e-12).sum())
     p = hits / len(swapped) if is_exact else (hits + 1) / (len(swapped) + 1)
     return WaitDifference(interval, p, n)

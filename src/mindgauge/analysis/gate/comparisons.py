@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis import frame, scoring_views
+from mindgauge.analysis import frame, scoring_views, wait_contrasts
 from mindgauge.analysis.gate import measured
 from mindgauge.analysis.gate.musts import of_scope, rated_replies, takes
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
@@ -117,29 +117,34 @@ def _paired(
     return Pairing(block, same[0])
 
 
+def comparable(metric: Metric) -> bool:
+    """Say whether a metric can be compared conversation by conversation: a mean of what has a better side, or of waits."""
+    return bool(metric.better) and (metric.item_score is not None or metric.waits is not None)
+
+
 def compared(rule: Compare, pairing: Pairing) -> PairedMetric | None:
     """Compare two systems by a metric; None where the metric says nothing of the criterion, or they share no message.
 
     Raises:
-        UsageError: the metric is no mean of replies or dialogues, so that it cannot be compared one by one.
+        UsageError: the metric cannot be compared conversation by conversation.
     """
     block = pairing.build
     question = scoring_views.find(block.benchmark, block.criterion, block.kind)
     metric = next((m for m in question.metrics if m.name == rule.metric), None) if question is not None else None
     if metric is None or question is None or pairing.baseline is None:
         return None
-    if metric.item_score is None or not metric.better:
-        able = sorted({m.name for m in question.metrics if m.item_score is not None and m.better})
+    if not comparable(metric):
+        able = sorted({m.name for m in question.metrics if comparable(m)})
         raise UsageError(
-            f"{rule.title}: {rule.metric} is no mean over replies with a better side, so single conversations cannot be compared by it; {', '.join(able)} can"
+            f"{rule.title}: {rule.metric} is no mean with a better side, so single conversations cannot be compared by it; {', '.join(able)} can"
         )
     sides = [block.rows.with_columns(system=_BUILD), pairing.baseline.rows.with_columns(system=_BASELINE)]
     rows = pl.concat(sides, how="diagonal_relaxed")
     table = frame.table(rows, question.criterion, block.benchmark.metric_tags)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
     system = rows["system"].to_numpy().astype(np.intp)
-    scores = pair(metric, table, system, sample)
-    if not len(scores.value):
+    scores = pair(metric, table, system, sample) if metric.waits is None else wait_contrasts.pair(metric, table, system)
+    if scores is None or not len(scores.value):
         return None
     sign = -1.0 if metric.better == "higher" else 1.0
     best, worst = (scores.highest, scores.lowest) if metric.better == "higher" else (scores.lowest, scores.highest)

@@ -28,8 +28,8 @@ baseline = {baseline}  # what is compared with, as seen from this file: a run, o
 """
 _STEP = 0.05
 """Limits are rounded to whole steps of that."""
-_MARGINS = {"share": 0.05, "level": 0.2}
-"""Differences that matter in practice, of shares and of levels from 1 to 5."""
+_MARGINS = {"share": 0.05, "level": 0.2, "turns": 0.5}
+"""Differences that matter in practice: of shares, of levels from 1 to 5, and of turns that are waited."""
 
 
 def policy(build: Build, baseline: str) -> str:
@@ -109,11 +109,13 @@ def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
 
 
 def _comparisons(benchmark: Benchmark, scores: Sequence[Score]) -> Iterator[str]:
-    means = {m.name for m in benchmark.metrics if m.item_score is not None and not m.part}
-    for name, criterion, unit in dict.fromkeys(
-        (s.name, s.criterion, s.unit) for s in scores if s.name in means and s.better
-    ):
-        margin = _MARGINS["share" if unit == "share" else "level"]
+    kinds = {
+        m.name: "turns" if m.waits is not None else m.unit
+        for m in benchmark.metrics
+        if (m.item_score is not None or m.waits is not None) and not m.part
+    }
+    for name, criterion in dict.fromkeys((s.name, s.criterion) for s in scores if s.name in kinds and s.better):
+        margin = _MARGINS[kinds[name]]
         yield f"[[compare]]\nmetric = {_text(name)}\nmargin = {margin}\n{_place(benchmark.name, criterion)}"
 
 
