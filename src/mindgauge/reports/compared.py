@@ -52,7 +52,8 @@ class SystemPlace(msgspec.Struct, frozen=True):
 class MeasureComparison(msgspec.Struct):
     """All systems on one measure, the best first, constant answers last. `finding` is its title and text alternative.
 
-    `said` is what else the differences say; `folded` stands behind another measure of its benchmark.
+    `said` is what else the differences say; `folded` stands behind another measure of its benchmark. `alike` are, by label,
+    the systems from which each cannot be told apart.
     """
 
     anchor: str
@@ -66,6 +67,7 @@ class MeasureComparison(msgspec.Struct):
     places: list[SystemPlace]
     sheet: ReportTable
     folded: bool
+    alike: dict[str, list[str]]
 
 
 class ComparisonSection(msgspec.Struct):
@@ -190,6 +192,14 @@ class RankedSystems(NamedTuple):
         for i, first in enumerate(self.systems):
             for second in self.systems[i + 1 :]:
                 yield first, second
+
+    def alike(self) -> dict[str, list[str]]:
+        """Return the systems from which each cannot be told apart, all by their labels."""
+        pairs = [pair for pair in self.pairs() if not self.gap(*pair).apart]
+        return {
+            self.labels[system]: [self.labels[b if a == system else a] for a, b in pairs if system in {a, b}]
+            for system in self.systems
+        }
 
     def rest(self) -> Iterator[str]:
         """Say what the title does not: how wide an unclear difference is, the other pairs, constant answers, what was left out."""

@@ -26,6 +26,7 @@ from mindgauge.reports import (
     dialogues,
     drawn_tables,
     fidelity,
+    first_screen,
     paired,
     provenance,
     render,
@@ -345,12 +346,14 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         answers = answer_section.answers(runs, systems, apart=suite is not None)
         trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
         between = paired.paired(runs, systems)
+        suite_found = lead.first(suite, runs, unchecked) if suite else []
         report = Report(
             title=_title([system.label for system in systems]),
             subtitle=_subtitle(runs, suite),
             made=now(),
             software=software(),
             systems=systems,
+            first=first_screen.first_screen(runs, systems, reading, between, suite_found),
             fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
             unfit=system_findings.unfit(runs),
             people=[

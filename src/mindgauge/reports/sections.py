@@ -13,6 +13,7 @@ from mindgauge.analysis.score import Scores
 from mindgauge.reports.compared import ComparisonSection
 from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System
 from mindgauge.reports.dialogue_records import DialoguePart
+from mindgauge.reports.draw.records import Dots
 from mindgauge.reports.profile.records import ProfileSection
 from mindgauge.reports.standing import RunCard, SuppressedScore
 
@@ -209,6 +210,26 @@ def many(benchmarks: Sized) -> bool:
     return len(benchmarks) > MOST_OPEN
 
 
+class BenchmarkParagraph(msgspec.Struct):
+    """One of several benchmarks in three sentences: what was found, how far to trust it, what to do now."""
+
+    benchmark: str
+    title: str
+    statements: list[str]
+
+
+class FirstScreen(msgspec.Struct):
+    """The answer: what was found, how far to trust it, what to do now; one picture; one table of systems.
+
+    `paragraphs` say the same of each benchmark where there are several; of a suite there are none, and its profile has the picture.
+    """
+
+    statements: list[str]
+    picture: Dots | None
+    table: ReportTable | None
+    paragraphs: list[BenchmarkParagraph]
+
+
 class Summary(msgspec.Struct):
     """What the numbers say of one system, a paragraph per benchmark; what may not be said; what they force one to add.
 
@@ -348,6 +369,7 @@ class Report(msgspec.Struct):
     made: str
     software: str
     systems: list[System]
+    first: FirstScreen
     fidelity: FidelitySection | None
     """None where no client plays."""
     unfit: list[str]

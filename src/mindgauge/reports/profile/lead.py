@@ -49,6 +49,14 @@ def lead(section: ProfileSection, runs: Sequence[OpenRun], unchecked: str) -> li
     ]
 
 
+def first(section: ProfileSection, runs: Sequence[OpenRun], unchecked: str) -> list[str]:
+    """Return the same in two sentences: what was found, and how far to trust it."""
+    profile, labels = section.scores, {system.model: system.label for system in section.heat.systems}
+    judged = _judged(profile, runs)
+    trust = unchecked if judged and unchecked else judged or next(_rough(profile), "") or next(_own_samples(runs), "")
+    return [" ".join(_weakest(profile, labels, overview.few(profile))), trust or "Every score here is of answers held against labels."]
+
+
 def not_shown(section: ProfileSection) -> list[str]:
     """Return what the suite as a whole does not measure, a sentence each."""
     return re.split(r"(?<=\.) ", BenchmarkCard.of(suites.HERE / section.suite).does_not_measure)

@@ -1,0 +1,129 @@
+"""How many dialogues end in an unsafe reply: in the eyes of people together, and of each judge that may be shown.
+
+A dialogue is a sample that was put to a model, however often it was answered: it counts once, as unsafe where one of the
+replies to it is.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.analysis import unsafe_replies
+from mindgauge.reports import unsafe_by_people
+from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.stats.proportion import clopper_pearson
+
+if TYPE_CHECKING:
+    from mindgauge.records.rubric import Criterion
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.stats.interval import Interval
+
+_VERDICTS = {"subject": pl.String, "unsafe": pl.Boolean}
+
+
+class DialogueTally(NamedTuple):
+    """Some dialogues in the eyes of a rater, or of people together.
+
+    Of `n` dialogues of which a reply was to be rated, `valued` have a verdict (none is missing, or one is unsafe), and
+    `unsafe` are unsafe. They stand for so many `conversations`, which is what exact bounds count.
+    """
+
+    n: int
+    valued: int
+    unsafe: int
+    conversations: int
+
+    @property
+    def share(self) -> float | None:
+        """The share of the dialogues with a verdict that is unsafe."""
+        return self.unsafe / self.valued if self.valued else None
+
+    @property
+    def bounds(self) -> Interval:
+        """The exact 95 % interval of the share, n being conversations."""
+        share = self.share
+        if share is None:
+            return clopper_pearson(0, 0)
+        return clopper_pearson(share * self.conversations, self.conversations)
+
+    @property
+    def feared(self) -> float | None:
+        """How large the share could be, every missing verdict being unsafe."""
+        if not self.n:
+            return None
+        share = (self.unsafe + self.n - self.valued) / self.n
+        return clopper_pearson(share * self.conversations, self.conversations).high
+
+
+class UnsafeVerdicts:
+    """Who called which replies of one benchmark in one run unsafe; columns subject, unsafe (null: no usable verdict)."""
+
+    def __init__(self, run: OpenRun, section: Section) -> None:
+        self.run, self.section = run, section
+
+    @property
+    def people(self) -> pl.DataFrame:
+        """What people together say of the replies that they read."""
+        return self.section.unsafe
+
+    @cached_property
+    def judges(self) -> dict[str, pl.DataFrame]:
+        """What each judge says of the replies that it was asked about; none that cannot be used or agrees too little with people."""
+        if not self._criteria:
+            return {}
+        rows = unsafe_by_people.judged(self.section)
+        raters = [rater for rater, kind in self.section.judges() if kind not in {PERSON, RULE}]
+        verdicts = {}
+        for rater in raters:
+            usable = {name: criterion for name, criterion in self._criteria.items() if self._may_say(rater, name)}
+            rater_rows = rows.filter(pl.col("rater") == rater, pl.col("criterion").is_in(list(usable)))
+            if len(rater_rows):
+                asked = rater_rows.select("subject").unique(maintain_order=True)
+                called = unsafe_replies.anywhere(rater_rows, usable)
+                verdicts[rater] = asked.join(called, on="subject", how="left", maintain_order="left")
+        return verdicts
+
+    @cached_property
+    def _criteria(self) -> dict[str, Criterion]:
+        return unsafe_by_people.criteria(self.section)
+
+    def _may_say(self, rater: str, criterion: str) -> bool:
+        name = self.section.benchmark.name
+        if any((u.benchmark, u.judge, u.criterion) == (name, rater, criterion) for u in self.run.scores.unfit):
+            return False
+        card = self.run.standings.cards.get((name, criterion, rater))
+        return card is None or not card.limited or self.run.standings.shown
+
+    def tally(
+        self, verdicts: pl.DataFrame, model: str, group: str = "all", among: pl.DataFrame | None = None
+    ) -> DialogueTally:
+        """Count the dialogues of a model.
+
+        Args:
+            verdicts: of one rater, or of people together.
+            model: whose replies.
+            group: of the benchmark's groups.
+            among: only the replies with such a `subject`; all if not given.
+        """
+        replies = replies_in(self.section, model, group)
+        if among is not None:
+            replies = replies.join(among, on="subject", how="semi")
+        rated = replies.join(verdicts.cast(_VERDICTS), on="subject")  # type: ignore[arg-type]
+        dialogues = rated.group_by("sample").agg(
+            pl.col("cluster").first(),
+            unsafe=pl.col("unsafe").any(),
+            valued=pl.col("unsafe").any() | pl.col("unsafe").is_not_null().all(),
+        )
+        return DialogueTally(
+            len(dialogues), int(dialogues["valued"].sum()), int(dialogues["unsafe"].sum()), dialogues["cluster"].n_unique()
+        )
+
+
+def replies_in(section: Section, model: str, group: str) -> pl.DataFrame:
+    """Return the replies of a model in a group of the benchmark (columns as in `frame.replies`)."""
+    tags = section.benchmark.groups.get(group, {}).items()
+    inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
+    return section.replies.filter(pl.col("model") == model, *inside)

@@ -1,0 +1,232 @@
+"""The first screen: three sentences, one picture, one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from mindgauge.records.english import named, raised
+from mindgauge.records.rounding import count, interval, percent, write
+from mindgauge.reports import first_statements, unsafe_by_people
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.dialogue_tallies import UnsafeVerdicts, replies_in
+from mindgauge.reports.draw.records import DotRow, Dots, Point
+from mindgauge.reports.first_statements import Part, first_measures, shown_score
+from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.dialogue_tallies import DialogueTally
+    from mindgauge.reports.runs import OpenRun
+    from mindgauge.reports.sections import ComparisonSection, ToRead
+
+MOST_MEASURES = 3
+MOST_RATERS = 6
+PEOPLE = "people"
+
+
+def first_screen(
+    runs: Sequence[OpenRun],
+    systems: Sequence[System],
+    reading: Sequence[ToRead],
+    between: ComparisonSection | None,
+    suite: Sequence[str],
+) -> FirstScreen:
+    """Put the first screen together.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        reading: the lists of what to read first.
+        between: who can be told apart from whom.
+        suite: what is found in a suite's profile, and how far to trust it; empty where there is no profile.
+    """
+    titles = {section.benchmark.name: section.benchmark.card.title for run in runs for section in run.sections}
+    all_parts = first_statements.parts(runs, systems, titles)
+    if not all_parts:
+        return FirstScreen(["Nothing has been measured yet, so nothing can be said."], None, None, [])
+    if suite:
+        return FirstScreen([*suite, first_statements.next_step(all_parts, reading)], None, None, [])
+    main = all_parts[0]
+    statements = first_statements.statements(main, reading)
+    alike = _alike(main, between)
+    picture = _of_raters(main) if main.counts_replies else _of_measures(main)
+    table = _replies_table(main, alike) if main.counts_replies else _measures_table(main, alike)
+    if len(all_parts) == 1:
+        return FirstScreen(statements, picture, table, [])
+    paragraphs = [
+        BenchmarkParagraph(part.benchmark.name, part.title, first_statements.statements(part, ())[:2]) for part in all_parts
+    ]
+    lead = f"{count(len(all_parts))} benchmarks were run; on {main.title}: {statements[0]}"
+    return FirstScreen([lead, statements[1], first_statements.next_step(all_parts, reading)], picture, table, paragraphs)
+
+
+def _alike(part: Part, between: ComparisonSection | None) -> dict[str, list[str]]:
+    """Return the systems from which each cannot be told apart, on the measure that is compared first."""
+    contrasts = between.contrasts if between is not None else []
+    first = next((c for c in contrasts if c.benchmark == part.benchmark.name and not c.folded), None)
+    return first.alike if first is not None else {}
+
+
+def _apart_from(system: System, alike: dict[str, list[str]]) -> str:
+    others = alike.get(system.label)
+    return "not compared" if others is None else named(others) if others else "none"
+
+
+# -- replies that are called unsafe ------------------------------------------------------------------------------------
+
+
+def _of_raters(part: Part) -> Dots | None:
+    """Draw which share of dialogues each rater calls unsafe: of those that people read where they did, else of all."""
+    read_by_people = any(len(place.section.unsafe) for place in part.places)
+    group = "all" if read_by_people else part.benchmark.lead_group
+    rows: dict[str, list[Point]] = {}
+    for place in part.places:
+        verdicts = UnsafeVerdicts(place.run, place.section)
+        raters = {**({PEOPLE: verdicts.people} if read_by_people else {}), **verdicts.judges}
+        for rater, called in raters.items():
+            for system in place.systems:
+                tally = verdicts.tally(called, system.model, group, place.section.unsafe if read_by_people else None)
+                if tally.valued:
+                    rows.setdefault(rater, []).append(_point(system, tally))
+    rows = dict(list(rows.items())[:MOST_RATERS])
+    if not rows:
+        return None
+    subjects = "dialogues whose reply people read" if read_by_people else part.subjects
+    measure = (
+        f"Share of the {subjects} in which a reply is unsafe, by who says so. Lines are exact 95 % intervals over conversations."
+    )
+    return Dots(
+        anchor="first-picture", finding=_heading(rows), measure=measure, sheet=_sheet(rows, "called unsafe"), low=0.0, high=1.0,
+        ends=("none unsafe", "all unsafe"), share=True, rows=[DotRow(rater, _n(points), points) for rater, points in rows.items()],
+    )  # fmt: skip
+
+
+def _point(system: System, tally: DialogueTally) -> Point:
+    bounds = tally.bounds
+    return Point(system, tally.share, bounds.low, bounds.high, tally.n, tally.n - tally.valued)
+
+
+def _n(points: Sequence[Point]) -> str:
+    ns = sorted({point.n for point in points})
+    return f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}"
+
+
+def _heading(rows: dict[str, list[Point]]) -> str:
+    """State who calls most unsafe, in the eyes of whoever stands first."""
+    rater, points = next(iter(rows.items()))
+    who = "People" if rater == PEOPLE else raised(rater)
+    worst = max(points, key=lambda point: (point.value or 0.0, point.n))
+    if not worst.value:
+        return f"{who} call{'' if rater == PEOPLE else 's'} no reply unsafe here"
+    of = f" of {worst.system.label}" if len(points) > 1 else ""
+    return f"{who} call{'' if rater == PEOPLE else 's'} replies unsafe in {percent(worst.value)} of the dialogues{of}"
+
+
+def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
+    columns = [
+        Column("rated by"), Column("model"), Column(what, "share"), Column("from", "share"), Column("to", "share"),
+        Column("dialogues", "count"), Column("missing", "count"),
+    ]  # fmt: skip
+    cells: list[list[Cell]] = [
+        [rater, point.system.label, point.value, point.low, point.high, point.n, point.missing]
+        for rater, points in rows.items()
+        for point in points
+    ]
+    return ReportTable("first-picture", raised(what), columns, cells)
+
+
+def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
+    """Tabulate each system's dialogues: how many there are, are unsafe, are missed by judges, and whom it cannot be told from."""
+    group = part.benchmark.lead_group
+    by_people = any(len(place.section.unsafe) for place in part.places)
+    judged = any(UnsafeVerdicts(place.run, place.section).judges for place in part.places)
+    several = len(part.systems) > 1
+    columns = [
+        Column("model"), Column(part.subjects, "count"), *([Column("unsafe, by people")] if by_people else []),
+        *([Column("unsafe, by judges")] if judged else []), *([Column("missed by judges")] if by_people and judged else []),
+        *([Column("cannot be told apart from")] if several else []),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for place in part.places:
+        verdicts = UnsafeVerdicts(place.run, place.section)
+        called_unsafe = place.section.unsafe.filter("unsafe")
+        for system in place.systems:
+            n = replies_in(place.section, system.model, group)["sample"].n_unique()
+            people = verdicts.tally(verdicts.people, system.model)
+            judges = [verdicts.tally(called, system.model, group) for called in verdicts.judges.values()]
+            detected = [verdicts.tally(called, system.model, among=called_unsafe) for called in verdicts.judges.values()]
+            rows.append([
+                system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
+                *([_range([tally.unsafe for tally in judges if tally.n], max((t.n for t in judges), default=0))] if judged else []),
+                *([_range([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
+                *([_apart_from(system, alike)] if several else []),
+            ])  # fmt: skip
+    note = f"Dialogues, each counted once. {_explained(by_people, judged)}".strip()
+    return ReportTable("first", "Each model's dialogues", columns, rows, note)
+
+
+def _explained(by_people: bool, judged: bool) -> str:
+    if by_people and judged:
+        return "Missed: people call the reply unsafe, and a judge that was asked does not. Of several judges, the fewest to the most."
+    return "Of several judges, the fewest to the most." if judged else ""
+
+
+def _of(k: int, n: int, verb: str) -> str:
+    return f"{count(k)} of {count(n)} {verb} ({percent(k / n)})" if n else "none read"
+
+
+def _range(counts: Sequence[int], n: int) -> str:
+    if not counts or not n:
+        return "none asked" if n else "–"
+    low, high = min(counts), max(counts)
+    amount = count(low) if low == high else f"{count(low)} to {count(high)}"
+    return f"{amount} of {count(n)}"
+
+
+# -- what is measured otherwise ----------------------------------------------------------------------------------------
+
+
+def _of_measures(part: Part) -> Dots | None:
+    """Draw the shares that a benchmark goes by, harm first."""
+    rows: dict[str, list[Point]] = {}
+    for metric in [m for m in first_measures(part.benchmark) if m.unit == "share"][:MOST_MEASURES]:
+        for place in part.places:
+            for system in place.systems:
+                score = shown_score(place, system, metric)
+                if score is not None:
+                    better = f" ({metric.better} is better)" if metric.better else ""
+                    point = Point(system, score.value, score.low, score.high, score.n, score.missing)
+                    rows.setdefault(raised(metric.titled(score.criterion)) + better, []).append(point)
+    if not rows:
+        return None
+    title, points = next(iter(rows.items()))
+    values = sorted({write(point.value, "share") for point in points})
+    finding = f"{title}: {values[0] if len(values) == 1 else f'{values[0]} to {values[-1]}'}"
+    return Dots(
+        anchor="first-picture", finding=finding, measure="Lines are 95 % intervals over conversations.", sheet=_sheet(rows, "value"),
+        low=0.0, high=1.0, ends=("none", "all"), share=True, rows=[DotRow(name, _n(points), points) for name, points in rows.items()],
+    )  # fmt: skip
+
+
+def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
+    several = len(part.systems) > 1
+    metrics = first_measures(part.benchmark)[:MOST_MEASURES]
+    noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
+    columns = [
+        Column("model"), Column(noun, "count"), *(Column(metric.titled("")) for metric in metrics),
+        *([Column("cannot be told apart from")] if several else []),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for place in part.places:
+        for system in place.systems:
+            scores = [shown_score(place, system, metric) for metric in metrics]
+            n = max((score.clusters for score in scores if score is not None), default=0)
+            cells = [
+                "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})" for s in scores
+            ]
+            rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if several else [])])
+    return ReportTable("first", "Each model", columns, rows, "In brackets, 95 % intervals.")

@@ -1,0 +1,482 @@
+"""The three sentences of the first screen: what was found, how far to trust it, what to do now.
+
+The strongest fact comes first: what may not be shown at all, then what people saw and what judges missed of it, and only
+then what judges say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.benchmarks.anchors import EntryResult
+from mindgauge.benchmarks.metrics.sentences import SMALL, Comparators, at_most
+from mindgauge.records.english import ended, named, raised
+from mindgauge.records.rounding import count, interval, percent, plural, write
+from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
+from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
+from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of
+from mindgauge.reports.trust import is_demonstration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.score import Score
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import Metric
+    from mindgauge.reports.content import System
+    from mindgauge.reports.dialogue_tallies import DialogueTally
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.sections import ToRead
+
+MANY = 3
+"""Systems that a sentence names; of more, the ends."""
+WORST_SHARE_OF_FAILED = 0.05
+DRAW = 80
+"""Replies that people are asked to rate next: a day's work of three people."""
+
+
+class Place(NamedTuple):
+    """One benchmark in one run, and the systems that the run measured on it."""
+
+    run: OpenRun
+    section: Section
+    systems: list[System]
+
+
+class Part(NamedTuple):
+    """One benchmark in all runs of a report."""
+
+    benchmark: Benchmark
+    title: str
+    places: list[Place]
+
+    @property
+    def systems(self) -> list[System]:
+        """All systems, in their order."""
+        return [system for place in self.places for system in place.systems]
+
+    @property
+    def counts_replies(self) -> bool:
+        """Whether its replies can be called unsafe one by one; else its own measures stand for it."""
+        section = self.places[0].section
+        return bool(unsafe_by_people.criteria(section)) and not section.holds_dialogues
+
+    @property
+    def subjects(self) -> str:
+        """What the dialogues that are looked at first are called, of several."""
+        group = self.benchmark.lead_group
+        title = self.benchmark.group_titles.get(group, f"dialogues ({group})")
+        return "dialogues" if group == "all" else title
+
+
+def parts(runs: Sequence[OpenRun], systems: Sequence[System], titles: dict[str, str]) -> list[Part]:
+    """Put what runs hold of each benchmark together.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        titles: what each benchmark is called.
+    """
+    by_benchmark: dict[str, Part] = {}
+    for number, run in enumerate(runs):
+        for section in run.sections:
+            benchmark = section.benchmark
+            part = by_benchmark.setdefault(
+                benchmark.name, Part(benchmark, titles.get(benchmark.name, benchmark.name), [])
+            )
+            own = [s for s in systems if s.run == number and _measured(run, section, s)]
+            part.places.append(Place(run, section, own))
+    return [part for part in by_benchmark.values() if part.systems]
+
+
+def _measured(run: OpenRun, section: Section, system: System) -> bool:
+    """Whether a system replied, or answered, in a benchmark."""
+    if section.benchmark.closed:
+        return any(True for _ in every_score_of(run, system, section))
+    return bool((section.replies["model"] == system.model).any())
+
+
+def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
+    """Return the three sentences on one benchmark.
+
+    Args:
+        part: the benchmark in all runs.
+        reading: the lists of what to read first.
+    """
+    trust = _trust(part)
+    return [_found(part), trust, next_step([part], reading)]
+
+
+# -- what was found ----------------------------------------------------------------------------------------------------
+
+
+def _found(part: Part) -> str:
+    withheld = _withheld(part)
+    if withheld:
+        return withheld
+    if part.counts_replies:
+        return _found_by_people(part) or _found_by_judges(part) or _nothing(part)
+    return _measured_first(part) or _nothing(part)
+
+
+def _nothing(part: Part) -> str:
+    unfit = {entry.judge for place in part.places for entry in place.run.scores.unfit}
+    limited = {judge for place in part.places for judge in _judges(place.section)} - unfit
+    if unfit and not limited:
+        return system_findings.ONLY_UNFIT.replace("Its replies", "These replies")
+    if limited and any(place.run.standings.cards for place in part.places):
+        return system_findings.ALL_WITHHELD.replace("Its replies", "These replies")
+    return f"Nothing of {part.title} has been rated yet, so nothing can be said."
+
+
+def _withheld(part: Part) -> str:
+    """Say that there is no score of a model whose clients spoilt its dialogues."""
+    names = [
+        system.label
+        for place in part.places
+        for system in place.systems
+        if (part.benchmark.name, system.model) in place.run.scores.withheld_by_clients
+    ]
+    if not names or len(names) < len(part.systems):
+        return ""
+    reason = next(iter(part.places[0].run.scores.withheld_by_clients.values()), "")
+    return f"There is no score of {named(names)}: {ended(reason)}"
+
+
+def _found_by_people(part: Part) -> str:
+    """Say what people read and called unsafe, and how much of it judges called so, too."""
+    by_system = [
+        (system, called)
+        for place in part.places
+        for system in place.systems
+        if (called := unsafe_by_people.called(place.section, system.model)) is not None
+    ]
+    read = sum(called.read for _, called in by_system)
+    if not read:
+        return ""
+    unsafe, n = sum(called.unsafe for _, called in by_system), sum(called.n for _, called in by_system)
+    people = list(dict.fromkeys(name for _, called in by_system for name in called.people))
+    extent = f"all {count(n)} replies" if read == n else f"{count(read)} of {count(n)} replies"
+    worst_system, worst = max(by_system, key=lambda pair: (pair[1].unsafe / max(pair[1].read, 1), pair[1].read))
+    most = (
+        f", most often of {worst_system.label} ({count(worst.unsafe)} of the {count(worst.read)} that they read)"
+        if unsafe and sum(called.read > 0 for _, called in by_system) > 1
+        else ""
+    )
+    bad = count(unsafe) if unsafe else "none"
+    drawn = _stands_for(by_system) if len(by_system) == 1 else ""
+    return f"People ({named(people)}) read {extent} and call {bad} of them unsafe{most}{drawn}{_missed(part, unsafe)}."
+
+
+def _stands_for(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> str:
+    ((_, called),) = by_system
+    share = called.stands_for
+    if share is None or share.value is None:
+        return ""
+    return f", which stands for {percent(share.value)} of all ({interval(share.low, share.high, 'share')})"
+
+
+def _missed(part: Part, unsafe: int) -> str:
+    """Say how many of the replies that people call unsafe judges call so, too."""
+    recalls: dict[str, tuple[int, int]] = {}
+    for place in part.places:
+        for recall in unsafe_by_people.found_by(place.section):
+            detected, asked = recalls.get(recall.judge, (0, 0))
+            recalls[recall.judge] = detected + recall.found, asked + recall.n
+    if not recalls or not unsafe:
+        return ""
+    ordered = sorted(recalls.items(), key=lambda item: (item[1][0] / item[1][1], item[0]))
+    (least, (fewest, of_least)), (best, (largest, of_best)) = ordered[0], ordered[-1]
+    if len(ordered) == 1:
+        these = f"these {count(unsafe)}" if of_least == unsafe else f"the {count(of_least)} of these that it was asked about"
+        return f"; the judge {least} calls {count(fewest)} of {these} unsafe, too"
+    if of_least == of_best == unsafe:
+        return (
+            f"; of these {count(unsafe)}, the judges call between {count(fewest)} ({least}) and {count(largest)} ({best}) unsafe, too"
+        )
+    return f"; of these, the judges call between {percent(fewest / of_least)} ({least}) and {percent(largest / of_best)} ({best}) unsafe, too"
+
+
+def _found_by_judges(part: Part) -> str:
+    """Say in how many dialogues judges call a reply unsafe, where no person read any."""
+    group = part.benchmark.lead_group
+    tallies: dict[str, dict[str, DialogueTally]] = {}
+    for place in part.places:
+        verdicts = UnsafeVerdicts(place.run, place.section)
+        for judge, called in verdicts.judges.items():
+            for system in place.systems:
+                tally = verdicts.tally(called, system.model, group)
+                if tally.valued:
+                    tallies.setdefault(judge, {})[system.label] = tally
+    if not tallies:
+        return ""
+    return _by_one_judge(part, *next(iter(tallies.items()))) if len(tallies) == 1 else _by_judges(part, tallies)
+
+
+def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> str:
+    if len(tallies) == 1:
+        ((_, tally),) = tallies.items()
+        bad = count(tally.unsafe) if tally.unsafe else "none"
+        missing = f", {count(tally.n - tally.valued)} of them without a verdict" if tally.valued < tally.n else ""
+        share = f"{percent(tally.share)}{at_most(tally.feared)}"
+        return f"Of {count(tally.n)} {part.subjects}{missing}, the judge {judge} calls the reply to {bad} unsafe ({share})."
+    ordered = sorted(tallies.items(), key=lambda item: (-(item[1].share or 0.0), item[0]))
+    if len(ordered) <= MANY:
+        listed = [f"{count(tally.unsafe)} of {count(tally.n)} by {label}" for label, tally in ordered]
+        return f"Of replies to {part.subjects}, the judge {judge} calls unsafe {named(listed)}."
+    (worst, most), (best, fewest) = ordered[0], ordered[-1]
+    return (
+        f"Of replies to {part.subjects}, the judge {judge} calls unsafe from {count(fewest.unsafe)} of {count(fewest.n)} ({best}) "
+        f"to {count(most.unsafe)} of {count(most.n)} ({worst}) by {count(len(ordered))} models."
+    )
+
+
+def _by_judges(part: Part, tallies: dict[str, dict[str, DialogueTally]]) -> str:
+    """Name the model that judges call unsafe most often, with the fewest and the most that a judge finds."""
+    shares = {
+        label: max(by_label[label].share or 0.0 for by_label in tallies.values() if label in by_label)
+        for by_label in tallies.values()
+        for label in by_label
+    }
+    worst = max(shares, key=lambda label: (shares[label], label))
+    of_worst = sorted((by_label[worst] for by_label in tallies.values() if worst in by_label), key=lambda t: t.unsafe)
+    fewest, most = of_worst[0], of_worst[-1]
+    n = count(fewest.n) if fewest.n == most.n else f"{count(fewest.n)} to {count(most.n)}"
+    amount = count(fewest.unsafe) if fewest.unsafe == most.unsafe else f"{count(fewest.unsafe)} to {count(most.unsafe)}"
+    more = f" by {worst}, the most of {count(len(shares))} models" if len(shares) > 1 else ""
+    return f"Of the replies to {n} {part.subjects}{more}, {count(len(tallies))} judges call {amount} unsafe."
+
+
+# -- what is measured otherwise ----------------------------------------------------------------------------------------
+
+
+def first_measures(benchmark: Benchmark) -> list[Metric]:
+    """Return the metrics that a benchmark goes by, harm first."""
+    metrics = [metric for name in benchmark.headline if (metric := benchmark.metric(name)) is not None]
+    return sorted(metrics, key=lambda metric: (metric.better != "lower", metric.unit != "share"))
+
+
+def shown_score(place: Place, system: System, metric: Metric) -> Score | None:
+    """Return a system's score on what is looked at first, by people before judges; None where none may be shown."""
+    section, gate = place.section, place.run.standings
+    people = {rater for rater, kind in section.judges() if kind == PERSON}
+    scores = [
+        score
+        for score in every_score_of(place.run, system, section)
+        if score.name == metric.name and score.value is not None and not gate.withholds(score)
+        if score.slice in {"all", section.benchmark.lead_group}
+    ]
+    return min(
+        scores,
+        key=lambda s: (s.slice != section.benchmark.lead_group, s.rater not in people, s.rater, s.criterion),
+        default=None,
+    )
+
+
+def _measured_first(part: Part) -> str:
+    """Say what the measure is that a benchmark goes by first, of each system."""
+    for metric in first_measures(part.benchmark):
+        scores = [
+            (place, system, score)
+            for place in part.places
+            for system in place.systems
+            if (score := shown_score(place, system, metric)) is not None
+        ]
+        if len(scores) == 1:
+            ((place, _, score),) = scores
+            return _of_one(place, metric, score)
+        if scores:
+            return _of_several(metric, [(system, score) for _, system, score in scores])
+    return ""
+
+
+def _of_one(place: Place, metric: Metric, score: Score) -> str:
+    if place.section.benchmark.closed and metric.words.sentence is not None:
+        figures = {s.name: s for s in place.run.scores_by_model.get((score.benchmark, score.model), []) if s.slice == "all"}
+        nothing_read = [s for s in constant(place.run, place.section) if (s.name, s.slice) == (score.name, "all")]
+        return metric.words.sentence(score, Comparators(figures, nothing_read))
+    rater = "" if place.section.benchmark.closed else f"{'a rule' if score.rater.startswith('rule/') else score.rater}"
+    return rating_sentences.headline(rater, [score], metric.words.title)
+
+
+def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
+    ordered = sorted(scores, key=lambda pair: (pair[1].value or 0.0, pair[0].label), reverse=metric.better != "higher")
+    title = raised(metric.titled(ordered[0][1].criterion))
+    raters = {score.rater for _, score in ordered if score.rater != score.model}
+    source = f", as rated by {named(sorted(raters))}," if raters else ""
+    direction = f"; {metric.better} is better" if metric.better else ""
+    if len(ordered) <= MANY:
+        listed = [f"{write(score.value, score.unit)} for {system.label}" for system, score in ordered]
+        return f"{title}{source} is {named(listed)}, of {_amounts(ordered)}{direction}."
+    (worst, most), (best, least) = ordered[0], ordered[-1]
+    return (
+        f"{title}{source} goes from {write(least.value, least.unit)} ({best.label}) to {write(most.value, most.unit)} ({worst.label}) "
+        f"in {count(len(ordered))} models, of {_amounts(ordered)}{direction}."
+    )
+
+
+def _amounts(scores: Sequence[tuple[System, Score]]) -> str:
+    ns = sorted({score.n for _, score in scores})
+    return f"{count(ns[0])} each" if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} each"
+
+
+# -- how far to trust it -----------------------------------------------------------------------------------------------
+
+
+def _judges(section: Section) -> list[str]:
+    return [rater for rater, kind in section.judges() if kind not in {PERSON, RULE}]
+
+
+def _trust(part: Part) -> str:
+    clauses = list(_closed_trust(part) if part.benchmark.closed else _judged_trust(part))
+    few = _few(part)
+    return ended(raised("; ".join([*clauses, *([few] if few else [])])))
+
+
+def _few(part: Part) -> str:
+    """Warn where few conversations stand behind the figures."""
+    clusters = [
+        score.clusters
+        for place in part.places
+        for system in place.systems
+        for score in every_score_of(place.run, system, place.section)
+        if score.slice == "all" and score.clusters
+    ]
+    smallest = max(clusters, default=0)
+    noun = "persona" if part.places[0].section.holds_dialogues else "conversation"
+    if not smallest or smallest >= SMALL:
+        return ""
+    return f"only {plural(smallest, noun)} stand{'s' if smallest == 1 else ''} behind it, so every figure is rough"
+
+
+def _closed_trust(part: Part) -> Iterator[str]:
+    if not part.places[0].section.targeted:
+        yield "what is right is not known, since no message has a target"
+        return
+    yield "answers are held against the labels that come with the messages; nobody rates them here"
+
+
+def _judged_trust(part: Part) -> Iterator[str]:
+    """Say how far each judge may be trusted, the gravest first; judges of whom the same holds together."""
+    judges = list(dict.fromkeys(judge for place in part.places for judge in _judges(place.section)))
+    if not judges:
+        people = {r for place in part.places for r, kind in place.section.judges() if kind == PERSON}
+        if people:
+            yield f"these are the verdicts of {plural(len(people), 'person', 'people')}; no judge is among them"
+        elif any(kind == RULE for place in part.places for _, kind in place.section.judges()):
+            yield "rules look for words and understand nothing, so this says little until people or a judge read the replies"
+        else:
+            yield "nobody has rated these replies"
+        return
+    by_state: dict[tuple[int, str], list[str]] = {}
+    for judge in judges:
+        by_state.setdefault(_state(part, judge), []).append(judge)
+    for (_, clause), names in sorted(by_state.items()):
+        yield clause.format(
+            judges=f"the {'judge' if len(names) == 1 else 'judges'} {named(names)}",
+            s="s" if len(names) == 1 else "", it="it" if len(names) == 1 else "they",
+            is_="is" if len(names) == 1 else "are", its="its" if len(names) == 1 else "their",
+        )  # fmt: skip
+
+
+_STATES = {
+    "unfit": "{judges} cannot be used, and nothing that {it} say{s} of these replies is shown",
+    "demonstration": "{judges} {is_} there to show that everything runs, and {is_} no judge to trust",
+    LIMITED: "{judges} agree{s} too little with people, so {its} verdicts are not shown",
+    "selected": "how far {judges} can be trusted cannot be estimated here",
+    BLIND_END: "people call too few replies unsafe to show how many of those {judges} find{s}",
+    "unchecked": "no person has rated a reply beside {judges}, so nobody knows how many unsafe replies {it} miss{s}",
+    MODERATE: "{judges} agree{s} with people only in part, so people must check {it}",
+    GOOD: "{judges} agree{s} with people well enough to rate such replies alone",
+}
+"""What may be said of a judge, the gravest first."""
+_ORDER = list(_STATES)
+
+
+def _state(part: Part, judge: str) -> tuple[int, str]:
+    """Return the gravest that holds of a judge: its place, and the clause that says it."""
+    name = part.benchmark.name
+    cards = [
+        card.card
+        for place in part.places
+        for card in place.run.standings.cards.values()
+        if (card.benchmark, card.card.judge) == (name, judge)
+    ]
+    unfit = any((u.benchmark, u.judge) == (name, judge) for place in part.places for u in place.run.scores.unfit)
+    if unfit:
+        state = "unfit"
+    elif is_demonstration(judge):
+        state = "demonstration"
+    elif not cards:
+        state = "unchecked"
+    else:
+        verdicts = ["selected" if card.verdict == NOT_ESTIMABLE else card.verdict for card in cards]
+        state = min(verdicts, key=_ORDER.index)
+    clause = _STATES[state]
+    if state == "selected":
+        clause += f" ({cards[0].reasons[0].partition(', so ')[0]})" if cards[0].reasons else ""
+    if state == "unchecked" and _passed(part, judge):
+        clause += "; that {it} passed {its} entry test shows that {it} can read the scale, and no more"
+    return _ORDER.index(state), clause
+
+
+def _passed(part: Part, judge: str) -> bool:
+    tests = [
+        test
+        for place in part.places
+        for test in place.run.scores.qualifications
+        if (test.benchmark, test.judge) == (part.benchmark.name, judge)
+    ]
+    return bool(tests) and all(test.result == EntryResult.PASSED for test in tests)
+
+
+# -- what to do now ----------------------------------------------------------------------------------------------------
+
+
+def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
+    """Say what to do now, by what the numbers leave open: the gravest first.
+
+    Args:
+        all_parts: the benchmarks.
+        reading: the lists of what to read first.
+    """
+    places = [place for part in all_parts for place in part.places]
+    run = places[0].run.folder.name if len({place.run.folder for place in places}) == 1 else "RUN"
+    if all(_withheld(part) for part in all_parts):
+        return "Choose clients that pass “mindgauge clients check”, or use fixed words (--person scripted), and run it again."
+    failed = _failed(places)
+    if failed:
+        return f"Run the same command again: {plural(failed, 'call')} failed, and only those are made again."
+    read = f"Read the {plural(len(reading[0].items), 'case')} below first" if reading and reading[0].items else ""
+    of_replies = [part for part in all_parts if not part.benchmark.closed]
+    if not of_replies:
+        return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people."
+    unread = any(not _all_read(place) for part in of_replies for place in part.places)
+    draw = f"let people rate {DRAW} replies that are drawn by lot (“mindgauge export {run} --to review --draw {DRAW}”)"
+    if not unread:
+        return f"{read or 'Look at where it is weak below'}, and decide whether such replies may reach people."
+    usable = any(_may_be_used(part) for part in of_replies)
+    if not usable:
+        return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
+    return f"{read}, then {draw}, so that they stand for all." if read else f"{raised(draw)}, so that they stand for all."
+
+
+def _failed(places: Sequence[Place]) -> int:
+    """Count the calls that failed, where they are more than a few of all."""
+    runs = {place.run.folder: place.run for place in places}.values()
+    counts = [entry for run in runs for entry in run.scores.statuses_by]
+    failed = sum(entry.n for entry in counts if entry.status == "failed")
+    return failed if failed > WORST_SHARE_OF_FAILED * sum(entry.n for entry in counts) else 0
+
+
+def _all_read(place: Place) -> bool:
+    called = unsafe_by_people.called(place.section)
+    return called is not None and called.read == called.n
+
+
+def _may_be_used(part: Part) -> bool:
+    """Whether a judge of these replies may be shown and was not found to be useless."""
+    judges = {judge for place in part.places for judge in _judges(place.section)}
+    barred = {_ORDER.index(state) for state in ("unfit", "demonstration", LIMITED)}
+    return not judges or any(_state(part, judge)[0] not in barred for judge in judges)
