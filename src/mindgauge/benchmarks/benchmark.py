@@ -96,6 +96,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Named subsets beside `all`: name → tag → the values that belong to it; the first is looked at before the whole."""
     headline: tuple[str, ...] = ()
     """The metrics that it goes by, the first first; if not given, those of its suite, and then its first ones."""
+    shown_first: tuple[str, ...] = ()
+    """Of its headline, what stands on a report's first screen; if not given, harm first."""
     silent: tuple[str, ...] = ()
     """Metrics whose sentence is left out, since others of its metrics say more."""
     group_titles: dict[str, str] = {}

@@ -13,7 +13,7 @@ import polars as pl
 
 from mindgauge.analysis import unsafe_replies
 from mindgauge.reports import unsafe_by_people
-from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.reports.runs import GOLD, PERSON, RULE
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -86,6 +86,21 @@ class UnsafeVerdicts:
                 verdicts[rater] = asked.join(called, on="subject", how="left", maintain_order="left")
         return verdicts
 
+    def replies(self, model: str, group: str = "all") -> pl.DataFrame:
+        """Return the replies of a model to a group's samples, those that never came among them: subject, sample, cluster."""
+        tags = self.section.benchmark.groups.get(group, {}).items()
+        inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
+        return self._asked_for.filter(pl.col("model") == model, *inside).select("subject", "sample", "cluster")
+
+    @cached_property
+    def _asked_for(self) -> pl.DataFrame:
+        """Every reply that came, and every other that was to be rated."""
+        came = self.section.replies
+        rated = self.section.ratings.filter(pl.col("rater_kind") != GOLD).unique("subject")
+        return pl.concat(
+            [came, rated.select([name for name in came.columns if name in rated.columns])], how="diagonal"
+        ).unique("subject", keep="first", maintain_order=True)
+
     @cached_property
     def _criteria(self) -> dict[str, Criterion]:
         return unsafe_by_people.criteria(self.section)
@@ -108,7 +123,7 @@ class UnsafeVerdicts:
             group: of the benchmark's groups.
             among: only the replies with such a `subject`; all if not given.
         """
-        replies = replies_in(self.section, model, group)
+        replies = self.replies(model, group)
         if among is not None:
             replies = replies.join(among, on="subject", how="semi")
         rated = replies.join(verdicts.cast(_VERDICTS), on="subject")  # type: ignore[arg-type]
@@ -118,12 +133,8 @@ class UnsafeVerdicts:
             valued=pl.col("unsafe").any() | pl.col("unsafe").is_not_null().all(),
         )
         return DialogueTally(
-            len(dialogues), int(dialogues["valued"].sum()), int(dialogues["unsafe"].sum()), dialogues["cluster"].n_unique()
+            len(dialogues),
+            int(dialogues["valued"].sum()),
+            int(dialogues["unsafe"].sum()),
+            dialogues["cluster"].n_unique(),
         )
-
-
-def replies_in(section: Section, model: str, group: str) -> pl.DataFrame:
-    """Return the replies of a model in a group of the benchmark (columns as in `frame.replies`)."""
-    tags = section.benchmark.groups.get(group, {}).items()
-    inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
-    return section.replies.filter(pl.col("model") == model, *inside)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
-from mindgauge.records.english import named, raised
+from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, write
-from mindgauge.reports import first_statements, unsafe_by_people
+from mindgauge.reports import first_statements
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.dialogue_tallies import UnsafeVerdicts, replies_in
+from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.draw.records import DotRow, Dots, Point
-from mindgauge.reports.first_statements import Part, first_measures, shown_score
+from mindgauge.reports.first_statements import Part, called, first_measures, shown_score
 from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.reports.compared import ComparisonSection
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.dialogue_tallies import DialogueTally
     from mindgauge.reports.runs import OpenRun
-    from mindgauge.reports.sections import ComparisonSection, ToRead
+    from mindgauge.reports.sections import ToRead
 
 MOST_MEASURES = 3
 MOST_RATERS = 6
@@ -50,7 +49,7 @@ def first_screen(
         return FirstScreen(["Nothing has been measured yet, so nothing can be said."], None, None, [])
     if suite:
         return FirstScreen([*suite, first_statements.next_step(all_parts, reading)], None, None, [])
-    main = all_parts[0]
+    main = max(all_parts, key=first_statements.gravity)
     statements = first_statements.statements(main, reading)
     alike = _alike(main, between)
     picture = _of_raters(main) if main.counts_replies else _of_measures(main)
@@ -58,10 +57,13 @@ def first_screen(
     if len(all_parts) == 1:
         return FirstScreen(statements, picture, table, [])
     paragraphs = [
-        BenchmarkParagraph(part.benchmark.name, part.title, first_statements.statements(part, ())[:2]) for part in all_parts
+        BenchmarkParagraph(part.benchmark.name, part.title, first_statements.statements(part, ())[:2])
+        for part in all_parts
     ]
-    lead = f"{count(len(all_parts))} benchmarks were run; on {main.title}: {statements[0]}"
-    return FirstScreen([lead, statements[1], first_statements.next_step(all_parts, reading)], picture, table, paragraphs)
+    lead = f"Of {count(len(all_parts))} benchmarks, the gravest is in “{main.title}”: {lowered(statements[0])}"
+    return FirstScreen(
+        [lead, statements[1], first_statements.next_step(all_parts, reading)], picture, table, paragraphs
+    )
 
 
 def _alike(part: Part, between: ComparisonSection | None) -> dict[str, list[str]]:
@@ -87,18 +89,16 @@ def _of_raters(part: Part) -> Dots | None:
     for place in part.places:
         verdicts = UnsafeVerdicts(place.run, place.section)
         raters = {**({PEOPLE: verdicts.people} if read_by_people else {}), **verdicts.judges}
-        for rater, called in raters.items():
+        for rater, verdict in raters.items():
             for system in place.systems:
-                tally = verdicts.tally(called, system.model, group, place.section.unsafe if read_by_people else None)
+                tally = verdicts.tally(verdict, system.model, group, place.section.unsafe if read_by_people else None)
                 if tally.valued:
                     rows.setdefault(rater, []).append(_point(system, tally))
     rows = dict(list(rows.items())[:MOST_RATERS])
     if not rows:
         return None
     subjects = "dialogues whose reply people read" if read_by_people else part.subjects
-    measure = (
-        f"Share of the {subjects} in which a reply is unsafe, by who says so. Lines are exact 95 % intervals over conversations."
-    )
+    measure = f"Share of the {subjects} in which a reply is unsafe, by who says so. Lines are exact 95 % intervals over conversations."
     return Dots(
         anchor="first-picture", finding=_heading(rows), measure=measure, sheet=_sheet(rows, "called unsafe"), low=0.0, high=1.0,
         ends=("none unsafe", "all unsafe"), share=True, rows=[DotRow(rater, _n(points), points) for rater, points in rows.items()],
@@ -118,7 +118,7 @@ def _n(points: Sequence[Point]) -> str:
 def _heading(rows: dict[str, list[Point]]) -> str:
     """State who calls most unsafe, in the eyes of whoever stands first."""
     rater, points = next(iter(rows.items()))
-    who = "People" if rater == PEOPLE else raised(rater)
+    who = "People" if rater == PEOPLE else f"The judge {rater}"
     worst = max(points, key=lambda point: (point.value or 0.0, point.n))
     if not worst.value:
         return f"{who} call{'' if rater == PEOPLE else 's'} no reply unsafe here"
@@ -155,10 +155,12 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
         verdicts = UnsafeVerdicts(place.run, place.section)
         called_unsafe = place.section.unsafe.filter("unsafe")
         for system in place.systems:
-            n = replies_in(place.section, system.model, group)["sample"].n_unique()
+            n = verdicts.replies(system.model, group)["sample"].n_unique()
             people = verdicts.tally(verdicts.people, system.model)
-            judges = [verdicts.tally(called, system.model, group) for called in verdicts.judges.values()]
-            detected = [verdicts.tally(called, system.model, among=called_unsafe) for called in verdicts.judges.values()]
+            judges = [verdicts.tally(verdict, system.model, group) for verdict in verdicts.judges.values()]
+            detected = [
+                verdicts.tally(verdict, system.model, among=called_unsafe) for verdict in verdicts.judges.values()
+            ]
             rows.append([
                 system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
                 *([_range([tally.unsafe for tally in judges if tally.n], max((t.n for t in judges), default=0))] if judged else []),
@@ -200,7 +202,7 @@ def _of_measures(part: Part) -> Dots | None:
                 if score is not None:
                     better = f" ({metric.better} is better)" if metric.better else ""
                     point = Point(system, score.value, score.low, score.high, score.n, score.missing)
-                    rows.setdefault(raised(metric.titled(score.criterion)) + better, []).append(point)
+                    rows.setdefault(f"{called(metric)}{better}", []).append(point)
     if not rows:
         return None
     title, points = next(iter(rows.items()))
@@ -217,7 +219,7 @@ def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     metrics = first_measures(part.benchmark)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
-        Column("model"), Column(noun, "count"), *(Column(metric.titled("")) for metric in metrics),
+        Column("model"), Column(noun, "count"), *(Column(lowered(called(metric))) for metric in metrics),
         *([Column("cannot be told apart from")] if several else []),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
@@ -226,7 +228,8 @@ def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
             scores = [shown_score(place, system, metric) for metric in metrics]
             n = max((score.clusters for score in scores if score is not None), default=0)
             cells = [
-                "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})" for s in scores
+                "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})"
+                for s in scores
             ]
             rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if several else [])])
     return ReportTable("first", "Each model", columns, rows, "In brackets, 95 % intervals.")

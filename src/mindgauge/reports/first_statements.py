@@ -6,12 +6,13 @@ then what judges say.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics.sentences import SMALL, Comparators, at_most
-from mindgauge.records.english import ended, named, raised
+from mindgauge.records.english import ended, lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
 from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 MANY = 3
 """Systems that a sentence names; of more, the ends."""
-WORST_SHARE_OF_FAILED = 0.05
+MOST_FAILED = 0.05
+_PARENTHESIS = re.compile(r" \([^()]*\)")
 DRAW = 80
 """Replies that people are asked to rate next: a day's work of three people."""
 
@@ -106,6 +108,27 @@ def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
     """
     trust = _trust(part)
     return [_found(part), trust, next_step([part], reading)]
+
+
+def gravity(part: Part) -> float:
+    """Return how grave the worst is that a benchmark shows first, from 0 to 1."""
+    if part.counts_replies:
+        shares = [
+            verdicts.tally(called_unsafe, system.model, part.benchmark.lead_group).share
+            for place in part.places
+            for verdicts in [UnsafeVerdicts(place.run, place.section)]
+            for called_unsafe in (verdicts.people, *verdicts.judges.values())
+            for system in place.systems
+        ]
+        return max((share for share in shares if share is not None), default=0.0)
+    values = [
+        score.value
+        for metric in first_measures(part.benchmark)[:1]
+        for place in part.places
+        for system in place.systems
+        if metric.unit == "share" and metric.better == "lower" and (score := shown_score(place, system, metric))
+    ]
+    return max((value for value in values if value is not None), default=0.0)
 
 
 # -- what was found ----------------------------------------------------------------------------------------------------
@@ -189,12 +212,14 @@ def _missed(part: Part, unsafe: int) -> str:
     ordered = sorted(recalls.items(), key=lambda item: (item[1][0] / item[1][1], item[0]))
     (least, (fewest, of_least)), (best, (largest, of_best)) = ordered[0], ordered[-1]
     if len(ordered) == 1:
-        these = f"these {count(unsafe)}" if of_least == unsafe else f"the {count(of_least)} of these that it was asked about"
+        these = (
+            f"these {count(unsafe)}"
+            if of_least == unsafe
+            else f"the {count(of_least)} of these that it was asked about"
+        )
         return f"; the judge {least} calls {count(fewest)} of {these} unsafe, too"
     if of_least == of_best == unsafe:
-        return (
-            f"; of these {count(unsafe)}, the judges call between {count(fewest)} ({least}) and {count(largest)} ({best}) unsafe, too"
-        )
+        return f"; of these {count(unsafe)}, the judges call between {count(fewest)} ({least}) and {count(largest)} ({best}) unsafe, too"
     return f"; of these, the judges call between {percent(fewest / of_least)} ({least}) and {percent(largest / of_best)} ({best}) unsafe, too"
 
 
@@ -252,9 +277,14 @@ def _by_judges(part: Part, tallies: dict[str, dict[str, DialogueTally]]) -> str:
 
 
 def first_measures(benchmark: Benchmark) -> list[Metric]:
-    """Return the metrics that a benchmark goes by, harm first."""
-    metrics = [metric for name in benchmark.headline if (metric := benchmark.metric(name)) is not None]
-    return sorted(metrics, key=lambda metric: (metric.better != "lower", metric.unit != "share"))
+    """Return the metrics that a benchmark shows first, or else those that it goes by, harm first."""
+    metrics = [metric for name in benchmark.shown_first or benchmark.headline if (metric := benchmark.metric(name))]
+    return metrics if benchmark.shown_first else sorted(metrics, key=lambda metric: metric.better != "lower")
+
+
+def called(metric: Metric) -> str:
+    """Name a metric as a heading, without its criterion."""
+    return raised(metric.titled().removeprefix("the ").removeprefix("share of "))
 
 
 def shown_score(place: Place, system: System, metric: Metric) -> Score | None:
@@ -284,41 +314,51 @@ def _measured_first(part: Part) -> str:
             if (score := shown_score(place, system, metric)) is not None
         ]
         if len(scores) == 1:
-            ((place, _, score),) = scores
-            return _of_one(place, metric, score)
+            ((place, system, score),) = scores
+            return _of_one(place, system, metric, score)
         if scores:
             return _of_several(metric, [(system, score) for _, system, score in scores])
     return ""
 
 
-def _of_one(place: Place, metric: Metric, score: Score) -> str:
-    if place.section.benchmark.closed and metric.words.sentence is not None:
-        figures = {s.name: s for s in place.run.scores_by_model.get((score.benchmark, score.model), []) if s.slice == "all"}
-        nothing_read = [s for s in constant(place.run, place.section) if (s.name, s.slice) == (score.name, "all")]
-        return metric.words.sentence(score, Comparators(figures, nothing_read))
-    rater = "" if place.section.benchmark.closed else f"{'a rule' if score.rater.startswith('rule/') else score.rater}"
-    return rating_sentences.headline(rater, [score], metric.words.title)
+def _of_one(place: Place, system: System, metric: Metric, score: Score) -> str:
+    benchmark = place.section.benchmark
+    if not benchmark.closed or metric.words.sentence is None:
+        rater = "" if benchmark.closed else "a rule" if score.rater.startswith("rule/") else score.rater
+        return rating_sentences.headline(rater, [score], metric.words.title)
+    # What is missed says little beside what is called too often: a model may call everything so.
+    pairs = [(m, shown_score(place, system, m)) for m in first_measures(benchmark)[:2]]
+    return " ".join(_sentence(place, m, s) for m, s in pairs if s is not None and m.words.sentence is not None)
+
+
+def _sentence(place: Place, metric: Metric, score: Score) -> str:
+    """Say what a metric has a sentence for."""
+    assert metric.words.sentence is not None
+    figures = {s.name: s for s in place.run.scores_by_model.get((score.benchmark, score.model), []) if s.slice == "all"}
+    nothing_read = [s for s in constant(place.run, place.section) if (s.name, s.slice) == (score.name, "all")]
+    return metric.words.sentence(score, Comparators(figures, nothing_read))
 
 
 def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
     ordered = sorted(scores, key=lambda pair: (pair[1].value or 0.0, pair[0].label), reverse=metric.better != "higher")
-    title = raised(metric.titled(ordered[0][1].criterion))
+    title = raised(
+        metric.titled() if ordered[0][1].rater == ordered[0][1].model else metric.titled(ordered[0][1].criterion)
+    )
     raters = {score.rater for _, score in ordered if score.rater != score.model}
     source = f", as rated by {named(sorted(raters))}," if raters else ""
     direction = f"; {metric.better} is better" if metric.better else ""
     if len(ordered) <= MANY:
-        listed = [f"{write(score.value, score.unit)} for {system.label}" for system, score in ordered]
-        return f"{title}{source} is {named(listed)}, of {_amounts(ordered)}{direction}."
+        listed = [f"{_amount(score)} for {system.label}" for system, score in ordered]
+        return f"{title}{source} is {named(listed)}{direction}."
     (worst, most), (best, least) = ordered[0], ordered[-1]
-    return (
-        f"{title}{source} goes from {write(least.value, least.unit)} ({best.label}) to {write(most.value, most.unit)} ({worst.label}) "
-        f"in {count(len(ordered))} models, of {_amounts(ordered)}{direction}."
-    )
+    return f"{title}{source} goes from {_amount(least)} ({best.label}) to {_amount(most)} ({worst.label}) in {count(len(ordered))} models{direction}."
 
 
-def _amounts(scores: Sequence[tuple[System, Score]]) -> str:
-    ns = sorted({score.n for _, score in scores})
-    return f"{count(ns[0])} each" if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} each"
+def _amount(score: Score) -> str:
+    """Write a share with what it is of, another value as it is."""
+    if score.unit != "share":
+        return f"{write(score.value, score.unit)} (of {count(score.n)})"
+    return f"{percent(score.value)} of {count(score.n)}"
 
 
 # -- how far to trust it -----------------------------------------------------------------------------------------------
@@ -329,9 +369,22 @@ def _judges(section: Section) -> list[str]:
 
 
 def _trust(part: Part) -> str:
-    clauses = list(_closed_trust(part) if part.benchmark.closed else _judged_trust(part))
+    clauses = [*_void(part), *(_closed_trust(part) if part.benchmark.closed else _judged_trust(part))]
     few = _few(part)
     return ended(raised("; ".join([*clauses, *([few] if few else [])])))
+
+
+def _void(part: Part) -> Iterator[str]:
+    """Name the models of which there is no score, since too little that they answered could be used."""
+    reasons = {
+        system.label: score.void
+        for place in part.places
+        for system in place.systems
+        for score in every_score_of(place.run, system, place.section)
+        if score.void and score.rater == system.model and score.slice == "all"
+    }
+    for label, reason in reasons.items():
+        yield f"there is no score of {label}: {reason}"
 
 
 def _few(part: Part) -> str:
@@ -351,6 +404,10 @@ def _few(part: Part) -> str:
 
 
 def _closed_trust(part: Part) -> Iterator[str]:
+    for place in part.places:
+        for system in place.systems:
+            if same := system_findings.always_the_same(place.section, system):
+                yield f"{system.label}: {lowered(same).removesuffix('.')}"
     if not part.places[0].section.targeted:
         yield "what is right is not known, since no message has a target"
         return
@@ -376,7 +433,7 @@ def _judged_trust(part: Part) -> Iterator[str]:
         yield clause.format(
             judges=f"the {'judge' if len(names) == 1 else 'judges'} {named(names)}",
             s="s" if len(names) == 1 else "", it="it" if len(names) == 1 else "they",
-            is_="is" if len(names) == 1 else "are", its="its" if len(names) == 1 else "their",
+            is_="is" if len(names) == 1 else "are", miss="misses" if len(names) == 1 else "miss", its="its" if len(names) == 1 else "their",
         )  # fmt: skip
 
 
@@ -386,7 +443,7 @@ _STATES = {
     LIMITED: "{judges} agree{s} too little with people, so {its} verdicts are not shown",
     "selected": "how far {judges} can be trusted cannot be estimated here",
     BLIND_END: "people call too few replies unsafe to show how many of those {judges} find{s}",
-    "unchecked": "no person has rated a reply beside {judges}, so nobody knows how many unsafe replies {it} miss{s}",
+    "unchecked": "no person has rated a reply beside {judges}, so nobody knows how many unsafe replies {it} {miss}",
     MODERATE: "{judges} agree{s} with people only in part, so people must check {it}",
     GOOD: "{judges} agree{s} with people well enough to rate such replies alone",
 }
@@ -415,7 +472,9 @@ def _state(part: Part, judge: str) -> tuple[int, str]:
         state = min(verdicts, key=_ORDER.index)
     clause = _STATES[state]
     if state == "selected":
-        clause += f" ({cards[0].reasons[0].partition(', so ')[0]})" if cards[0].reasons else ""
+        clause += (
+            f", since {_PARENTHESIS.sub('', cards[0].reasons[0].partition(', so ')[0])}" if cards[0].reasons else ""
+        )
     if state == "unchecked" and _passed(part, judge):
         clause += "; that {it} passed {its} entry test shows that {it} can read the scale, and no more"
     return _ORDER.index(state), clause
@@ -459,7 +518,9 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     usable = any(_may_be_used(part) for part in of_replies)
     if not usable:
         return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
-    return f"{read}, then {draw}, so that they stand for all." if read else f"{raised(draw)}, so that they stand for all."
+    return (
+        f"{read}, then {draw}, so that they stand for all." if read else f"{raised(draw)}, so that they stand for all."
+    )
 
 
 def _failed(places: Sequence[Place]) -> int:
@@ -467,7 +528,7 @@ def _failed(places: Sequence[Place]) -> int:
     runs = {place.run.folder: place.run for place in places}.values()
     counts = [entry for run in runs for entry in run.scores.statuses_by]
     failed = sum(entry.n for entry in counts if entry.status == "failed")
-    return failed if failed > WORST_SHARE_OF_FAILED * sum(entry.n for entry in counts) else 0
+    return failed if failed > MOST_FAILED * sum(entry.n for entry in counts) else 0
 
 
 def _all_read(place: Place) -> bool:

@@ -159,7 +159,7 @@ def told(
         return None
     judging = _ReplyVerdicts(section, system, run.standings)
     if section.benchmark.closed:
-        first, last = [], [_always_the_same(section, system)] if scores else []
+        first, last = [], [always_the_same(section, system)] if scores else []
         sentences = [
             *_closed(scores, constant(run, section), section.benchmark),
             *_distributions(scores, section),
@@ -219,7 +219,8 @@ def _shares(section: Section) -> set[str]:
     return {m.name for m in section.benchmark.distribution if section.benchmark.closed and label_of(m.name)}
 
 
-def _always_the_same(section: Section, system: System) -> str:
+def always_the_same(section: Section, system: System) -> str:
+    """Warn where nearly all answers of a system are one label though the messages differ."""
     valued = section.asked.filter(
         pl.col("rater") == system.model, pl.col("status") == "ok", pl.col("target").is_not_null()
     )

@@ -108,6 +108,7 @@ def _benchmark(name: str) -> Benchmark:
             "risk_disclosed",
             "worst_turn",
         ),
+        shown_first=("never_recognised", "vetoed_dialogues", "over_escalation"),
         situation=situation,
         asked_of_people=asked_of_people,
         readings=(RuleCriterion(cues, recognises),),

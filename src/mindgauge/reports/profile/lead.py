@@ -54,7 +54,10 @@ def first(section: ProfileSection, runs: Sequence[OpenRun], unchecked: str) -> l
     profile, labels = section.scores, {system.model: system.label for system in section.heat.systems}
     judged = _judged(profile, runs)
     trust = unchecked if judged and unchecked else judged or next(_rough(profile), "") or next(_own_samples(runs), "")
-    return [" ".join(_weakest(profile, labels, overview.few(profile))), trust or "Every score here is of answers held against labels."]
+    return [
+        " ".join(_weakest(profile, labels, overview.few(profile))),
+        trust or "Every score here is of answers held against labels.",
+    ]
 
 
 def not_shown(section: ProfileSection) -> list[str]:
