@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics.sentences import SMALL, Comparators, at_most
-from mindgauge.records.english import ended, lowered, named, raised
+from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
 from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
@@ -407,7 +407,7 @@ def _closed_trust(part: Part) -> Iterator[str]:
     for place in part.places:
         for system in place.systems:
             if same := system_findings.always_the_same(place.section, system):
-                yield f"{system.label}: {lowered(same).removesuffix('.')}"
+                yield same.replace("It answered", f"the model {system.label} answered", 1).removesuffix(".")
     if not part.places[0].section.targeted:
         yield "what is right is not known, since no message has a target"
         return

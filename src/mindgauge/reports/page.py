@@ -67,12 +67,9 @@ def summary(report: Report, page: str) -> str:
     parts = [
         [f"# Mindgauge: {plain(report.title)}"],
         [plain(ended(report.subtitle))],
+        *_first(report),
         *(_section(report.fidelity.title, report.fidelity.facts, []) if report.fidelity else []),
-        *([plain(text)] for text in report.unfit),
-        [plain(" ".join(report.people))],
-        [plain(" ".join(report.lead))],
-        *_answers(report),
-        _quoted(report.caveats),
+        *_folded("In full, model by model", [*([plain(text)] for text in report.unfit), [plain(" ".join(report.people))], [plain(" ".join(report.lead))], *_answers(report), _quoted(report.caveats)]),
         _profile(report.profile) if report.profile is not None else [],
         *_section("Where it is weak", _weak(report), report.weak.withheld),
         *_section("How far to trust it", _claims(report.trust)[:MOST_FIGURES], report.trust.general),
@@ -85,6 +82,27 @@ def summary(report: Report, page: str) -> str:
         [MARK],
     ]  # fmt: skip
     return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+
+
+def _first(report: Report) -> Iterator[list[str]]:
+    """Write the first screen: what was found, how far to trust it, what to do now, and each model's row."""
+    screen = report.first
+    heads = ("What was found", "How far to trust it", "What to do now")
+    for number, text in enumerate(screen.statements):
+        yield [f"**{heads[number]}.** {plain(text)}"]
+    if screen.table is not None:
+        columns = [column.name for column in screen.table.columns]
+        rows = [[NONE if cell is None else str(cell) for cell in row] for row in screen.table.rows[:MOST_MODELS]]
+        lines = [columns, ["---"] * len(columns), *([plain(cell) for cell in row] for row in rows)]
+        yield [f"| {' | '.join(line)} |" for line in lines]
+    for paragraph in screen.paragraphs:
+        yield [f"**{plain(paragraph.title)}.** {plain(' '.join(paragraph.statements))}"]
+
+
+def _folded(title: str, parts: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Write parts behind a fold; nothing where there are none."""
+    blocks = [list(part) for part in parts if any(part)]
+    return [[f"<details><summary>{title}</summary>"], *blocks, ["</details>"]] if blocks else []
 
 
 def _answers(report: Report) -> Iterator[list[str]]:
