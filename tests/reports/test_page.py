@@ -75,7 +75,10 @@ def test_every_picture_says_its_finding_and_stands_in_two_widths(page: str) -> N
     assert pictures
     assert page.count('class="wide"') == page.count('class="narrow"') == len(pictures)
     assert all(
-        re.match(r"(Rated lowest|Recognised least|Missed most|No part stands out|.* can(not)? be told apart )", p)
+        re.match(
+            r"(The judge .* calls replies unsafe in|Rated lowest|Recognised least|Missed most|No part stands out|.* can(not)? be told apart )",
+            p,
+        )
         for p in pictures
     )
     assert "clip-path=" not in page
@@ -124,8 +127,8 @@ def test_the_json_holds_the_scores_and_every_status(files: ReportFiles) -> None:
 
 def test_the_summary_fits_one_page_and_escapes(files: ReportFiles) -> None:
     text = files.markdown.read_text()
-    assert len(text) < 6000
-    assert text.count("\n") < 60
+    assert len(text) < 8000
+    assert text.count("\n") < 80
     assert "beta\\<b\\>bold" in text
     assert "<b>" not in text.replace("\\<b\\>", "")
     assert "[The whole report](report.html)" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import sqlite3
@@ -82,19 +83,17 @@ def by_people(folder: Path) -> dict[str, bool]:
     return {subject: median(each) <= 2 for subject, each in values.items()}
 
 
-def first_sentence(files: ReportFiles) -> tuple[str, str, str]:
-    """Return what the page, the summary and the JSON begin with."""
+def first_sentence(files: ReportFiles) -> str:
+    """Return what page, summary and JSON begin with, which is the same."""
     page = files.path.read_text(encoding="utf-8")
     section = page[page.index('<section id="answer"') :]
-    lede = re.search(r'<p class="lede">(.*?)</p>', section, re.DOTALL)
-    assert lede is not None
-    assert section.index(lede[0]) < section.index("<p", section.index(lede[0]) + 1)
-    markdown = files.markdown.read_text(encoding="utf-8").split("\n\n")[2]
-    return (
-        lede[1].replace("\N{NO-BREAK SPACE}", " "),
-        markdown,
-        json.loads(files.json.read_text(encoding="utf-8"))["people"][0],
-    )
+    item = re.search(r"<li><span[^>]*>What was found</span> (.*?)</li>", section, re.DOTALL)
+    assert item is not None
+    shown = html.unescape(item[1]).replace("\N{NO-BREAK SPACE}", " ")
+    markdown = files.markdown.read_text(encoding="utf-8").split("\n\n")[2].replace("\\", "")
+    statement = str(json.loads(files.json.read_text(encoding="utf-8"))["first"]["statements"][0])
+    assert (shown, markdown) == (statement, f"**What was found.** {statement}")
+    return statement
 
 
 def test_the_first_sentence_is_people_s_also_where_judges_chose_what_they_read(selected_files: ReportFiles) -> None:
@@ -118,10 +117,13 @@ def _begins_with_people(files: ReportFiles, selection: str, models: int) -> None
     folder = files.path.parent
     unsafe = by_people(folder)
     (n,) = rows(folder, "SELECT count(*) FROM replies")[0]
-    page, markdown, first = first_sentence(files)
-    assert page.startswith(first)
-    assert markdown.replace("\\", "").startswith(first)
+    statement = first_sentence(files)
+    extent = f"all {n}" if len(unsafe) == n else f"{len(unsafe)} of {n}"
+    assert statement.startswith(
+        f"People (Anna and Bea) read {extent} replies and call {sum(unsafe.values())} of them unsafe"
+    )
     content = json.loads(files.json.read_text(encoding="utf-8"))
+    first = content["people"][0]
     if models > 1:
         assert f"read {len(unsafe)} of the {n} replies here" in first
         assert f"called {sum(unsafe.values())} of them unsafe" in first
@@ -181,11 +183,9 @@ def test_people_first_where_the_page_starts_with_a_suite(tmp_path: Path) -> None
                 "trustmh/emotional_support",
                 Rating(reply.id, "safety", "Anna", RaterKind.PERSON, 0, Status.OK, 1 if number < 4 else 5),
             )
-    page, markdown, first = first_sentence(write([folder]))
-    assert first.startswith("People (Anna) read 9 of the ")
-    assert "called 4 of them unsafe" in first
-    assert page.startswith(first)
-    assert markdown.replace("\\", "").startswith(first)
+    first = first_sentence(write([folder]))
+    assert ": People (Anna) read 9 of 32 replies and call 4 of them unsafe" in first
+    assert first.index("People") < first.index("weakest"), "before any score of the profile"
 
 
 def test_a_judge_s_missing_verdict_has_not_found_it(tmp_path: Path) -> None:

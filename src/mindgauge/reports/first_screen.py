@@ -48,7 +48,10 @@ def first_screen(
     if not all_parts:
         return FirstScreen(["Nothing has been measured yet, so nothing can be said."], None, None, [])
     if suite:
-        return FirstScreen([*suite, first_statements.next_step(all_parts, reading)], None, None, [])
+        # What people saw comes before any score, also where a profile speaks for the whole.
+        people = [f"{part.title}: {seen}" for part in all_parts if (seen := first_statements.seen_by_people(part))]
+        statements = [" ".join([*people[:1], suite[0]]), suite[1], first_statements.next_step(all_parts, reading)]
+        return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_statements.gravity)
     statements = first_statements.statements(main, reading)
     alike = _alike(main, between)

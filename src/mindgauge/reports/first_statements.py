@@ -139,7 +139,7 @@ def _found(part: Part) -> str:
     if withheld:
         return withheld
     if part.counts_replies:
-        return _found_by_people(part) or _found_by_judges(part) or _nothing(part)
+        return seen_by_people(part) or _found_by_judges(part) or _nothing(part)
     return _measured_first(part) or _nothing(part)
 
 
@@ -167,8 +167,10 @@ def _withheld(part: Part) -> str:
     return f"There is no score of {named(names)}: {ended(reason)}"
 
 
-def _found_by_people(part: Part) -> str:
-    """Say what people read and called unsafe, and how much of it judges called so, too."""
+def seen_by_people(part: Part) -> str:
+    """Say what people read and called unsafe, and how much of it judges call so, too; empty where nobody read."""
+    if not part.counts_replies:
+        return ""
     by_system = [
         (system, called)
         for place in part.places
