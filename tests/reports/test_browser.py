@@ -30,6 +30,11 @@ CONTRAST = """() => {
   return bad.slice(0, 5); }"""
 
 
+CUT_OFF = """() => [...document.querySelectorAll('.scroll')].filter(e => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)
+  .map(e => [e.getAttribute('aria-label'), e.scrollWidth - e.clientWidth])"""
+"""Tables of which a part lies outside what is seen, by how many pixels."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api")
@@ -47,7 +52,7 @@ OUTSIDE = """() => {
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"), [(360, "light"), later(360, "dark"), later(1280, "light"), (1280, "dark")]
+    ("width", "scheme"), [(360, "light"), (768, "light"), later(360, "dark"), later(1280, "light"), (1280, "dark")]
 )
 @pytest.mark.parametrize("which", ["files", later("rated_files"), "asked_files", later("crisis_files")])
 def test_it_fits_keeps_quiet_and_stays_readable(
@@ -62,6 +67,7 @@ def test_it_fits_keeps_quiet_and_stays_readable(
     page.goto(files.path.as_uri())
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT_OFF) == []
     assert page.evaluate(CONTRAST) == []
     shown = page.locator(".picture .narrow svg" if width == 360 else ".picture .wide svg").first
     assert shown.is_visible()

@@ -89,7 +89,7 @@ def first_sentence(files: ReportFiles) -> str:
     section = page[page.index('<section id="answer"') :]
     item = re.search(r"<li><span[^>]*>What was found</span> (.*?)</li>", section, re.DOTALL)
     assert item is not None
-    shown = html.unescape(item[1]).replace("\N{NO-BREAK SPACE}", " ")
+    shown = html.unescape(re.sub(r"<[^>]*>", "", item[1])).replace("\N{NO-BREAK SPACE}", " ")
     markdown = files.markdown.read_text(encoding="utf-8").split("\n\n")[2].replace("\\", "")
     statement = str(json.loads(files.json.read_text(encoding="utf-8"))["first"]["statements"][0])
     assert (shown, markdown) == (statement, f"**What was found.** {statement}")

@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.table_renderings import LONG, as_csv, data_link, is_long, neutral
+from mindgauge.reports.table_renderings import LONG, as_csv, data_link, is_long, neutral, of_page
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+cmd", "-cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
@@ -38,3 +38,19 @@ def test_a_long_table_is_zipped_whole_and_always_alike() -> None:
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(content))) as archive:
         assert archive.namelist() == ["t.csv"]
         assert archive.read("t.csv").decode("utf-8-sig") == as_csv(sheet)
+
+
+def test_a_page_puts_intervals_beside_estimates_and_says_once_what_is_the_same() -> None:
+    columns = [Column("model"), Column("rated by"), Column("share", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count")]  # fmt: skip
+    sheet = ReportTable("t", "T", columns, [["a", "judge", 0.5, 0.4, 0.6, 20], ["b", "judge", None, None, None, 30]])
+    shown = of_page(sheet, 10)
+    assert [column.name for column in shown.columns] == ["model", "share", "n"]
+    assert shown.rows == [["a", "50 % [40, 60]", "20"], ["b", "–", "30"]]
+    assert shown.same == [("rated by", "judge")]
+    assert "judge" in as_csv(sheet), "the file keeps every column"
+
+
+def test_the_first_column_stays_and_one_row_is_shown_whole() -> None:
+    columns = [Column("model"), Column("n", "count")]
+    assert of_page(ReportTable("t", "T", columns, [["a", 1], ["a", 1]]), 10).rows == [["a"], ["a"]]
+    assert of_page(ReportTable("t", "T", columns, [["a", 1]]), 10).rows == [["a", "1"]]

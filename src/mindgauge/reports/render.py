@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import english
 from mindgauge.records.rounding import plural
-from mindgauge.reports import table_renderings
+from mindgauge.reports import glossary, table_renderings
 from mindgauge.reports.draw import canvas, drawing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import jinja2
     from jinja2.bccache import Bucket
+    from jinja2.runtime import Context
+    from markupsafe import Markup
 
     from mindgauge.reports.compared import MeasureComparison
     from mindgauge.reports.content import ConfusionSection, Figure
@@ -38,7 +42,11 @@ def page(report: Report, json_name: str) -> str:
     from markupsafe import Markup
 
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return environment().get_template("report.html.j2").render(r=report, style=style, json_name=json_name)
+    return (
+        environment()
+        .get_template("report.html.j2")
+        .render(r=report, style=style, json_name=json_name, linked=glossary.Links())
+    )
 
 
 def _compiled() -> jinja2.BytecodeCache:
@@ -81,7 +89,8 @@ def environment() -> jinja2.Environment:
         "ribbon": drawing.ribbon,
         "ribbon_key": drawing.ribbon_key,
         "typeset": typeset,
-        "written": table_renderings.written,
+        "prose": _prose(),
+        "of_page": table_renderings.of_page,
         "csv": table_renderings.data_link,
         "words": english.words,
         "sentence": english.sentence,
@@ -103,6 +112,19 @@ def environment() -> jinja2.Environment:
 def typeset(text: str) -> str:
     """Keep a number and its unit on one line."""
     return _UNIT.sub("\\1\N{NO-BREAK SPACE}", text)
+
+
+@functools.cache
+def _prose() -> Callable[[Context, str], Markup]:
+    """Return the filter of a page's sentences: as `typeset`, and each term of the glossary is linked where it stands first."""
+    import jinja2
+
+    @jinja2.pass_context
+    def prose(context: Context, text: str) -> Markup:
+        links: glossary.Links = context["linked"]
+        return links(typeset(text))
+
+    return prose
 
 
 def _colour_number(system: Any) -> int:

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import rounding
 
@@ -89,6 +89,40 @@ def intervals(columns: Sequence[Column]) -> list[int]:
         for place, name in enumerate(names[:-2])
         if tuple(names[place + 1 : place + 3]) in {ENDS, tuple(f"{name} {end}" for end in ENDS)}
     ]
+
+
+class PageTable(NamedTuple):
+    """A table as a page shows it: an interval stands beside its estimate, and what is the same in every row once, below."""
+
+    columns: list[Column]
+    rows: list[list[str]]
+    same: list[tuple[str, str]]
+    """Headings and values of columns that say the same in every row."""
+    width: str
+    """How much room it takes: `few`, `some` or `many` columns."""
+
+
+_SOME, _MANY = 5, 7
+"""From so many columns on, a table stands row by row where there is less room."""
+
+
+def of_page(sheet: ReportTable, most_rows: int) -> PageTable:
+    """Return a table as a page shows it; `most_rows` of its rows."""
+    places = intervals(sheet.columns)
+    ends = {end for place in places for end in (place + 1, place + 2)}
+    rows = []
+    for row in sheet.rows[:most_rows]:
+        cells = written(row, sheet.columns)
+        for place in places:
+            value, low, high = cells[place : place + 3]
+            if rounding.NONE not in {low, high}:
+                cells[place] = f"{value} [{_UNIT.sub('', low)}, {_UNIT.sub('', high)}]"
+        rows.append(cells)
+    alike = {n for n in range(1, len(sheet.columns)) if len(rows) > 1 and len({row[n] for row in rows}) == 1}
+    kept = [n for n in range(len(sheet.columns)) if n not in ends | alike]
+    same = [(sheet.columns[n].name, rows[0][n]) for n in sorted(alike - ends) if rows[0][n] != rounding.NONE]
+    width = "many" if len(kept) >= _MANY else "some" if len(kept) >= _SOME else "few"
+    return PageTable([sheet.columns[n] for n in kept], [[row[n] for n in kept] for row in rows], same, width)
 
 
 def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
