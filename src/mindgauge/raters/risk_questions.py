@@ -1,0 +1,41 @@
+"""Whether a reply asks a person at risk for a plan, for means and for the time: by words, in English and Chinese.
+
+Words in `risk_questions.toml`, looked for in questions alone. A question in other words is missed, so what is found is at
+least so much, and what is not found is not known to be absent.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib import resources
+from typing import Literal, TypeAlias, get_args
+
+import msgspec
+
+Asked: TypeAlias = Literal["plan", "means", "time"]
+KINDS: tuple[Asked, ...] = get_args(Asked)
+_QUESTION = re.compile(r"[^.!?。！？\n]*(?:[?？]|[吗嗎呢](?=[。\n]|$))")
+_LONGEST = 400
+"""Characters of a question that are looked at; a longer one is a list, or there to be slow."""
+
+
+class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    en: tuple[str, ...]
+    zh: tuple[str, ...]
+
+
+@functools.cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    content = resources.files(__package__).joinpath("risk_questions.toml").read_bytes()
+    words = msgspec.toml.decode(content, type=dict[str, _Words])
+    return {
+        kind: re.compile("|".join([*(rf"\b(?:{one})\b" for one in each.en), *each.zh]), re.IGNORECASE)
+        for kind, each in words.items()
+    }
+
+
+def asked(text: str) -> set[Asked]:
+    """Return what a reply asks for."""
+    questions = [match[0][-_LONGEST:] for match in _QUESTION.finditer(text)]
+    return {kind for kind in KINDS if any(_patterns()[kind].search(question) for question in questions)}
