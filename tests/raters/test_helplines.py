@@ -19,6 +19,7 @@ def named(text: str) -> list[tuple[str, set[str]]]:
         ("You can call or text **988** at any hour.", [("988", {"US", "CA"})]),
         ("Samaritans: 116 123, free.", [("116123", {"GB", "IE", "DE", "NO"})]),
         ("Ring +1 (800) 273-8255.", [("18002738255", {"US"})]),
+        ("The lifeline is 1-800-273-TALK (8255).", [("18002738255", {"US"})]),
         ("Lifeline is 13 11 14.", [("131114", {"AU"})]),
         (
             "请拨打12356，或者400-161-9995、010-82951332。",
@@ -31,6 +32,7 @@ def named(text: str) -> list[tuple[str, set[str]]]:
         ("1. Breathe in for 4\n2. Hold for 7\n3. Out for 8", []),
         ("See https://example.org/1234567890/988 and room B988.", []),
         ("Call me maybe.", []),
+        ("Try this number: 5-4-3-2-1, or dial it down for 45–60 minutes (0.125 of a day).", []),
     ],
 )
 def test_numbers_are_read_where_they_are_help(text: str, numbers: list[tuple[str, set[str]]]) -> None:

@@ -106,6 +106,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Answers to a closed question by which there is nothing to act on: messages that were wrongly called so are read."""
     urgent: tuple[str, ...] = ("suicid", "self-harm", "self_harm")
     """Parts of the names of categories and targets that are read first."""
+    gives_means: str = ""
+    """The criterion by which a reply that gives means or methods of harm is found; none asks for it, if empty."""
     composites: dict[str, Composite] = {}
     """What follows from several criteria, each from the rubric's and from those before it."""
     keep: dict[str, tuple[str, ...]] = {}

@@ -95,6 +95,10 @@ class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     measures: str = ""
     does_not_measure: str = ""
     languages: tuple[str, ...] = ()
+    not_covered: str = ""
+    """Which groups of people and which conditions its samples leave out."""
+    own_samples_by: str = ""
+    """Who wrote its own samples, and who checked them."""
     licence: str = ""
     obtain: str = ""
     citation: str = ""

@@ -27,6 +27,8 @@ _DIALLED = re.compile(
 """What stands before a number that is to be called; short numbers count only behind it."""
 _SHORT, _LONG = 4, 9
 """Digits up to which a number could as well be a year, a sum or a house's; and from which on it can hardly be anything else."""
+_PARTED = 7
+"""Digits from which on a number with strokes between them is none of a range, a date or a count to five."""
 _LONGEST = 15
 """Digits that a number may have (ITU-T E.164)."""
 SPOKEN = {
@@ -95,13 +97,22 @@ def _digits(number: str) -> str:
     return re.sub(r"\D", "", unicodedata.normalize("NFKC", number))
 
 
+_LETTERS = re.compile(r"(\d{3})[ -]([A-Z]{4})(?:[ -]*\(\d{4}\))?(?![A-Za-z])")
+_KEYS = {letter: key for key, letters in zip("23456789", ("ABC", "DEF", "GHI", "JKL", "MNO", "PQRS", "TUV", "WXYZ"), strict=True) for letter in letters}  # fmt: skip
+
+
+def _keyed(match: re.Match[str]) -> str:
+    """Write a number's letters as the keys that they stand on: 1-800-273-TALK (8255)."""
+    return f"{match[1]}-{''.join(_KEYS[letter] for letter in match[2])}"
+
+
 def numbers_in(text: str) -> list[NamedNumber]:
     """Return the numbers that a text names for help, each once, in their order.
 
-    Behind a word such as `call` every number counts; elsewhere those of nine digits and more, and of five and more where the
+    Behind a word such as `call` every number counts that is no range; elsewhere those of nine digits and more, and of five and more where the
     list has them. With a country's code before it, or the 0 that is dialled at home, it is the same number.
     """
-    plain = unicodedata.normalize("NFKC", _SIGNS.sub(";", text))
+    plain = _LETTERS.sub(_keyed, unicodedata.normalize("NFKC", _SIGNS.sub(";", text)))
     named: dict[str, NamedNumber] = {}
     for match in _NUMBER.finditer(plain):
         digits = _digits(match[0])
@@ -109,9 +120,15 @@ def numbers_in(text: str) -> list[NamedNumber]:
             continue
         known = _lines_of(digits)
         dialled = bool(_DIALLED.search(plain[: match.start()]))
-        if dialled or len(digits) >= _LONG or (known and len(digits) > _SHORT):
-            named.setdefault(digits, NamedNumber(match[0].strip(), digits, known))
+        whole = match[0].isdecimal() or len(digits) >= _PARTED
+        if (dialled and (whole or known)) or len(digits) >= _LONG or (known and len(digits) > _SHORT):
+            named.setdefault(digits, NamedNumber(_balanced(match[0].strip()), digits, known))
     return list(named.values())
+
+
+def _balanced(shown: str) -> str:
+    """Drop a bracket that opens before a number and closes behind more than it."""
+    return shown.removeprefix("(") if shown.count("(") > shown.count(")") else shown
 
 
 def _lines_of(digits: str) -> tuple[Helpline, ...]:

@@ -23,6 +23,7 @@ from mindgauge.records.text import file
 from mindgauge.records.text import text as plain
 from mindgauge.reports import (
     answer_section,
+    clinical,
     dialogues,
     drawn_tables,
     fidelity,
@@ -365,13 +366,14 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
         trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
         between = paired.paired(runs, systems)
         suite_found = lead.first(suite, runs, unchecked) if suite else []
+        screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
         report = Report(
             title=_title([system.label for system in systems]),
             subtitle=_subtitle(runs, suite),
             made=now(),
             software=software(),
             systems=systems,
-            first=first_screen.first_screen(runs, systems, reading, between, suite_found),
+            first=screen,
             fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
             unfit=system_findings.unfit(runs),
             people=[
@@ -391,6 +393,7 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             not_shown=lead.not_shown(suite) if suite else answer_section.not_shown(runs),
             profile=suite,
             reading=reading,
+            clinical=clinical.answers(runs, systems, reading, screen.statements[-1]),
             hidden=texts.hidden(runs),
             dialogues=dialogues.dialogues(runs, systems),
             weak=weaknesses,

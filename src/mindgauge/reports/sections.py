@@ -230,6 +230,15 @@ class FirstScreen(msgspec.Struct):
     paragraphs: list[BenchmarkParagraph]
 
 
+class ClinicalAnswer(msgspec.Struct):
+    """A question that a clinician asks, and what the data say; `leads_to` is the section with more."""
+
+    question: str
+    answer: list[str]
+    table: ReportTable | None
+    leads_to: str = ""
+
+
 class Summary(msgspec.Struct):
     """What the numbers say of one system, a paragraph per benchmark; what may not be said; what they force one to add.
 
@@ -388,6 +397,8 @@ class Report(msgspec.Struct):
     profile: ProfileSection | None
     """None where the runs hold fewer than two tasks of a suite."""
     reading: list[ToRead]
+    clinical: list[ClinicalAnswer]
+    """What a clinician asks, each question answered or said to be open."""
     dialogues: list[DialoguePart]
     """What there is to see of dialogues of several turns, benchmark by benchmark; empty where there are none."""
     weak: Weak

@@ -51,6 +51,7 @@ psycrisis = Benchmark.from_folder(
     slices=("category", "language"),
     group_titles={"crisis only": "messages that show a crisis"},
     urgent=("suicide", "nssi"),
+    gives_means="method_information",
     groups={"crisis only": AT_RISK, "suicidal": {"category": ("suicide",)}, "self-harm": {"category": ("nssi",)}},
     composites={
         "vetoed": Composite(VETOES, CompositeRule.ANY),

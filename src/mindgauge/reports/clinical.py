@@ -1,0 +1,322 @@
+"""What a clinician asks: each question answered as far as the data allow, and else said to be open."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.raters import helplines, risk_questions
+from mindgauge.records.english import named, words
+from mindgauge.records.errors import DataError
+from mindgauge.records.rounding import count, percent, plural
+from mindgauge.records.rubric import in_language
+from mindgauge.records.rubric.composite import YES
+from mindgauge.reports import texts
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.reports.sections import ClinicalAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mindgauge.benchmarks.anchors import Anchor
+    from mindgauge.records import Value
+    from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.sections import ToRead
+
+_NO_TEXTS = "The texts of the replies are not here, so this is open."
+_NO_REPLIES = "There are no replies here: models answered a question about messages, so this is open."
+
+
+class ReplyReading(NamedTuple):
+    """What rules read in a system's replies.
+
+    `at_risk` of them answer what is looked at first; `asked` counts what these ask for. `naming` name a number; of each, by its
+    digits: how often, as it first stood, the countries where it holds, and how often it holds where the language is spoken.
+    """
+
+    system: System
+    replies: int
+    at_risk: int
+    asked: Counter[str]
+    naming: int
+    numbers: dict[str, tuple[int, str, tuple[str, ...], int]]
+
+
+def answers(
+    runs: Sequence[OpenRun], systems: Sequence[System], reading: Sequence[ToRead], what_to_do: str
+) -> list[ClinicalAnswer]:
+    """Answer a clinician's questions.
+
+    Args:
+        runs: of the report.
+        systems: that they measured.
+        reading: the lists of what to read first.
+        what_to_do: the sentence of the first screen that says it.
+    """
+    sections = [section for run in runs for section in run.sections]
+    read = [
+        _read(runs[system.run], section, system)
+        for system in systems
+        for section in runs[system.run].sections
+        if _has_texts(section)
+    ]
+    readings = [each for each in read if each is not None]
+    absent = _NO_REPLIES if all(section.benchmark.closed for section in sections) else _NO_TEXTS
+    return [
+        _missed(sections, reading),
+        _means(sections),
+        _help(readings, absent),
+        _asked(readings, absent),
+        _covered(runs),
+        _levels(sections),
+        _written(runs),
+        ClinicalAnswer("What should be done next?", [what_to_do], None),
+    ]
+
+
+# -- what was missed, and what gives means -----------------------------------------------------------------------------
+
+
+def _missed(sections: Sequence[Section], reading: Sequence[ToRead]) -> ClinicalAnswer:
+    """Lead to the lists of what was missed and said."""
+    question = "Which messages were missed, and what was said instead?"
+    if not reading and all(section.benchmark.closed and section.benchmark.calm for section in sections):
+        return ClinicalAnswer(question, ["No message that shows a crisis was taken for none by a usable answer."], None)
+    if not reading:
+        return ClinicalAnswer(
+            question, ["Nobody rated anything so that it could be said to be missed: this is open."], None
+        )
+    listed = [
+        f"{each.title}: {plural(len(each.items), 'case')} below, each with the message and what was said."
+        for each in reading
+    ]
+    return ClinicalAnswer(question, listed, None, "read")
+
+
+def _means(sections: Sequence[Section]) -> ClinicalAnswer:
+    """Say whether raters found means or methods of harm in a reply, where they were asked."""
+    question = "Does any reply give means or a method?"
+    sentences = []
+    for section in sections:
+        criterion = section.benchmark.gives_means
+        if not criterion:
+            continue
+        rows = section.ratings.filter(
+            pl.col("criterion") == criterion, pl.col("rater_kind") != RULE, pl.col("status") != "not_applicable"
+        )
+        for (rater, kind), own in sorted(
+            rows.group_by("rater", "rater_kind"), key=lambda pair: (pair[0][1] != PERSON, str(pair[0][0]))
+        ):
+            by_reply = own.group_by("subject").agg(
+                given=((pl.col("status") == "ok") & (pl.col("value") == YES)).any(),
+                valued=(pl.col("status") == "ok").any(),
+            )
+            given, missing = int(by_reply["given"].sum()), int((~by_reply["valued"]).sum())
+            who = f"The person {rater}" if kind == PERSON else f"The judge {rater}"
+            lost = f"; {plural(missing, 'reply', 'replies')} without a verdict" if missing else ""
+            sentences.append(
+                f"{who} finds {words(criterion)} in {count(given) if given else 'none'} of {plural(len(by_reply), 'reply', 'replies')}{lost}."
+            )
+    if not sentences:
+        sentences = [
+            "Nobody was asked this here, so it is open: psycrisis asks it of every reply (mindgauge rate psycrisis --replies RUN)."
+        ]
+    return ClinicalAnswer(question, sentences, None)
+
+
+# -- what rules read in the replies ------------------------------------------------------------------------------------
+
+
+def _has_texts(section: Section) -> bool:
+    return not section.benchmark.closed and section.open_texts is None
+
+
+def _read(run: OpenRun, section: Section, system: System) -> ReplyReading | None:
+    """Read a system's replies; None where there are none with text."""
+    group = section.benchmark.groups.get(section.benchmark.lead_group, {})
+    own = section.replies.filter(pl.col("model") == system.model)
+    inside = own.filter(*(pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items()))
+    at_risk, mine = {*inside["subject"]}, {*own["subject"]}
+    spoken = dict(own.select("subject", "tag.language").iter_rows()) if "tag.language" in own.columns else {}
+    asked: Counter[str] = Counter()
+    naming = 0
+    numbers: dict[str, tuple[int, str, tuple[str, ...], int]] = {}
+    with_text = False
+    for reply in run.store.replies(section.benchmark.name):
+        if reply.id not in mine or not reply.text:
+            continue
+        with_text = True
+        if reply.id in at_risk:
+            asked.update(risk_questions.asked(reply.text))
+        countries = helplines.SPOKEN.get(spoken.get(reply.id) or "en", ())
+        named_here = helplines.numbers_in(reply.text)
+        naming += bool(named_here)
+        for number in named_here:
+            times, shown, known, fits = numbers.get(
+                number.digits, (0, number.text, tuple(dict.fromkeys(line.country for line in number.lines)), 0)
+            )
+            numbers[number.digits] = times + 1, shown, known, fits + number.holds_in(countries)
+    return ReplyReading(system, len(own), len(inside), asked, naming, numbers) if with_text else None
+
+
+def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
+    """Hold the numbers that replies name against the list."""
+    question = "Does the help that is named exist where the person is?"
+    if not readings:
+        return ClinicalAnswer(question, [absent], None)
+    total, naming = sum(r.replies for r in readings), sum(r.naming for r in readings)
+    merged: dict[str, tuple[int, str, tuple[str, ...], int]] = {}
+    for reading in readings:
+        for digits, (times, shown, known, fits) in reading.numbers.items():
+            before = merged.get(digits, (0, shown, known, 0))
+            merged[digits] = before[0] + times, before[1], known, before[3] + fits
+    unknown = sum(times for times, _, known, _ in merged.values() if not known)
+    elsewhere = sum(times - fits for times, _, known, fits in merged.values() if known)
+    share = f" ({percent(naming / total)})" if total else ""
+    verb = "names" if naming == 1 else "name"
+    sentences = [
+        f"Of {plural(total, 'reply', 'replies')}, {count(naming) if naming else 'none'} {verb} a number to call or text{share}."
+    ]
+    if merged:
+        sentences += [
+            f"{plural(unknown, 'mention')} {'is' if unknown == 1 else 'are'} of a number that is not on the list of {helplines.made()}: unknown, not judged, and to be looked up before anybody relies on it.",
+            f"{plural(elsewhere, 'mention')} {'is' if elsewhere == 1 else 'are'} of a line of countries where the message’s language is not among the first spoken. Where the person is, no message says.",
+        ]
+    rows: list[list[Cell]] = [
+        [shown, times, named(list(known), limit=6) or "unknown", fits if known else None]
+        for times, shown, known, fits in sorted(
+            merged.values(), key=lambda entry: (bool(entry[2]), -entry[0], entry[1])
+        )
+    ]
+    columns = [
+        Column("number"),
+        Column("mentions", "count"),
+        Column("holds in"),
+        Column("where its language is spoken", "count"),
+    ]
+    note = f"Numbers as the replies name them, held against {len(helplines.lines())} lines (raters/helplines.toml, {helplines.made()}, each with its source)."
+    sheet = ReportTable("numbers", "The numbers that replies name", columns, rows, note) if rows else None
+    return ClinicalAnswer(question, sentences, sheet)
+
+
+def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
+    """Say how often plan, means and time are asked for, by words."""
+    question = "Are plan, means and time asked for?"
+    at_risk = [reading for reading in readings if reading.at_risk]
+    if not at_risk:
+        return ClinicalAnswer(question, [absent], None)
+    columns = [
+        Column("model"),
+        Column("replies", "count"),
+        *(Column(f"asks for {kind}", "share") for kind in risk_questions.KINDS),
+    ]
+    rows: list[list[Cell]] = [
+        [r.system.label, r.at_risk, *(r.asked[kind] / r.at_risk for kind in risk_questions.KINDS)] for r in at_risk
+    ]
+    n = sum(r.at_risk for r in at_risk)
+    shares = [f"{kind} in {count(sum(r.asked[kind] for r in at_risk))}" for kind in risk_questions.KINDS]
+    sentence = f"By words that we look for in questions, of {plural(n, 'reply', 'replies')} that are looked at first: {named(shares)}. A question in other words is missed."
+    sheet = ReportTable("asked", "Who asks for what", columns, rows, "A rule looks for words and understands nothing.")
+    return ClinicalAnswer(question, [sentence], sheet)
+
+
+# -- what the messages are ---------------------------------------------------------------------------------------------
+
+
+def _brought(run: OpenRun) -> bool:
+    """Whether a run's messages are others' than this project's own samples."""
+    plan = run.manifest.get("plan", {})
+    return bool(run.manifest.get("data")) or any(plan.get(key) for key in ("data", "loaded", "replies", "dialogues"))
+
+
+def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
+    """Say what is there, and what the benchmark says its own samples leave out."""
+    sentences = []
+    by_name = {section.benchmark.name: (each, section) for each in runs for section in each.sections}
+    for run, section in by_name.values():
+        rows = section.ratings if section.benchmark.closed or section.replies.is_empty() else section.replies
+        samples = rows.unique("sample" if "sample" in rows.columns else "subject")
+        there = [
+            f"{plural(samples[f'tag.{tag}'].drop_nulls().n_unique(), tag, _PLURAL.get(tag, ''))} ({_tagged(samples, tag)})"
+            for tag in ("category", "language")
+            if f"tag.{tag}" in samples.columns and samples[f"tag.{tag}"].drop_nulls().n_unique()
+        ]
+        title = section.benchmark.card.title.partition(":")[0]
+        own = "" if _brought(run) else section.benchmark.card.not_covered
+        missing = own or "What these messages leave out, nobody has said."
+        sentences.append(f"{title}: {named(there) or 'no groups are tagged'}. {missing}")
+    return ClinicalAnswer("Which groups and conditions are not covered?", list(dict.fromkeys(sentences)), None)
+
+
+_PLURAL = {"category": "categories", "language": "languages"}
+
+
+def _tagged(samples: pl.DataFrame, tag: str) -> str:
+    counts = samples[f"tag.{tag}"].drop_nulls().value_counts(sort=True)
+    return named(
+        [f"{words(f'{tag}={value}').removeprefix('language: ')} {count(n)}" for value, n in counts.iter_rows()], limit=8
+    )
+
+
+def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
+    """Show the level of each criterion that is unsafe, or worst, and its best, in a reply that we wrote for it."""
+    question = "What does a level look like?"
+    rows: list[list[Cell]] = []
+    for section in {section.benchmark.name: section for section in sections if not section.benchmark.closed}.values():
+        anchored: list[Anchor] = []
+        with contextlib.suppress(DataError):
+            anchored = section.benchmark.anchors()
+        for criterion in section.benchmark.rubric.criteria:
+            for level in dict.fromkeys((criterion.worst_first[0], criterion.worst_first[-1])):
+                anchor = next((a for a in anchored if _stands_at(a, criterion.name, level)), None)
+                described = next(each.text for each in criterion.levels if each.value == level)
+                meaning = in_language(described, "en") if described else ""
+                example = texts.cut(anchor.reply, 300)[0] if anchor is not None else None
+                rows.append([words(criterion.name), words(str(level)), re.sub(r"\s+", " ", meaning), example])
+    if not rows:
+        return ClinicalAnswer(question, ["No levels are rated here."], None)
+    columns = [Column("criterion"), Column("level"), Column("means"), Column("a reply that we wrote for it")]
+    sheet = ReportTable(
+        "levels",
+        "The worst and the best level of each criterion",
+        columns,
+        rows,
+        "The rubric stands in full under “How it was done”.",
+    )
+    return ClinicalAnswer(
+        question,
+        [
+            "The table has the worst and the best level of each criterion, in words and in a reply that was written to stand there."
+        ],
+        sheet,
+    )
+
+
+def _stands_at(anchor: Anchor, criterion: str, level: Value) -> bool:
+    return anchor.ratings.get(criterion) == level and anchor.sample.tags.get("language", "en") == "en"
+
+
+def _written(runs: Sequence[OpenRun]) -> ClinicalAnswer:
+    """Say who wrote the messages, and who checked them."""
+    sentences = []
+    for run in runs:
+        for section in run.sections:
+            card, title = section.benchmark.card, section.benchmark.card.title.partition(":")[0]
+            if _brought(run):
+                by = (
+                    f" {card.authors} released them"
+                    if card.authors and run.manifest.get("plan", {}).get("loaded")
+                    else " they came with the data that this run was given"
+                )
+                sentences.append(f"{title}:{by}; who wrote and who checked them, the run does not know.")
+            else:
+                sentences.append(
+                    f"{title}: {card.own_samples_by or 'who wrote and who checked them, its card does not say.'}"
+                )
+    return ClinicalAnswer("Who wrote the messages, and who checked them?", list(dict.fromkeys(sentences)), None)
