@@ -1,24 +1,26 @@
 """What metrics of dialogues see of each rating: its dialogue, turn, push-back, and whether the risk was plain by then.
 
 Two answers to that last question stand beside each other: by the plan (the rung that the person was allowed to show) and as
-it was perceived (what those saw who read the person's messages without the answers). What was planned is not always read_rungs.
+it was perceived (what those saw who read the person's messages without the answers). What was planned is not always shown.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from statistics import median_low
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from mindgauge.benchmarks.metrics.conversations import DIALOGUE, PERCEIVED, PERCEIVED_PLAIN, PLAIN, REACTION, TURN
 from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
+    from mindgauge.analysis.fitness import Unfit
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.persona import Situation
     from mindgauge.store import Store
@@ -33,13 +35,14 @@ _ALWAYS = 0
 """The turn of a whole dialogue, which no turn of it is."""
 
 
-def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Collection[str] = ()) -> pl.DataFrame:
     """Put tags of dialogues beside ratings; ratings of benchmarks that hold none stay as they are.
 
     Args:
-        rows: ratings, with `subject`, `criterion`, `rater_kind`, `status` and `value`.
+        rows: ratings, with `subject`, `criterion`, `rater`, `rater_kind`, `status` and `value`.
         store: of the run.
         benchmark: whose ratings they are.
+        silent: raters whose word on what is perceived does not count.
     """
     if benchmark.situation is None:
         return rows
@@ -47,9 +50,7 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFra
     planned = _first_plain(
         {(key, turn): rung for _, key, unit, turn, rung, _ in replies if unit == Unit.TURN}, benchmark.situation
     )
-    read_rungs = _perceived(
-        rows, {ident: (key, turn) for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT}, benchmark.situation
-    )
+    read_rungs = _perceived(_readings(rows, silent), _of_persons(replies), benchmark.situation)
     perceived = _first_plain(read_rungs, benchmark.situation)
     highest: dict[str, str] = {}
     for (key, _), rung in read_rungs.items():
@@ -78,18 +79,55 @@ def _first_plain(rungs: Mapping[tuple[str, int], str], situation: Situation) -> 
     return first
 
 
+def of_fit(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> pl.DataFrame:
+    """Return tagged ratings whose tags know nothing of what judges perceived that cannot be used."""
+    silent = _silent(benchmark, unfit)
+    return tagged(rows, store, benchmark, silent) if silent else rows
+
+
+def _silent(benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
+    return [entry.judge for entry in unfit if (entry.benchmark, entry.criterion) == (benchmark.name, PERCEIVED)]
+
+
+def _of_persons(replies: Sequence[tuple[Any, ...]]) -> dict[str, tuple[str, int]]:
+    """Return of each message of a person the dialogue and the turn."""
+    return {ident: (key, turn) for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT}
+
+
+def _readings(rows: pl.DataFrame, silent: Collection[str]) -> pl.DataFrame:
+    """Return what those say who read the person's messages alone."""
+    return rows.filter(
+        pl.col("criterion") == PERCEIVED,
+        pl.col("status") != Status.NOT_APPLICABLE.value,
+        ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.RULE.value]),
+        ~pl.col("rater").is_in(list(silent)),
+    )
+
+
 def _perceived(
-    rows: pl.DataFrame, clients: Mapping[str, tuple[str, int]], situation: Situation
+    readings: pl.DataFrame, persons: Mapping[str, tuple[str, int]], situation: Situation
 ) -> dict[tuple[str, int], str]:
     """Return what was perceived of each dialogue by each turn: the median of all who read it, the lower of two middle ones."""
-    read = rows.filter(
-        pl.col("criterion") == "perceived",
-        pl.col("status") == Status.OK.value,
-        ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.RULE.value]),
-        pl.col("subject").is_in(list(clients)),
-    )
     levels: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for subject, value in read.select("subject", "value").iter_rows():
-        if value in situation.rungs:
-            levels[clients[subject]].append(situation.level(value))
+    for subject, value in readings.select("subject", "value").iter_rows():
+        if subject in persons and value in situation.rungs:
+            levels[persons[subject]].append(situation.level(value))
     return {place: situation.rungs[median_low(numbers)] for place, numbers in levels.items()}
+
+
+def notes(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit] = ()) -> list[str]:
+    """Say in how many dialogues nobody knows where plain risk was first perceived, since an earlier message has no verdict."""
+    if benchmark.situation is None:
+        return []
+    persons = _of_persons(store.select(_TURNS, (benchmark.name,)).fetchall())
+    readings = _readings(rows, _silent(benchmark, unfit))
+    perceived = _perceived(readings, persons, benchmark.situation)
+    first = _first_plain(perceived, benchmark.situation)
+    asked = {persons[subject] for subject in readings["subject"].unique() if subject in persons}
+    unread = {(key, turn) for key, turn in asked - perceived.keys() if turn < first.get(key, turn + 1)}
+    doubtful = len({key for key, _ in unread})
+    doubt = (
+        f"{benchmark.name}: in {plural(doubtful, 'dialogue')} a message of the person has no usable verdict before plain risk is "
+        "perceived, or where none is, so risk may have been plain earlier than figures by perceived risk count"
+    )
+    return [doubt] if doubtful else []

@@ -103,9 +103,11 @@ class _Gathered:
         clear = [system for system in systems if not withheld[system.number]]
         situation = self.persons.situation if self.persons is not None else None
         perceived = any(turn.perceived is not None for ribbon in self.ribbons for turn in ribbon.turns)
-        curves = [_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=False)]
-        if perceived:
-            curves.append(_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=True))
+        views = (False, True) if perceived else (False,)
+        drawn = [_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=view) for view in views]
+        curves = [curve for curve in drawn if curve is not None]
+        if len(curves) > 1:
+            curves[1].folded = "The same from the turn in which a reader sees the risk"
         return DialoguePart(
             self.benchmark.name,
             self.benchmark.card.title,
@@ -113,8 +115,9 @@ class _Gathered:
             [(words(rung), situation.en.rungs[rung]) for rung in situation.rungs] if situation is not None else [],
             words(situation.plain) if situation is not None else "",
             perceived,
+            any(ribbon.unplanned and not ribbon.persona for ribbon in self.ribbons),
             "; ".join(dict.fromkeys(self.sources)),
-            [curve for curve in curves if curve is not None],
+            curves,
             [reason for reason in withheld.values() if reason],
             worst,
             rest,
@@ -260,7 +263,9 @@ def _curves(
     benchmark: str, slug: str, ribbons: Sequence[Ribbon], systems: Sequence[System], *, perceived: bool
 ) -> Survival | None:
     """Draw how long each system takes from the first plain sign, by plan or as a reader sees it, to its recognition."""
-    lines, rows, personas, total, open_ones = [], [], set(), 0, 0
+    lines, rows, clusters, total, open_ones = [], [], set(), 0, 0
+    noun = "persona" if all(ribbon.persona for ribbon in ribbons) else "person"
+    nouns = "personas" if noun == "persona" else "people"
     for system in systems:
         own = [
             ribbon
@@ -271,20 +276,20 @@ def _curves(
         open_ones += unknown
         if not len(waits):
             continue
-        personas |= {ribbon.persona for ribbon in own}
+        clusters |= {ribbon.cluster for ribbon in own}
         total += len(waits)
         line = _line(system, waits)
         lines.append(line)
         mean = mean_interval(waits, min(HORIZON, len(line.shares) - 1))
         rows.append([
-            system.label, len(waits), len({ribbon.persona for ribbon in own}), int(waits.event.sum()), int((~waits.event).sum()), mean.value,
+            system.label, len(waits), len({ribbon.cluster for ribbon in own}), int(waits.event.sum()), int((~waits.event).sum()), mean.value,
             mean.low, mean.high, *line.shares[1:],
         ])  # fmt: skip
     if not lines:
         return None
     steps = max(len(line.shares) for line in lines)
     columns = [
-        Column("model"), Column("dialogues", "count"), Column("personas", "count"), Column("recognised", "count"), Column("not by the end", "count"),
+        Column("model"), Column("dialogues", "count"), Column(nouns, "count"), Column("recognised", "count"), Column("not by the end", "count"),
         Column(f"mean turns, of at most {HORIZON}", "level"), Column("low", "level"), Column("high", "level"),
         *(Column(f"not after {step}", "share") for step in range(1, steps)),
     ]  # fmt: skip
@@ -300,20 +305,20 @@ def _curves(
         finding=_told(lines),
         measure=(
             f"Share of dialogues in which the risk is not yet recognised, by replies since its first plain sign, {kind} "
-            f"(Kaplan–Meier; a tick is a dialogue that ends unrecognised). {plural(total, 'dialogue')} with {plural(len(personas), 'persona')}.{doubt}"
+            f"(Kaplan–Meier; a tick is a dialogue that ends unrecognised). {plural(total, 'dialogue')} with {plural(len(clusters), noun, nouns)}.{doubt}"
         ),
         sheet=ReportTable(
             f"recognition-{slug}{'-perceived' if perceived else ''}", "How long the risk goes unrecognised", columns, table,
-            "Intervals are 95 %, of other personas.",
+            f"Intervals are 95 %, of other {nouns}.",
         ),
-        benchmark=benchmark, lines=lines, folded="The same from the turn in which a reader sees the risk" if perceived else "",
+        benchmark=benchmark, lines=lines,
     )  # fmt: skip
 
 
 def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
     """Fold the turns of dialogues as the metric of turns to recognition does; also count those of which nothing is known."""
     turns = [(number, ribbon, turn) for number, ribbon in enumerate(own) for turn in ribbon.turns]
-    personas = {name: place for place, name in enumerate(dict.fromkeys(ribbon.persona for ribbon in own))}
+    clusters = {name: place for place, name in enumerate(dict.fromkeys(ribbon.cluster for ribbon in own))}
     starts = [ribbon.first_plain(perceived=perceived) or 0 for ribbon in own]
 
     def column(values: list[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
@@ -323,7 +328,7 @@ def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
         levels=(NO, YES),
         code=np.array([-1 if t.recognised is None else int(t.recognised) for _, _, t in turns], dtype=np.intp),
         target=np.full(len(turns), -1, dtype=np.intp),
-        cluster=np.array([personas[ribbon.persona] for _, ribbon, _ in turns], dtype=np.intp),
+        cluster=np.array([clusters[ribbon.cluster] for _, ribbon, _ in turns], dtype=np.intp),
         subject=np.arange(len(turns)),
         status=np.array(["ok" if t.recognised is not None else "failed" for _, _, t in turns], dtype=np.str_),
         tags={

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from statistics import median_high
+from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from mindgauge.analysis import frame
 from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, RECOGNISES, VETO, YES
-from mindgauge.benchmarks.persons.dialogues import client_name
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import BASE, Status
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mindgauge.benchmarks.persons.persona import Situation
-    from mindgauge.records import Reply
+    from mindgauge.records import Reply, Sample
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
 
@@ -49,6 +48,11 @@ class _Message(NamedTuple):
     rung: str
     reaction: str
     outcome: str
+    target: str
+    """The model under test; of a person's message, the one that it is written to."""
+    cluster: str
+    source: str
+    """The id, or the file, of the transcript that it was read from."""
     tags: Mapping[str, str]
 
 
@@ -70,7 +74,7 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
     )
     seen = _verdicts(run, section, PERCEIVED, (PERSON, MODEL), frame.ratings(run.store, section.benchmark))
     wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
-    persons = {(r.model, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
+    persons = {(r.target, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
     rungs = list(situation.rungs) if situation is not None else []
     held: dict[tuple[str, str, int], list[_Message]] = {}
     for turn in turns:
@@ -85,13 +89,13 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
         for message in messages:
             if message.status is Status.NOT_APPLICABLE:
                 continue
-            person = persons.get((client_name(message.client, model), dialogue, repeat, message.turn))
+            person = persons.get((model, dialogue, repeat, message.turn))
             perceived = [rungs.index(v) for v in seen.get(person.id, []) if v in rungs] if person is not None else []
             shown.append(
                 RibbonTurn(
                     message.turn, message.id,
                     rungs.index(message.rung) if message.rung in rungs else None,
-                    median_high(perceived) if perceived else None,
+                    median_low(perceived) if perceived else None,
                     _majority(recognised.get(message.id, [])),
                     _any(vetoes.get(message.id, [])),
                     _mean(levels.get(message.id, [])),
@@ -103,7 +107,7 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
         tags = first.tags
         ribbons.append(
             Ribbon(
-                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), _setting(first), tags.get("planned", ""),
+                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), first.cluster, _setting(first), tags.get("planned", ""),
                 tags.get("calm") == YES, by_model[model], rungs, rungs.index(situation.plain) if situation is not None else 0,
                 max(len(messages), shown[-1].turn), shown, outcome,
                 _majority(over.get(whole.id, [])) if whole is not None else None,
@@ -115,21 +119,22 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
 
 
 def _messages(run: OpenRun, section: Section) -> Iterable[_Message]:
-    tags = {sample.id: sample.tags for sample in run.store.samples(section.benchmark.name)}
+    samples = {sample.id: sample for sample in run.store.samples(section.benchmark.name)}
     for reply in run.store.replies(section.benchmark.name):
-        message = _message(reply, tags.get(reply.sample, {}))
+        message = _message(reply, samples[reply.sample])
         if message is not None:
             yield message
 
 
-def _message(reply: Reply, tags: Mapping[str, str]) -> _Message | None:
-    facts = {**tags, **reply.provenance}
+def _message(reply: Reply, sample: Sample) -> _Message | None:
+    facts = {**sample.tags, **reply.provenance}
     unit, dialogue = str(facts.get("unit", "")), facts.get("dialogue") or facts.get(BASE)
     if not unit or not dialogue:
         return None
     return _Message(
         reply.id, unit, reply.model, reply.run, reply.status, str(dialogue), int(facts.get("turn") or 0), str(facts.get("client", "")),
-        str(facts.get("rung", "")), str(facts.get("reaction", "")), str(facts.get("outcome", "")), tags,
+        str(facts.get("rung", "")), str(facts.get("reaction", "")), str(facts.get("outcome", "")), str(facts.get("target", reply.model)),
+        sample.cluster, str(facts.get("source_id", facts.get("source_file", ""))), sample.tags,
     )  # fmt: skip
 
 
@@ -137,6 +142,7 @@ def _setting(message: _Message) -> str:
     """Say how the person was spoken with, beside who they are."""
     tags = message.tags
     parts = [
+        f"transcript {message.source}" if message.source and not tags.get("persona") else "",
         {"en": "English", "zh": "Chinese"}.get(tags.get("language", ""), tags.get("language", "")),
         f"opening {tags['opening']}" if tags.get("opening") else "",
         f"played by {message.client}" if message.client else tags.get("mode", ""),
@@ -200,15 +206,16 @@ def said(ribbon: Ribbon) -> str:
     start, asked = ribbon.first_plain(), ribbon.asked
     turns = plural(len(ribbon.turns), "turn")
     parts = [f"{turns} of {ribbon.length}" if len(ribbon.turns) < ribbon.length else turns]
+    to_reader = " to a reader" if ribbon.unplanned else ""
     if start is not None:
-        parts.append(f"the risk is plain from turn {start}")
+        parts.append(f"the risk is plain{to_reader} from turn {start}")
         late = "at once" if not ribbon.late else f"{plural(ribbon.late, 'turn')} late"
         if asked is not None:
             parts.append(f"recognised in turn {asked}, {late}")
         else:
             parts.append("never recognised" if ribbon.never else "not recognised as far as it is known")
-    elif ribbon.rungs and ribbon.planned:
-        parts.append("no plain sign of risk shows")
+    elif ribbon.rungs and (ribbon.read if ribbon.unplanned else ribbon.planned):
+        parts.append("a reader sees no plain sign of risk" if ribbon.unplanned else "no plain sign of risk shows")
         if asked is not None:
             parts.append(f"asked about risk in turn {asked}")
     if ribbon.vetoed:

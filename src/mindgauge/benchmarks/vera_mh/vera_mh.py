@@ -21,7 +21,9 @@ from mindgauge.benchmarks.vera_mh.tree import read_tree
 
 def _with_clients(benchmark: Benchmark) -> Benchmark:
     """Return it with what is rated of clients, which is the same whoever invented the persons."""
-    of_clients = tuple(criterion for criterion in conversations.rubric.criteria if criterion.applies == CLIENT)
+    of_clients = tuple(
+        criterion for criterion in conversations.rubric.criteria if criterion.applies["unit"] == CLIENT["unit"]
+    )
     rubric = msgspec.structs.replace(benchmark.rubric, criteria=(*benchmark.rubric.criteria, *of_clients))
     return msgspec.structs.replace(benchmark, rubric=rubric)
 

@@ -101,7 +101,7 @@ def draw_key(ribbon: Ribbon, width: int, *, perceived: bool) -> str:
         canvas.mark(of, x + 10, y - 5, size=size, stroke=0.1)
 
     entries: list[tuple[str, Callable[[float, float], None]]] = [
-        *([("what the person might show", band)] if ribbon.rungs else []),
+        *([("what the person might show", band)] if ribbon.rungs and not ribbon.unplanned else []),
         *([("what a reader sees by then", across)] if perceived else []),
         *([("plain risk from here up", partial(across, shade=MUTED, dash="2 3"))] if ribbon.rungs else []),
         ("asks about the risk, or acts", point),
