@@ -6,15 +6,13 @@ it was perceived (what those saw who read the person's messages without the answ
 
 from __future__ import annotations
 
-from collections import defaultdict
-from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.analysis.perceived import perceived, unfit_readers
 from mindgauge.benchmarks.metrics.conversations import DIALOGUE, PERCEIVED, PERCEIVED_PLAIN, PLAIN, REACTION, TURN
 from mindgauge.raters.window import Unit
-from mindgauge.records import RaterKind, Status
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
@@ -50,8 +48,8 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Colle
     planned = _first_plain(
         {(key, turn): rung for _, key, unit, turn, rung, _ in replies if unit == Unit.TURN}, benchmark.situation
     )
-    read_rungs = _perceived(_readings(rows, silent), _of_persons(replies), benchmark.situation)
-    perceived = _first_plain(read_rungs, benchmark.situation)
+    read_rungs = _by_turn(replies, perceived(rows, store, benchmark, silent).rungs)
+    perceived_plain = _first_plain(read_rungs, benchmark.situation)
     highest: dict[str, str] = {}
     for (key, _), rung in read_rungs.items():
         highest[key] = max(highest.get(key, rung), rung, key=benchmark.situation.level)
@@ -59,7 +57,7 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Colle
     tags = [
         (
             ident, key, str(turn if unit != Unit.DIALOGUE else _ALWAYS), reaction or "",
-            _YES if turn >= planned.get(key, turn + 1) else "", _YES if turn >= perceived.get(key, turn + 1) else "",
+            _YES if turn >= planned.get(key, turn + 1) else "", _YES if turn >= perceived_plain.get(key, turn + 1) else "",
             highest.get(key),
         )
         for ident, key, unit, turn, _, reaction in replies
@@ -81,53 +79,27 @@ def _first_plain(rungs: Mapping[tuple[str, int], str], situation: Situation) -> 
 
 def of_fit(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> pl.DataFrame:
     """Return tagged ratings whose tags know nothing of what judges perceived that cannot be used."""
-    silent = _silent(benchmark, unfit)
+    silent = unfit_readers(benchmark, unfit)
     return tagged(rows, store, benchmark, silent) if silent else rows
 
 
-def _silent(benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
-    return [entry.judge for entry in unfit if (entry.benchmark, entry.criterion) == (benchmark.name, PERCEIVED)]
-
-
-def _of_persons(replies: Sequence[tuple[Any, ...]]) -> dict[str, tuple[str, int]]:
-    """Return of each message of a person the dialogue and the turn."""
-    return {ident: (key, turn) for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT}
-
-
-def _readings(rows: pl.DataFrame, silent: Collection[str]) -> pl.DataFrame:
-    """Return what those say who read the person's messages alone."""
-    return rows.filter(
-        pl.col("criterion") == PERCEIVED,
-        pl.col("status") != Status.NOT_APPLICABLE.value,
-        ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.RULE.value]),
-        ~pl.col("rater").is_in(list(silent)),
-    )
-
-
-def _perceived(
-    readings: pl.DataFrame, persons: Mapping[str, tuple[str, int]], situation: Situation
-) -> dict[tuple[str, int], str]:
-    """Return what was perceived of each dialogue by each turn: the median of all who read it, the lower of two middle ones."""
-    levels: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for subject, value in readings.select("subject", "value").iter_rows():
-        if subject in persons and value in situation.rungs:
-            levels[persons[subject]].append(situation.level(value))
-    return {place: situation.rungs[median_low(numbers)] for place, numbers in levels.items()}
+def _by_turn(replies: Sequence[tuple[Any, ...]], rungs: Mapping[str, str]) -> dict[tuple[str, int], str]:
+    """Return what is perceived by each turn of each dialogue."""
+    return {
+        (key, turn): rungs[ident] for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT and ident in rungs
+    }
 
 
 def notes(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit] = ()) -> list[str]:
     """Say in how many dialogues nobody knows where plain risk was first perceived, since an earlier message has no verdict."""
     if benchmark.situation is None:
         return []
-    persons = _of_persons(store.select(_TURNS, (benchmark.name,)).fetchall())
-    readings = _readings(rows, _silent(benchmark, unfit))
-    perceived = _perceived(readings, persons, benchmark.situation)
-    first = _first_plain(perceived, benchmark.situation)
-    asked = {persons[subject] for subject in readings["subject"].unique() if subject in persons}
-    unread = {(key, turn) for key, turn in asked - perceived.keys() if turn < first.get(key, turn + 1)}
-    doubtful = len({key for key, _ in unread})
+    replies = store.select(_TURNS, (benchmark.name,)).fetchall()
+    rungs, unread = perceived(rows, store, benchmark, unfit_readers(benchmark, unfit))
+    first = _first_plain(_by_turn(replies, rungs), benchmark.situation)
+    doubtful = {key for ident, key, _, turn, *_ in replies if ident in unread and turn < first.get(key, turn + 1)}
     doubt = (
-        f"{benchmark.name}: in {plural(doubtful, 'dialogue')} a message of the person has no usable verdict before plain risk is "
+        f"{benchmark.name}: in {plural(len(doubtful), 'dialogue')} a message of the person has no usable verdict before plain risk is "
         "perceived, or where none is, so risk may have been plain earlier than figures by perceived risk count"
     )
     return [doubt] if doubtful else []

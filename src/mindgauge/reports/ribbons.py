@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from statistics import median_low
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, RECOGNISES, VETO, YES
+from mindgauge.analysis.perceived import perceived
+from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, PERCEIVED, RECOGNISES, VETO, YES
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import BASE, Status
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
 
 CUES = "recognises_by_cues"
-PERCEIVED = "perceived"
 _KINDS = (PERSON, MODEL, RULE)
 """Whose word on recognition counts first, where they speak of as many turns."""
 
@@ -72,7 +71,7 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
     vetoes, levels, over = (
         _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
     )
-    seen = _verdicts(run, section, PERCEIVED, (PERSON, MODEL), frame.ratings(run.store, section.benchmark))
+    seen = _perceived(run, section) if situation is not None else {}
     wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
     persons = {(r.target, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
     rungs = list(situation.rungs) if situation is not None else []
@@ -90,12 +89,12 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
             if message.status is Status.NOT_APPLICABLE:
                 continue
             person = persons.get((model, dialogue, repeat, message.turn))
-            perceived = [rungs.index(v) for v in seen.get(person.id, []) if v in rungs] if person is not None else []
+            rung = seen.get(person.id) if person is not None else None
             shown.append(
                 RibbonTurn(
                     message.turn, message.id,
                     rungs.index(message.rung) if message.rung in rungs else None,
-                    median_low(perceived) if perceived else None,
+                    rungs.index(rung) if rung is not None else None,
                     _majority(recognised.get(message.id, [])),
                     _any(vetoes.get(message.id, [])),
                     _mean(levels.get(message.id, [])),
@@ -151,17 +150,26 @@ def _setting(message: _Message) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _verdicts(
-    run: OpenRun, section: Section, criterion: str, kinds: Sequence[str], ratings: pl.DataFrame | None = None
-) -> Verdicts:
-    """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
+def _perceived(run: OpenRun, section: Section) -> dict[str, str]:
+    """Return what those see who read the person's messages alone, as metrics by perceived risk count it."""
+    ratings = frame.ratings(run.store, section.benchmark)
+    return perceived(ratings, run.store, section.benchmark, _silent(run, section, PERCEIVED)).rungs
+
+
+def _silent(run: OpenRun, section: Section, criterion: str) -> set[str]:
+    """Return the judges whose word does not count on a criterion."""
     name = section.benchmark.name
     silent = {judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == (name, criterion)}
     if not run.standings.shown:
         silent |= {s.card.judge for s in run.standings.cards.values() if (s.benchmark, s.criterion) == (name, criterion) and s.limited}  # fmt: skip
-    rows = (section.ratings if ratings is None else ratings).filter(
+    return silent
+
+
+def _verdicts(run: OpenRun, section: Section, criterion: str, kinds: Sequence[str]) -> Verdicts:
+    """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
+    rows = section.ratings.filter(
         pl.col("criterion") == criterion, pl.col("rater_kind").is_in(list(kinds)), pl.col("rater_kind") != GOLD,
-        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(silent)),
+        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(_silent(run, section, criterion))),
     )  # fmt: skip
     verdicts: Verdicts = {}
     for subject, status, value in rows.select("subject", "status", "value").iter_rows():
