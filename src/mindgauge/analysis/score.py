@@ -18,6 +18,7 @@ from mindgauge.analysis import (
     dialogue_tags,
     drawn_part,
     frame,
+    pooled,
     scoring_views,
     targets,
 )
@@ -328,9 +329,10 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
     rated = frame.of_targets(rated, benchmark)
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.only(
-        pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
+        pl.concat([pooled.together(rated, benchmark), rated, composites.over_turns(rated, benchmark)]),
+        pl.col("status") != "not_applicable",
     )
-    lost = _lost(rated)
+    lost = _lost(pl.concat([rated, pooled.together(rated, benchmark)]))
     find = functools.cache(functools.partial(scoring_views.find, benchmark, recognised=recognised))
     for key, rows in _by_rater(ratings, benchmark):
         name, model, rater, kind = map(str, key)
@@ -406,7 +408,7 @@ def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tup
 
     What rules say comes last. One criterion's ratings are copied at a time.
     """
-    places = {name: place for place, name in enumerate(frame.criteria(benchmark))}
+    places = {name: place for place, name in enumerate((*benchmark.pooled, *frame.criteria(benchmark)))}
     names = sorted(ratings["criterion"].unique(), key=lambda name: (places.get(name, len(places)), name))
     for name in names:
         rows = ratings.filter(pl.col("criterion") == name)

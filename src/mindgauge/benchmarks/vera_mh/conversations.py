@@ -11,7 +11,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.persons import transcript_slots
-from mindgauge.benchmarks.persons.dialogues import PersonMode
 from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, Released, frame
 from mindgauge.benchmarks.vera_mh import released, tree
@@ -48,7 +47,7 @@ class _Talk:
     def slots(self) -> Iterator[tuple[Sample, Reply]]:
         """Return its turns that are answered, and the whole, each with the reply."""
         origin = digest("vera_mh", self.client, self.persona, self.transcript.words)
-        tags = {"persona": self.persona, "client": self.client, "mode": PersonMode.SIMULATED.value, "language": "en", BASE: origin}  # fmt: skip
+        tags = {"persona": self.persona, "client": self.client, "language": "en", BASE: origin}
         provenance = {"source_file": self.source, "dialogue": origin}
         facts = TranscriptFacts(origin, self.target, self.persona, tags, provenance, self.client)
         yield from transcript_slots.slots(self.transcript, facts, (Unit.TURN, Unit.DIALOGUE))
