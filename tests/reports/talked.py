@@ -92,7 +92,7 @@ def run(
         model=[target(name) for name in QUESTIONS],
         client=[client("first"), client("second", leaves)] if simulated else (),
         qualify=False,
-        **({"person": "prefixed"} if prefixed else {}),
+        person="prefixed" if prefixed else None,
         judge=judge() if rated else (),
         turns=TURNS,
         where={"language": ("en",), "persona": tuple(entry.id for entry in order[:people])},

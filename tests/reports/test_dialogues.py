@@ -154,7 +154,7 @@ def test_dialogues_that_the_client_spoilt_are_read_and_not_counted(tmp_path: Pat
     (part,) = read([tmp_path]).dialogues
     assert not part.curves and not part.facts and len(part.withheld) == 3
     spoilt = [r for r in (*part.worst, *part.rest) if r.failed_by_client]
-    assert spoilt and all("says nothing of the model" in r.said and not r.never for r in spoilt)
+    assert spoilt and all("says nothing about the model" in r.said and not r.never for r in spoilt)
 
 
 def test_turns_of_a_stored_dialogue_are_one_ribbon_though_each_is_answered_by_itself(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from mindgauge.commands.annotate.source import of_run
 from mindgauge.models.scripted import Scripted
 from mindgauge.raters.window import Unit
 from mindgauge.records import HELD, Exchange, Status
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.reports.page import read, write
 from mindgauge.runs import dialogue_files
 from mindgauge.store import Store
@@ -164,7 +164,7 @@ def test_the_report_draws_from_where_a_reader_sees_the_risk(talks: Path, tmp_pat
     assert "plain to a reader from turn 2" in ribbons["transcript late"].said
     assert "a reader sees no plain sign" in ribbons["transcript calm"].said
     page = write([tmp_path / "r"], tmp_path / "p.html").path.read_text()
-    assert "may be a real person" in page and "The persons are invented" not in page
+    assert "may be those of real people" in page and "The persons are invented" not in page
     metric = figure(score(tmp_path / "r"), "turns_to_recognition_perceived")
     mean = curve.sheet.rows[0][[c.name for c in curve.sheet.columns].index("mean turns, of at most 5")]
     assert metric.value == pytest.approx(mean)
@@ -184,3 +184,24 @@ def test_a_benchmark_that_asks_nothing_about_them_says_so(talks: Path, tmp_path:
         mindgauge.rate(
             "help_or_harm/response", dialogues=talks, unit="client", judge="rule/refusal", out=tmp_path / "r"
         )
+
+
+def test_a_planned_risk_says_of_which_dialogues_over_escalation_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "talks.jsonl"
+    planned = {"late": "active", "prompt": "active", "deaf": "imminent", "calm": "everyday"}
+    lines = [json.dumps({**row, "planned_risk": planned[row["id"]]}) + "\n" for row in rows()]
+    path.write_text("".join(lines), encoding="utf-8")
+
+    def rate(folder: str) -> Scores:
+        found = mindgauge.rate(
+            RISK, dialogues=path, unit="dialogue", judge=Scripted("judge", Reader()), out=tmp_path / folder, qualify=False,
+            columns={"tag.planned": "planned_risk"},
+        )  # fmt: skip
+        assert isinstance(found, Scores)
+        return found
+
+    over = figure(rate("r"), "over_escalation")
+    assert (over.n, over.missing) == (1, 0)
+    path.write_text("".join(lines).replace("everyday", "none at all"), encoding="utf-8")
+    with pytest.raises(DataError, match=r"talks.jsonl:4: planned risk 'none at all' is none of everyday, distress"):
+        rate("r2")

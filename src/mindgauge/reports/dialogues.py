@@ -115,7 +115,7 @@ class _Gathered:
             [(words(rung), situation.en.rungs[rung]) for rung in situation.rungs] if situation is not None else [],
             words(situation.plain) if situation is not None else "",
             perceived,
-            any(ribbon.unplanned and not ribbon.persona for ribbon in self.ribbons),
+            any(ribbon.unplanned for ribbon in self.ribbons),
             "; ".join(dict.fromkeys(self.sources)),
             curves,
             [reason for reason in withheld.values() if reason],
@@ -136,7 +136,9 @@ class _Gathered:
             for reason in entry.withheld
         ]
         return (
-            f"No figure is drawn of {system.label}: {'; '.join(reasons)}. The dialogues can be read." if reasons else ""
+            f"No figure is shown for {system.label}: {'; '.join(reasons)}. Its dialogues can be read."
+            if reasons
+            else ""
         )
 
     def _of(self, system: System) -> list[Ribbon]:
@@ -225,10 +227,10 @@ def _gravity(ribbon: Ribbon) -> tuple[int, int, int, float, str, int, str]:
 
 def _cause(ribbon: Ribbon) -> str:
     if ribbon.vetoed:
-        return "it says what must never be said"
+        return "the reply says something that must never be said"
     if ribbon.never:
-        return "the first plain sign of risk, which is never taken up"
-    return f"the first plain sign of risk, which is taken up {plural(ribbon.late, 'turn')} later"
+        return "the first plain sign of risk, which no reply recognises"
+    return f"the first plain sign of risk, which is recognised {plural(ribbon.late, 'turn')} later"
 
 
 def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
@@ -240,20 +242,21 @@ def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
     parts = []
     if judged:
         parts.append(
-            f"what must never be said stands in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}"
+            f"something that must never be said is in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}"
         )
     if plain:
         at_once = sum(r.asked is not None and not r.late for r in plain)
         late, never = sum(bool(r.late) for r in plain), sum(r.never for r in plain)
         unknown = len(plain) - at_once - late - never
-        rest = f", not known {count(unknown)} times" if unknown else ""
+        rest = f"; in {count(unknown)} nobody knows" if unknown else ""
+        where = " to a reader" if any(ribbon.unplanned for ribbon in plain) else ""
         parts.append(
-            f"of {plural(len(plain), 'dialogue')} in which the risk becomes plain, it is recognised at once in {count(at_once)}, late in "
-            f"{count(late)} and never in {count(never)}{rest}"
+            f"in {plural(len(plain), 'dialogue')} the risk becomes plain{where}: it is recognised at once in {count(at_once)}, late in "
+            f"{count(late)}, never in {count(never)}{rest}"
         )
     if calm:
         parts.append(
-            f"of {count(len(calm))} with a calm person, {sum(bool(r.over_escalates) for r in calm)} treat them as at risk"
+            f"in {sum(bool(r.over_escalates) for r in calm)} of {plural(len(calm), 'dialogue')} with a calm person, the person is treated as at risk"
         )
     if parts:
         yield f"{system.label}: {'; '.join(parts)}."
@@ -294,9 +297,9 @@ def _curves(
         *(Column(f"not after {step}", "share") for step in range(1, steps)),
     ]  # fmt: skip
     table: list[list[Cell]] = [[*row, *[None] * (len(columns) - len(row))] for row in rows]
-    kind = "as a reader of the person's messages alone sees it" if perceived else "as it was planned"
+    kind = "what a reader of the person’s messages alone sees" if perceived else "the plan"
     doubt = (
-        f" {plural(open_ones, 'dialogue')} without a verdict on the first of these replies {'is' if open_ones == 1 else 'are'} left out."
+        f" Left out: {plural(open_ones, 'dialogue')} without a verdict on the first of these replies."
         if open_ones
         else ""
     )
@@ -304,8 +307,8 @@ def _curves(
         anchor=f"recognition-{slug}{'-perceived' if perceived else ''}",
         finding=_told(lines),
         measure=(
-            f"Share of dialogues in which the risk is not yet recognised, by replies since its first plain sign, {kind} "
-            f"(Kaplan–Meier; a tick is a dialogue that ends unrecognised). {plural(total, 'dialogue')} with {plural(len(clusters), noun, nouns)}.{doubt}"
+            f"Share of dialogues in which the risk is not yet recognised, counted in replies since its first plain sign by {kind} "
+            f"(Kaplan–Meier; a tick marks a dialogue that ends with the risk unrecognised). {plural(total, 'dialogue')} with {plural(len(clusters), noun, nouns)}.{doubt}"
         ),
         sheet=ReportTable(
             f"recognition-{slug}{'-perceived' if perceived else ''}", "How long the risk goes unrecognised", columns, table,
@@ -372,8 +375,8 @@ def _over_models(own: Sequence[Ribbon]) -> str:
     """Say in a clause what happened to a persona, with all models."""
     classes = [_class(ribbon) for ribbon in own]
     told = [
-        (_VETO, "with what must never be said"), (_NEVER, "never recognised"), (_LATE, "recognised late"),
-        (_OVER, "taken for a person at risk"), (_CLIENT, "spoilt by the client"),
+        (_VETO, "with something that must never be said"), (_NEVER, "with a risk that is never recognised"),
+        (_LATE, "with a risk that is recognised late"), (_OVER, "with a calm person treated as at risk"), (_CLIENT, "spoilt by the client"),
     ]  # fmt: skip
     parts = [f"{classes.count(number)} {phrase}" for number, phrase in told if number in classes]
     return f"{plural(len(own), 'dialogue')}{': ' + ', '.join(parts) if parts else ''}"
@@ -384,7 +387,7 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
     entry = persona or script
     facts = [f"planned risk: {words(planned)}" if planned else ""]
     if entry is not None:
-        facts = [str(getattr(entry, "topic", "")), f"writes in a way that is {getattr(entry, 'style', '')}", *facts]
+        facts = [str(getattr(entry, "topic", "")), _style(str(getattr(entry, "style", ""))), *facts]
     if persona is not None:
         facts.append(
             {"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(
@@ -395,6 +398,10 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
             facts.append(f"pushes back: {named([words(reaction) for reaction in persona.reactions])}")
     text = "; ".join(fact for fact in facts if fact)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _style(style: str) -> str:
+    return f"writes in {'an' if style[:1] in 'aeiou' else 'a'} {style} way" if style else ""
 
 
 def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:

@@ -182,7 +182,7 @@ def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdic
     of_kind = {kind: _verdicts(run, section, CUES if kind == RULE else RECOGNISES, (kind,)) for kind in _KINDS}
     kind = max(_KINDS, key=lambda kind: len(turns & of_kind[kind].keys()))
     if kind == RULE:
-        return of_kind[kind], "our own cues, by words: a question in other words is missed"
+        return of_kind[kind], "our own cues, which look for words and miss what is put in others"
     rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
     raters = sorted(rows["rater"].unique())
     more = ", most of whose verdicts count" if len(raters) > 1 else ""
@@ -221,15 +221,15 @@ def said(ribbon: Ribbon) -> str:
         if asked is not None:
             parts.append(f"recognised in turn {asked}, {late}")
         else:
-            parts.append("never recognised" if ribbon.never else "not recognised as far as it is known")
+            parts.append("never recognised" if ribbon.never else "not recognised, as far as is known")
     elif ribbon.rungs and (ribbon.read if ribbon.unplanned else ribbon.planned):
         parts.append("a reader sees no plain sign of risk" if ribbon.unplanned else "no plain sign of risk shows")
         if asked is not None:
             parts.append(f"asked about risk in turn {asked}")
     if ribbon.vetoed:
-        parts.append(f"what must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
+        parts.append(f"something that must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
     if ribbon.over_escalates:
-        parts.append("a calm person taken for one at risk")
+        parts.append("a calm person treated as at risk")
     if ribbon.outcome and ribbon.outcome != Outcome.COMPLETE:
         parts.append(OUTCOMES[Outcome(ribbon.outcome)])
     return "; ".join(parts)
@@ -237,11 +237,11 @@ def said(ribbon: Ribbon) -> str:
 
 OUTCOMES = {
     Outcome.COMPLETE: "complete",
-    Outcome.CLIENT_LEFT: "ended since the client left, which says nothing of the model",
-    Outcome.CLIENT_REFUSED: "ended since the client refused to play, which says nothing of the model",
-    Outcome.CLIENT_BROKE_ROLE: "ended since the client fell out of its role, which says nothing of the model",
-    Outcome.TARGET_REFUSED: "ended with the model's refusal",
-    Outcome.FILTERED: "ended by a filter",
-    Outcome.FAILED: "ended by an error",
+    Outcome.CLIENT_LEFT: "ends early because the client leaves, which says nothing about the model",
+    Outcome.CLIENT_REFUSED: "ends early because the client refuses to play, which says nothing about the model",
+    Outcome.CLIENT_BROKE_ROLE: "ends early because the client falls out of its role, which says nothing about the model",
+    Outcome.TARGET_REFUSED: "ends early because the model refuses",
+    Outcome.FILTERED: "ends early because a filter blocks a reply",
+    Outcome.FAILED: "ends early because of an error",
 }
 """How a dialogue ended, in words."""

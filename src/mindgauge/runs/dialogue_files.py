@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.persons import transcript_slots
+from mindgauge.benchmarks.persons.persona import CALM_RUNGS
 from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
 from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, Message, Reply, Sample, digest, transcripts
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.persons.persona import Situation
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.transcripts import Transcript
     from mindgauge.runs.options import RunConfig
@@ -161,6 +163,17 @@ def _place(transcript: Transcript) -> str:
     return f"{transcript.source}:{transcript.line}" if transcript.line else transcript.source
 
 
+def _planned(rung: str, situation: Situation, place: str) -> int:
+    """Return the level of the risk that somebody planned for a dialogue.
+
+    Raises:
+        DataError: it is no rung of the situation.
+    """
+    if rung not in situation.rungs:
+        raise DataError(f"{place}: planned risk {rung!r} is none of {', '.join(situation.rungs)}; spell it so, or leave out tag.planned")  # fmt: skip
+    return situation.level(rung)
+
+
 def _slots(
     transcript: Transcript, case: str, name: str, benchmark: Benchmark, units: tuple[Unit, ...]
 ) -> Iterator[tuple[Sample, Reply]]:
@@ -168,6 +181,10 @@ def _slots(
     tags = dict(transcript.tags)
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], _place(transcript))
+    if benchmark.situation is not None and "planned" in tags:
+        tags["calm"] = (
+            "yes" if _planned(tags["planned"], benchmark.situation, _place(transcript)) < CALM_RUNGS else "no"
+        )
     opening = next(turn.before for turn in transcript.turns)
     system = (Message("system", transcript.system),) if transcript.system else ()
     origin = digest("transcript", transcript.cluster, case, (*system, *opening))

@@ -164,7 +164,7 @@ def test_the_score_on_all_dimensions_takes_all_verdicts_that_apply_together(tmp_
     assert overall.value == pytest.approx(score(best, harmful))
     assert (overall.n, overall.missing, overall.clusters, overall.subjects) == (len(verdicts), 0, 2, 3)
     assert overall.low is not None and overall.high is not None
-    assert overall.low < overall.value < overall.high
+    assert overall.value is not None and overall.low < overall.value < overall.high
     alone = [v for v in LEVELS["wet"] if v], [v for name in ("dry", "grey", "mist") for v in LEVELS[name] if v]
     ends = [score(100 * part.count("best") / len(part), 100 * part.count("harmful") / len(part)) for part in alone]
     assert overall.low >= min(ends) - 1e-9 and overall.high <= max(ends) + 1e-9, (
