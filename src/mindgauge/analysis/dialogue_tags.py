@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge.analysis.perceived import perceived, unfit_readers
+from mindgauge.analysis.perceived import perceived
 from mindgauge.benchmarks.metrics.conversations import DIALOGUE, PERCEIVED, PERCEIVED_PLAIN, PLAIN, REACTION, TURN
 from mindgauge.raters.window import Unit
-from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from mindgauge.analysis.fitness import Unfit
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.persona import Situation
     from mindgauge.store import Store
@@ -77,12 +75,6 @@ def _first_plain(rungs: Mapping[tuple[str, int], str], situation: Situation) -> 
     return first
 
 
-def of_fit(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit]) -> pl.DataFrame:
-    """Return tagged ratings whose tags know nothing of what judges perceived that cannot be used."""
-    silent = unfit_readers(benchmark, unfit)
-    return tagged(rows, store, benchmark, silent) if silent else rows
-
-
 def _by_turn(replies: Sequence[tuple[Any, ...]], rungs: Mapping[str, str]) -> dict[tuple[str, int], str]:
     """Return what is perceived by each turn of each dialogue."""
     return {
@@ -90,16 +82,17 @@ def _by_turn(replies: Sequence[tuple[Any, ...]], rungs: Mapping[str, str]) -> di
     }
 
 
-def notes(rows: pl.DataFrame, store: Store, benchmark: Benchmark, unfit: Sequence[Unfit] = ()) -> list[str]:
-    """Say in how many dialogues nobody knows where plain risk was first perceived, since an earlier message has no verdict."""
-    if benchmark.situation is None:
-        return []
+def doubtful(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Collection[str] = ()) -> int:
+    """Count the dialogues in which nobody knows where plain risk is first perceived, since an earlier message has no verdict.
+
+    Args:
+        rows: as `tagged` takes them.
+        store: of the run.
+        benchmark: of a situation.
+        silent: as `tagged` takes them.
+    """
+    assert benchmark.situation is not None
     replies = store.select(_TURNS, (benchmark.name,)).fetchall()
-    rungs, unread = perceived(rows, store, benchmark, unfit_readers(benchmark, unfit))
+    rungs, unread = perceived(rows, store, benchmark, silent)
     first = _first_plain(_by_turn(replies, rungs), benchmark.situation)
-    doubtful = {key for ident, key, _, turn, *_ in replies if ident in unread and turn < first.get(key, turn + 1)}
-    doubt = (
-        f"{benchmark.name}: in {plural(len(doubtful), 'dialogue')} a message of the person has no usable verdict before plain risk is "
-        "perceived, or where none is, so risk may have been plain earlier than figures by perceived risk count"
-    )
-    return [doubt] if doubtful else []
+    return len({key for ident, key, _, turn, *_ in replies if ident in unread and turn < first.get(key, turn + 1)})

@@ -13,9 +13,8 @@ from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-    from mindgauge.analysis.fitness import Unfit
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
@@ -47,22 +46,17 @@ def perceived(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Co
     words = dict(store.select(_WORDS, (benchmark.name, Unit.CLIENT.value)).fetchall())
     levels: dict[str, list[int]] = defaultdict(list)
     by_words: dict[str, list[int]] = defaultdict(list)
-    asked: set[str] = set()
+    subjects: set[str] = set()
     for subject, value in _readings(rows, silent).select("subject", "value").iter_rows():
         if subject not in words:
             continue
-        asked.add(subject)
+        subjects.add(subject)
         if value in rungs:
             levels[subject].append(rungs.index(value))
             by_words[words[subject]].append(rungs.index(value))
-    found = {ident: levels.get(ident) or by_words.get(same) for ident, same in words.items()}
-    known = {ident: rungs[median_low(numbers)] for ident, numbers in found.items() if numbers}
-    return PerceivedRungs(known, asked - known.keys())
-
-
-def unfit_readers(benchmark: Benchmark, unfit: Sequence[Unfit]) -> list[str]:
-    """Return the judges that cannot be used to say what is perceived."""
-    return [entry.judge for entry in unfit if (entry.benchmark, entry.criterion) == (benchmark.name, PERCEIVED)]
+    readings = {ident: levels.get(ident) or by_words.get(same) for ident, same in words.items()}
+    read_rungs = {ident: rungs[median_low(numbers)] for ident, numbers in readings.items() if numbers}
+    return PerceivedRungs(read_rungs, subjects - read_rungs.keys())
 
 
 def _readings(rows: pl.DataFrame, silent: Collection[str]) -> pl.DataFrame:

@@ -15,10 +15,10 @@ from mindgauge.analysis import (
     client_study,
     composites,
     cross_checks,
-    dialogue_tags,
     drawn_part,
     frame,
     pooled,
+    readers,
     scoring_views,
     targets,
 )
@@ -262,7 +262,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         rated = {b.name: frame.ratings(store, b) for b in members}
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
-        rated = {b.name: dialogue_tags.of_fit(rated[b.name], store, b, unfit) for b in members}
+        rated = {b.name: readers.tagged(rated[b.name], store, b, unfit) for b in members}
         clients = [entry for b in members for entry in gate.fidelity(store, b, rated[b.name], unfit)]
         shown = {
             name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
@@ -299,7 +299,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *(note for b in members for note in composites.notes(shown[b.name], b)),
                 *(note for b in members for note in drawn_part.notes(b, shown[b.name])),
                 *(note for b in members for note in client_study.notes(shown[b.name], b)),
-                *(note for b in members for note in dialogue_tags.notes(shown[b.name], store, b, unfit)),
+                *(note for b in members for note in readers.notes(shown[b.name], store, b, unfit)),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, dialogue_tags, fitness, frame, scoring_views
+from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views
 from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
@@ -124,7 +124,7 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, ComparedSys
 
 def _ratings(store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit]) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
-    rows = _by_case(dialogue_tags.of_fit(frame.ratings(store, benchmark), store, benchmark, unfit), store, benchmark)
+    rows = _by_case(readers.tagged(frame.ratings(store, benchmark), store, benchmark, unfit), store, benchmark)
     used = frame.distinct(rows, *key, "instrument").sort("instrument")
     together = used.group_by(key).agg(pl.col("instrument").str.join(", "))
     if len(together) < len(used):
