@@ -76,8 +76,8 @@ class Ribbon(msgspec.Struct):
         Args:
             perceived: as a reader sees it, or else by plan; by plan where there is one, if not given.
         """
-        seen = self.unplanned if perceived is None else perceived
-        levels = [(t.turn, t.perceived if seen else t.allowed) for t in self.turns if t.came]
+        by_reader = self.unplanned if perceived is None else perceived
+        levels = [(t.turn, t.perceived if by_reader else t.allowed) for t in self.turns if t.came]
         return next((turn for turn, level in levels if self.rungs and level is not None and level >= self.plain), None)
 
     @property

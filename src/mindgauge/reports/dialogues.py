@@ -374,11 +374,11 @@ def _told(lines: Sequence[SurvivalLine]) -> str:
 def _over_models(own: Sequence[Ribbon]) -> str:
     """Say in a clause what happened to a persona, with all models."""
     classes = [_class(ribbon) for ribbon in own]
-    told = [
+    phrases = [
         (_VETO, "with something that must never be said"), (_NEVER, "with a risk that is never recognised"),
         (_LATE, "with a risk that is recognised late"), (_OVER, "with a calm person treated as at risk"), (_CLIENT, "spoilt by the client"),
     ]  # fmt: skip
-    parts = [f"{classes.count(number)} {phrase}" for number, phrase in told if number in classes]
+    parts = [f"{classes.count(number)} {phrase}" for number, phrase in phrases if number in classes]
     return f"{plural(len(own), 'dialogue')}{': ' + ', '.join(parts) if parts else ''}"
 
 

@@ -71,7 +71,7 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
     vetoes, levels, over = (
         _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
     )
-    seen = _perceived(run, section) if situation is not None else {}
+    read_rungs = _perceived(run, section) if situation is not None else {}
     wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
     persons = {(r.target, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
     rungs = list(situation.rungs) if situation is not None else []
@@ -89,7 +89,7 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
             if message.status is Status.NOT_APPLICABLE:
                 continue
             person = persons.get((model, dialogue, repeat, message.turn))
-            rung = seen.get(person.id) if person is not None else None
+            rung = read_rungs.get(person.id) if person is not None else None
             shown.append(
                 RibbonTurn(
                     message.turn, message.id,

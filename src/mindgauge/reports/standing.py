@@ -64,8 +64,8 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
     def of(self, score: Score) -> RunCard | None:
         """Return the card of the judge that gave a score, if there is one; over several criteria, that with the gravest verdict."""
         names = self.pooled.get((score.benchmark, score.criterion), (score.criterion,))
-        known = [card for name in names if (card := self.cards.get((score.benchmark, name, score.rater)))]
-        return min(known, key=lambda entry: (not entry.limited, not entry.open), default=None)
+        cards = [card for name in names if (card := self.cards.get((score.benchmark, name, score.rater)))]
+        return min(cards, key=lambda entry: (not entry.limited, not entry.open), default=None)
 
     def limited(self, score: Score) -> bool:
         """Whether a score comes from a judge that may not give it."""

@@ -70,8 +70,10 @@ def need_criteria(benchmark: Benchmark, units: tuple[Unit, ...]) -> None:
     Raises:
         UsageError: it does not.
     """
-    asked = any(criterion.applies.get("unit") == (Unit.CLIENT.value,) for criterion in benchmark.rubric.criteria)
-    if Unit.CLIENT in units and not asked:
+    about_persons = any(
+        criterion.applies.get("unit") == (Unit.CLIENT.value,) for criterion in benchmark.rubric.criteria
+    )
+    if Unit.CLIENT in units and not about_persons:
         raise UsageError(f"{benchmark.name} asks nothing about the person's messages; leave out --unit {Unit.CLIENT}")
 
 

@@ -48,21 +48,23 @@ def slots(transcript: Transcript, facts: TranscriptFacts, units: Container[Unit]
     turns = [(turn.number, turn.before, turn.reply) for turn in transcript.turns if turn.reply is not None]
     if not turns:
         return
-    told = (Message("system", transcript.system),) if transcript.system else ()
+    system = (Message("system", transcript.system),) if transcript.system else ()
     opening = turns[0][1]
     person = client_name(facts.client or PERSON, facts.model)
     parent: dict[str, str] = {}
-    said: tuple[Message, ...] = ()
+    persons_messages: tuple[Message, ...] = ()
 
     def slot(unit: Unit, number: int, messages: tuple[Message, ...]) -> Sample:
         place = 0 if unit is Unit.DIALOGUE else number  # the same case may be of several lengths
         tags = {**facts.tags, "unit": unit.value, "turn": str(number)}
         return Sample(digest(facts.origin, unit, place), messages, tags=tags, cluster=facts.cluster)
 
-    def reply(sample: Sample, name: str, text: str, status: Status, held: tuple[Message, ...], **more: Any) -> Reply:
+    def reply(
+        sample: Sample, name: str, text: str, status: Status, before: tuple[Message, ...], **facts_of_whole: Any
+    ) -> Reply:
         provenance = {
             **facts.provenance, "unit": sample.tags["unit"], "target": facts.model, "turn": int(sample.tags["turn"]),
-            **({"client": facts.client} if facts.client else {}), HELD: held, **parent, **more,
+            **({"client": facts.client} if facts.client else {}), HELD: before, **parent, **facts_of_whole,
         }  # fmt: skip
         return Reply.of(sample.id, name, transcript.run, status, text, provenance=provenance)
 
@@ -70,20 +72,20 @@ def slots(transcript: Transcript, facts: TranscriptFacts, units: Container[Unit]
         message = before[-1]
         if Unit.CLIENT in units:
             sample = slot(Unit.CLIENT, number, (opening[-1],))
-            yield sample, reply(sample, person, message.content, _status(message.content), said)
-        said = (*said, message)
-        sample = slot(Unit.TURN, number, (*told, *opening))
+            yield sample, reply(sample, person, message.content, _status(message.content), persons_messages)
+        persons_messages = (*persons_messages, message)
+        sample = slot(Unit.TURN, number, (*system, *opening))
         answer = reply(sample, facts.model, text, _status(text), before)
         if Unit.TURN in units:
             yield sample, answer
         parent = {"parent": answer.id}
     if Unit.DIALOGUE in units:
         number, before, text = turns[-1]
-        sample = slot(Unit.DIALOGUE, number, (*told, *opening))
+        sample = slot(Unit.DIALOGUE, number, (*system, *opening))
         unanswered = {"unanswered": True} if transcript.unanswered else {}
         status = _status("".join(text for *_, text in turns))
-        whole = whole_name(facts.model)
-        yield sample, reply(sample, whole, text, status, before, outcome=Outcome.COMPLETE.value, **unanswered)
+        name = whole_name(facts.model)
+        yield sample, reply(sample, name, text, status, before, outcome=Outcome.COMPLETE.value, **unanswered)
 
 
 def _status(text: str) -> Status:
