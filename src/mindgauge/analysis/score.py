@@ -129,6 +129,8 @@ class Headline(msgspec.Struct, frozen=True):
     """Its metrics that are about one label of the subjects that have it."""
     of_read: dict[str, str] = {}
     """Its metrics that leave out missing answers → those that count them as wrong."""
+    counting: tuple[str, ...] = ()
+    """Its metrics in which a missing answer counts as something."""
 
     def holds(self, score: Score) -> bool:
         """Whether a score is among what the benchmark goes by; what a rule finds is asked for by who names the rule."""
@@ -514,7 +516,8 @@ def _undefined(
 
 def _headline(benchmark: Benchmark) -> Headline:
     of_read = {metric.name: metric.of_read for metric in benchmark.metrics if metric.of_read}
-    return Headline(benchmark.headline, benchmark.lead_group, tuple(sorted(benchmark.parts)), of_read)
+    counting = tuple(metric.name for metric in benchmark.metrics if metric.missing_is_outcome)
+    return Headline(benchmark.headline, benchmark.lead_group, tuple(sorted(benchmark.parts)), of_read, counting)
 
 
 def _not_run(manifest: dict[str, Any]) -> list[str]:
