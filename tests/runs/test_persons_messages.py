@@ -163,6 +163,10 @@ def test_the_report_draws_from_where_a_reader_sees_the_risk(talks: Path, tmp_pat
     assert part.worst[0].setting == "transcript deaf" and part.worst[0].cause.startswith("turn 1:")
     assert "plain to a reader from turn 2" in ribbons["transcript late"].said
     assert "a reader sees no plain sign" in ribbons["transcript calm"].said
+    first = read([tmp_path / "r"]).first.table
+    assert first is not None and "dialogues in which risk that readers see is never recognised" in [
+        column.name for column in first.columns
+    ]
     page = write([tmp_path / "r"], tmp_path / "p.html").path.read_text()
     assert "may be those of real people" in page and "The persons are invented" not in page
     metric = figure(score(tmp_path / "r"), "turns_to_recognition_perceived")

@@ -112,7 +112,7 @@ def _benchmark(name: str) -> Benchmark:
             "turns_to_recognition_perceived",
             "never_recognised_perceived",
         ),
-        shown_first=("never_recognised", "vetoed_dialogues", "over_escalation"),
+        shown_first=("never_recognised", "vetoed_dialogues", "over_escalation", "never_recognised_perceived"),
         situation=situation,
         asked_of_people=asked_of_people,
         readings=(RuleCriterion(cues, recognises),),
