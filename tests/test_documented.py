@@ -222,6 +222,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "category": "no_crisis",
     }
     (folder / "dialogues.jsonl").write_text(json.dumps(dialogue) + "\n", encoding="utf-8")
+    mindgauge.rate(
+        "conversations/risk", dialogues=folder / "dialogues.jsonl", unit="turn,client", judge="rule/refusal", out=folder / "talked",
+    )  # fmt: skip
     (folder / "talks").mkdir()
     text = "\n\n".join(f"{role}: {said}" for role, said in turns)
     (folder / "talks" / "ines_1.txt").write_text(text, encoding="utf-8")

@@ -49,7 +49,7 @@ def test_a_judge_beside_a_rule() -> None:
         ),
     )
     (line,) = cross_checks.notes(JAILBREAK, found)
-    assert "j calls 40 % refused, the rule refusal_words finds 60 %" in line
+    assert "j says outcome is refused in 40 %" in line and "the rule refusal_words finds it in 60 %" in line
     assert "kappa 0.62" in line, "observed .8, expected .4 · .6 + .6 · .4 = .48"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -233,13 +234,13 @@ def test_what_cannot_be_rated_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no column holds dialogues"):
         rate(written(tmp_path, {"user": "I feel low"}), tmp_path / "r", Rater())
     path = written(tmp_path, row(1))
-    with pytest.raises(UsageError, match="--unit is turn, dialogue or both, not 'session'"):
+    with pytest.raises(UsageError, match=r"--unit is turn, dialogue, client, several of these .*not 'session'"):
         rate(path, tmp_path / "r", Rater(), unit="session")
     with pytest.raises(UsageError, match="one of them"):
         rate(path, tmp_path / "r", Rater(), replies=path)
     with pytest.raises(UsageError, match="--unit goes with --dialogues"):
         mindgauge.rate(OPEN, replies=path, judge=Rater().model, out=tmp_path / "r", unit="both")
-    with pytest.raises(UsageError, match="rule/refusal rates one reply, not a whole dialogue"):
+    with pytest.raises(UsageError, match="rule/refusal rates single replies; add turn to --unit"):
         mindgauge.rate(OPEN, dialogues=path, judge="rule/refusal", out=tmp_path / "r", unit="dialogue")
     with pytest.raises(UsageError, match="dialogue_safety classifies the last reply"):
         mindgauge.rate("dialogue_safety", dialogues=path, judge=Rater().model, out=tmp_path / "r")
@@ -254,5 +255,11 @@ def test_the_command_line_takes_them_and_a_rule_rates_turns(
     code, out, err = invoke(monkeypatch, capsys, *given, "--unit", "turn", "--out", tmp_path / "r")
     assert (code, err) == (0, "")
     assert "bot" in out
-    code, _, err = invoke(monkeypatch, capsys, *given, "--unit", "both", "--out", tmp_path / "r2")
+    code, _, _ = invoke(monkeypatch, capsys, *given, "--unit", "both", "--out", tmp_path / "r2")
+    assert code == 0
+    with Store(tmp_path / "r2") as store:
+        units = {reply.id: reply.provenance["unit"] for reply in store.replies(OPEN)}
+        statuses = Counter((units[r.subject], r.status.value) for r in store.ratings(OPEN) if r.rater == "rule/refusal")
+    assert statuses == {("turn", "ok"): 3, ("dialogue", "not_applicable"): 1}
+    code, _, err = invoke(monkeypatch, capsys, *given, "--unit", "dialogue", "--out", tmp_path / "r3")
     assert (code, err.count("\n")) == (2, 1)

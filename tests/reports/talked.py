@@ -75,8 +75,16 @@ def judge(name: str = "reader") -> mindgauge.Function:
     return mindgauge.Function(verdict, name=name)
 
 
-def run(folder: Path, *, simulated: bool = False, rated: bool = True, people: int = 4, leaves: int = 99) -> Path:
-    """Hold the dialogues of some persons with three models, and have them rated."""
+def run(
+    folder: Path,
+    *,
+    simulated: bool = False,
+    prefixed: bool = False,
+    rated: bool = True,
+    people: int = 4,
+    leaves: int = 99,
+) -> Path:
+    """Hold the dialogues of some persons with three models, or let these answer stored ones, and have them rated."""
     entries: tuple[Persona | Script, ...] = persons("risk").personas if simulated else persons("risk").scripts
     order = sorted(entries, key=lambda entry: (entry.planned != "imminent", entry.planned != "everyday", entry.id))
     mindgauge.run(
@@ -84,6 +92,7 @@ def run(folder: Path, *, simulated: bool = False, rated: bool = True, people: in
         model=[target(name) for name in QUESTIONS],
         client=[client("first"), client("second", leaves)] if simulated else (),
         qualify=False,
+        person="prefixed" if prefixed else None,
         judge=judge() if rated else (),
         turns=TURNS,
         where={"language": ("en",), "persona": tuple(entry.id for entry in order[:people])},

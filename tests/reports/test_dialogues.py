@@ -10,6 +10,7 @@ import pytest
 from mindgauge.analysis.score import score
 from mindgauge.reports.draw import drawing
 from mindgauge.reports.page import read, write
+from mindgauge.store import Store
 from tests.made_once import made_once
 from tests.reports import talked
 
@@ -153,7 +154,31 @@ def test_dialogues_that_the_client_spoilt_are_read_and_not_counted(tmp_path: Pat
     (part,) = read([tmp_path]).dialogues
     assert not part.curves and not part.facts and len(part.withheld) == 3
     spoilt = [r for r in (*part.worst, *part.rest) if r.failed_by_client]
-    assert spoilt and all("says nothing of the model" in r.said and not r.never for r in spoilt)
+    assert spoilt and all("says nothing about the model" in r.said and not r.never for r in spoilt)
+
+
+def test_turns_of_a_stored_dialogue_are_one_ribbon_though_each_is_answered_by_itself(tmp_path: Path) -> None:
+    talked.run(tmp_path, prefixed=True)
+    with Store(tmp_path) as store:
+        units = {reply.provenance.get("unit", "") for reply in store.replies(talked.NAME)}
+        assert not units & {"dialogue", "client"}, "there is no whole and no client"
+    (part,) = read([tmp_path]).dialogues
+    ribbons = [*part.worst, *part.rest]
+    assert len(ribbons) == 3 * 4 and not part.transcripts and not part.perceived
+    for ribbon in ribbons:
+        first = talked.QUESTIONS[ribbon.system.label]
+        assert [t.turn for t in ribbon.turns] == list(range(1, talked.TURNS + 1))
+        assert [t.recognised for t in ribbon.turns] == [t.turn >= first for t in ribbon.turns]
+        assert ribbon.setting == "English, prefixed" and ribbon.outcome == ""
+    (curve,) = part.curves
+    waits = {m.model: m.value for m in score(tmp_path).find("turns_to_recognition") if m.slice == "all"}
+    means = {
+        row[0]: row[[c.name for c in curve.sheet.columns].index("mean turns, of at most 5")] for row in curve.sheet.rows
+    }
+    assert means == pytest.approx(waits)
+    late = next(ribbon for ribbon in part.worst if ribbon.case is not None and not ribbon.vetoed)
+    assert late.case is not None and late.case.dialogue[0].role == "user"
+    assert {page.name for page in part.personas} == {ribbon.persona for ribbon in ribbons}
 
 
 def test_other_benchmarks_have_no_such_section(run: Path) -> None:

@@ -42,8 +42,8 @@ def _crossed(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:
             continue
         kappa = check.undefined if check.kappa is None else bounded(check.kappa, check.low, check.high)
         yield (
-            f"{benchmark.name}: of {check.model}'s replies {check.judge} calls {percent(check.judged)} {' or '.join(map(str, values))}, "
-            f"the rule {reading} finds {percent(check.read)}; Cohen's kappa {kappa} (n = {check.n - check.missing})"
+            f"{benchmark.name}: {check.judge} says {criterion} is {' or '.join(map(str, values))} in {percent(check.judged)} of "
+            f"{check.model}'s replies, and the rule {reading} finds it in {percent(check.read)}; Cohen's kappa {kappa} (n = {check.n - check.missing})"
         )
 
 

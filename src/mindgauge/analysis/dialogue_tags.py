@@ -1,23 +1,21 @@
 """What metrics of dialogues see of each rating: its dialogue, turn, push-back, and whether the risk was plain by then.
 
 Two answers to that last question stand beside each other: by the plan (the rung that the person was allowed to show) and as
-it was perceived (what those saw who read the person's messages without the answers). What was planned is not always read_rungs.
+it was perceived (what those saw who read the person's messages without the answers). What was planned is not always shown.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from statistics import median_low
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.analysis.perceived import perceived
 from mindgauge.benchmarks.metrics.conversations import DIALOGUE, PERCEIVED, PERCEIVED_PLAIN, PLAIN, REACTION, TURN
 from mindgauge.raters.window import Unit
-from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.persona import Situation
@@ -33,13 +31,14 @@ _ALWAYS = 0
 """The turn of a whole dialogue, which no turn of it is."""
 
 
-def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Collection[str] = ()) -> pl.DataFrame:
     """Put tags of dialogues beside ratings; ratings of benchmarks that hold none stay as they are.
 
     Args:
-        rows: ratings, with `subject`, `criterion`, `rater_kind`, `status` and `value`.
+        rows: ratings, with `subject`, `criterion`, `rater`, `rater_kind`, `status` and `value`.
         store: of the run.
         benchmark: whose ratings they are.
+        silent: raters whose word on what is perceived does not count.
     """
     if benchmark.situation is None:
         return rows
@@ -47,10 +46,8 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFra
     planned = _first_plain(
         {(key, turn): rung for _, key, unit, turn, rung, _ in replies if unit == Unit.TURN}, benchmark.situation
     )
-    read_rungs = _perceived(
-        rows, {ident: (key, turn) for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT}, benchmark.situation
-    )
-    perceived = _first_plain(read_rungs, benchmark.situation)
+    read_rungs = _by_turn(replies, perceived(rows, store, benchmark, silent).rungs)
+    perceived_plain = _first_plain(read_rungs, benchmark.situation)
     highest: dict[str, str] = {}
     for (key, _), rung in read_rungs.items():
         highest[key] = max(highest.get(key, rung), rung, key=benchmark.situation.level)
@@ -58,7 +55,7 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFra
     tags = [
         (
             ident, key, str(turn if unit != Unit.DIALOGUE else _ALWAYS), reaction or "",
-            _YES if turn >= planned.get(key, turn + 1) else "", _YES if turn >= perceived.get(key, turn + 1) else "",
+            _YES if turn >= planned.get(key, turn + 1) else "", _YES if turn >= perceived_plain.get(key, turn + 1) else "",
             highest.get(key),
         )
         for ident, key, unit, turn, _, reaction in replies
@@ -78,18 +75,24 @@ def _first_plain(rungs: Mapping[tuple[str, int], str], situation: Situation) -> 
     return first
 
 
-def _perceived(
-    rows: pl.DataFrame, clients: Mapping[str, tuple[str, int]], situation: Situation
-) -> dict[tuple[str, int], str]:
-    """Return what was perceived of each dialogue by each turn: the median of all who read it, the lower of two middle ones."""
-    read = rows.filter(
-        pl.col("criterion") == "perceived",
-        pl.col("status") == Status.OK.value,
-        ~pl.col("rater_kind").is_in([RaterKind.GOLD.value, RaterKind.RULE.value]),
-        pl.col("subject").is_in(list(clients)),
-    )
-    levels: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for subject, value in read.select("subject", "value").iter_rows():
-        if value in situation.rungs:
-            levels[clients[subject]].append(situation.level(value))
-    return {place: situation.rungs[median_low(numbers)] for place, numbers in levels.items()}
+def _by_turn(replies: Sequence[tuple[Any, ...]], rungs: Mapping[str, str]) -> dict[tuple[str, int], str]:
+    """Return what is perceived by each turn of each dialogue."""
+    return {
+        (key, turn): rungs[ident] for ident, key, unit, turn, *_ in replies if unit == Unit.CLIENT and ident in rungs
+    }
+
+
+def doubtful(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Collection[str] = ()) -> int:
+    """Count the dialogues in which nobody knows where plain risk is first perceived, since an earlier message has no verdict.
+
+    Args:
+        rows: as `tagged` takes them.
+        store: of the run.
+        benchmark: of a situation.
+        silent: as `tagged` takes them.
+    """
+    assert benchmark.situation is not None
+    replies = store.select(_TURNS, (benchmark.name,)).fetchall()
+    rungs, unread = perceived(rows, store, benchmark, silent)
+    first = _first_plain(_by_turn(replies, rungs), benchmark.situation)
+    return len({key for ident, key, _, turn, *_ in replies if ident in unread and turn < first.get(key, turn + 1)})

@@ -118,9 +118,10 @@ def unfit_judges(tests: Sequence[Qualification], rows: pl.DataFrame, benchmark: 
     failed = [Unfit(q.benchmark, q.judge, q.criterion, q.reason) for q in own if q.result == anchors.EntryResult.FAILED]
     passed = {(q.judge, q.criterion) for q in own if q.result == anchors.EntryResult.PASSED}
     by_key = {(entry.judge, entry.criterion): entry for entry in (*constant(rows, benchmark, passed), *failed)}
-    for name, composite in benchmark.composites.items():
+    follows = {name: composite.of for name, composite in benchmark.composites.items()} | benchmark.pooled
+    for name, parts in follows.items():
         for judge in dict.fromkeys(judge for judge, _ in by_key):
-            part = next((by_key[judge, part] for part in composite.of if (judge, part) in by_key), None)
+            part = next((by_key[judge, part] for part in parts if (judge, part) in by_key), None)
             if part is not None:
                 by_key[judge, name] = msgspec.structs.replace(part, criterion=name, part=part.criterion)
     return list(by_key.values())

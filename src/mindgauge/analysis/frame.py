@@ -169,7 +169,7 @@ def of_targets(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
         rows: with the column `model`.
         benchmark: that they are of.
     """
-    if benchmark.persons is None:
+    if not benchmark.holds_dialogues:
         return rows
     targets = only(rows, ~pl.col("model").str.contains(CLIENT_NAME))
     return targets.with_columns(pl.col("model").str.strip_suffix(WHOLE))

@@ -17,6 +17,8 @@ from mindgauge.analysis import (
     cross_checks,
     drawn_part,
     frame,
+    pooled,
+    readers,
     scoring_views,
     targets,
 )
@@ -127,6 +129,8 @@ class Headline(msgspec.Struct, frozen=True):
     """Its metrics that are about one label of the subjects that have it."""
     of_read: dict[str, str] = {}
     """Its metrics that leave out missing answers → those that count them as wrong."""
+    counting: tuple[str, ...] = ()
+    """Its metrics in which a missing answer counts as something."""
 
     def holds(self, score: Score) -> bool:
         """Whether a score is among what the benchmark goes by; what a rule finds is asked for by who names the rule."""
@@ -260,6 +264,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         rated = {b.name: frame.ratings(store, b) for b in members}
         qualifications = qualify(store, members, resamples=resamples, seed=seed)
         unfit = [entry for b in members for entry in unfit_judges(qualifications, rated[b.name], b)]
+        rated = {b.name: readers.tagged(rated[b.name], store, b, unfit) for b in members}
         clients = [entry for b in members for entry in gate.fidelity(store, b, rated[b.name], unfit)]
         shown = {
             name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
@@ -296,6 +301,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *(note for b in members for note in composites.notes(shown[b.name], b)),
                 *(note for b in members for note in drawn_part.notes(b, shown[b.name])),
                 *(note for b in members for note in client_study.notes(shown[b.name], b)),
+                *(note for b in members for note in readers.notes(shown[b.name], store, b, unfit)),
             ],
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
@@ -325,9 +331,10 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
     rated = frame.of_targets(rated, benchmark)
     # What a criterion does not apply to is counted among the statuses; it is no rating that is missing.
     ratings = frame.only(
-        pl.concat([rated, composites.over_turns(rated, benchmark)]), pl.col("status") != "not_applicable"
+        pl.concat([pooled.together(rated, benchmark), rated, composites.over_turns(rated, benchmark)]),
+        pl.col("status") != "not_applicable",
     )
-    lost = _lost(rated)
+    lost = _lost(pl.concat([rated, pooled.together(rated, benchmark)]))
     find = functools.cache(functools.partial(scoring_views.find, benchmark, recognised=recognised))
     for key, rows in _by_rater(ratings, benchmark):
         name, model, rater, kind = map(str, key)
@@ -403,7 +410,7 @@ def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tup
 
     What rules say comes last. One criterion's ratings are copied at a time.
     """
-    places = {name: place for place, name in enumerate(frame.criteria(benchmark))}
+    places = {name: place for place, name in enumerate((*benchmark.pooled, *frame.criteria(benchmark)))}
     names = sorted(ratings["criterion"].unique(), key=lambda name: (places.get(name, len(places)), name))
     for name in names:
         rows = ratings.filter(pl.col("criterion") == name)
@@ -509,7 +516,8 @@ def _undefined(
 
 def _headline(benchmark: Benchmark) -> Headline:
     of_read = {metric.name: metric.of_read for metric in benchmark.metrics if metric.of_read}
-    return Headline(benchmark.headline, benchmark.lead_group, tuple(sorted(benchmark.parts)), of_read)
+    counting = tuple(metric.name for metric in benchmark.metrics if metric.missing_is_outcome)
+    return Headline(benchmark.headline, benchmark.lead_group, tuple(sorted(benchmark.parts)), of_read, counting)
 
 
 def _not_run(manifest: dict[str, Any]) -> list[str]:

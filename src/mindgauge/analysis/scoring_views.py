@@ -36,6 +36,10 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule":
         return ScoringQuestion(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
+    if name in benchmark.pooled:
+        pooled_criterion = benchmark.pooled_criterion(name)
+        metrics = tuple(metric for metric in _suiting(benchmark.metrics, pooled_criterion) if not metric.of_status)
+        return ScoringQuestion(benchmark, pooled_criterion, metrics)
     added = next((criterion for criterion in benchmark.foreign_criteria if criterion.name == name), None)
     if added is not None:
         return ScoringQuestion(benchmark, added, (*map(share_of, added.values), *STATUS_RATES))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, fitness, frame, scoring_views
+from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views
 from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
@@ -78,9 +78,8 @@ def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -
     notes += fitness.told(unfit)
     clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
     notes += gate.sentences(clients)
-    rows = gate.allowed(
-        scoring_views.trusted(frame.of_targets(_ratings(store, benchmark, number), benchmark), unfit), clients
-    )
+    ratings = _ratings(store, benchmark, number, unfit)
+    rows = gate.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
     rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
         subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
@@ -123,9 +122,9 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, ComparedSys
     }
 
 
-def _ratings(store: Store, benchmark: Benchmark, number: int) -> pl.DataFrame:
+def _ratings(store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit]) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
-    rows = _by_case(frame.ratings(store, benchmark), store, benchmark)
+    rows = _by_case(readers.tagged(frame.ratings(store, benchmark), store, benchmark, unfit), store, benchmark)
     used = frame.distinct(rows, *key, "instrument").sort("instrument")
     together = used.group_by(key).agg(pl.col("instrument").str.join(", "))
     if len(together) < len(used):

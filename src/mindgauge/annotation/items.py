@@ -61,8 +61,7 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
     unit = str(reply.provenance.get("unit", "")) if reply else ""
     if unit == Unit.DIALOGUE:
         messages, text = (*messages, Message("assistant", text)), ""
-    last_is_asked = benchmark.about_reply if benchmark.closed else messages[-1].role == "assistant"
-    if reply is None and last_is_asked:
+    if reply is None and (benchmark.about_reply if benchmark.closed else messages[-1].role == "assistant"):
         messages, text = messages[:-1], messages[-1].content
     spoken = languages.named(sample.tags.get(LANGUAGE) or language) or languages.written(
         (*(message.content for message in messages), text)
@@ -85,7 +84,8 @@ def item(benchmark: Benchmark, sample: Sample, reply: Reply | None = None, langu
 
 def fault(benchmark: Benchmark, candidate: Item) -> str:
     """Say why an item cannot be labelled; empty if it can."""
-    if not any(message.content.strip() for message in candidate.messages):
+    first_message = candidate.unit == Unit.CLIENT and not candidate.messages
+    if not first_message and not any(message.content.strip() for message in candidate.messages):
         return "an empty dialogue; there is nothing to label"
     if _about_reply(benchmark) and candidate.unit != Unit.DIALOGUE and not candidate.reply.strip():
         return "an empty reply; there is nothing to label"

@@ -38,7 +38,7 @@ class Anchor(msgspec.Struct, frozen=True):
 
     `paraphrase`, where there is one, says the same as the reply in other words and stands at the same levels. The tag
     `unit` says what is rated at once, where that is not a reply alone: of a whole `dialogue`, `reply` is its last turn;
-    of a `client`, a message of the person, after those of the sample.
+    of a `client`, a message of the person, after those of the sample; `mode` says that a model wrote it.
     """
 
     sample: Sample

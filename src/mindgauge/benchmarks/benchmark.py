@@ -110,6 +110,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The criterion by which a reply that gives means or methods of harm is found; none asks for it, if empty."""
     composites: dict[str, Composite] = {}
     """What follows from several criteria, each from the rubric's and from those before it."""
+    pooled: dict[str, tuple[str, ...]] = {}
+    """What is also scored over several criteria at once, each verdict counting once: a name → criteria with the same levels."""
     keep: dict[str, tuple[str, ...]] = {}
     """Which of the authors' samples are asked about unless the user says otherwise: tag → values."""
     baselines: tuple[Value, ...] = ()
@@ -158,6 +160,16 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def lead_group(self) -> str:
         """The subset that is looked at first: its first group, or all."""
         return next(iter(self.groups), "all")
+
+    @property
+    def holds_dialogues(self) -> bool:
+        """Whether dialogues of several turns are held with its persons, be they in the authors' files alone."""
+        return self.persons is not None or self.read_persons is not None
+
+    def pooled_criterion(self, name: str) -> Criterion:
+        """Return the criteria that are taken together under a name as one, with the levels that they have in common."""
+        first = next(criterion for criterion in self.rubric.criteria if criterion.name in self.pooled[name])
+        return msgspec.structs.replace(first, name=name)
 
     def metric(self, name: str) -> Metric | None:
         """Return its metric of a name; of one for each label, the first."""

@@ -70,7 +70,7 @@ def new(
     unit: Annotated[
         str | None,
         typer.Option(
-            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of a `client`."
+            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`)."
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the gate's resamples, and of --draw.")] = 0,

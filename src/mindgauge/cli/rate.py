@@ -27,7 +27,9 @@ def rate(
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option(help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, or `both`."),
+        typer.Option(
+            help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, each message of the person alone (`client`), or several: `turn,client,dialogue`; `both` is `turn,dialogue`."
+        ),
     ] = None,
     data: Annotated[
         Path | None,

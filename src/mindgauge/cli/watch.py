@@ -22,7 +22,10 @@ def watch(
     out: Annotated[Path, typer.Option(help="The folder of the watch: its looks, and a page with charts.")],
     benchmark: Annotated[str | None, typer.Option(help="By which is rated; if not given, the policy's.")] = None,
     unit: Annotated[
-        str | None, typer.Option(help="Rate every `turn` of the assistant, the whole `dialogue`, or `both`.")
+        str | None,
+        typer.Option(
+            help="Rate every `turn` of the assistant, the whole `dialogue`, each message of the person alone (`client`), or several: `turn,client,dialogue`; `both` is `turn,dialogue`."
+        ),
     ] = None,
     sample: Annotated[int, typer.Option(min=1, help="Dialogues drawn of what is new, at each look.")] = 50,
     apart: Annotated[int, typer.Option(min=2, help="Looks between false alarms on average, at least.")] = 200,

@@ -56,9 +56,10 @@ def rate(
         judge: who rates: models (functions, too), classifiers (`classifier/FOLDER`), or, of an open benchmark, rules (`rule/refusal`).
         rubric: in place of a name, a rubric file: the instrument by which everybody rates.
         dialogues: in place of `replies`, transcripts of dialogues of several turns, in any shape (docs/transcripts.md): a file,
-            folder, zip, or table in memory; only models rate whole ones.
+            folder, zip, or table in memory. Only models rate whole ones and the person's messages; to rules and classifiers these do not apply.
         data: a copy of the authors' released files, where their tree of questions lies by which judges are to rate (vera_mh).
-        unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, or `both`.
+        unit: what of `dialogues` is rated at once: every `turn` of the assistant, the whole `dialogue`, each message of the
+            person alone (`client`, of benchmarks that ask about these), or several, `turn,client`; `both` is `turn,dialogue`.
         out: the run directory, where `replies` is a file.
         columns: our name → the file's name of a column.
         limit: at most this many replies of the file.

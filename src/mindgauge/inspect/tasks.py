@@ -49,7 +49,7 @@ def _task(benchmark: Benchmark) -> Any:
         )  # fmt: skip
         return _built(options)
 
-    holds = benchmark.persons is not None or benchmark.read_persons is not None
+    holds = benchmark.holds_dialogues
     return _registered(name, converse_too if holds else build, benchmark.card.title)
 
 

@@ -16,6 +16,7 @@ import msgspec
 from mindgauge.raters.classifiers.form import with_reply
 from mindgauge.raters.classifiers.saved import open_classifier
 from mindgauge.raters.rule import unread_because
+from mindgauge.raters.window import status_alone
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.errors import MindgaugeError, UsageError
 
@@ -87,6 +88,8 @@ class ClassifierRater:
     def rate(self, subjects: Iterable[Subject], progress: Callable[[int], None] | None = None) -> Iterator[Rating]:
         """Rate replies, or samples themselves where there is none; a reply that never came keeps its status.
 
+        It is about no whole dialogue and no person's message.
+
         Args:
             subjects: samples with their replies.
             progress: hears how many are done, more than once in a block.
@@ -103,7 +106,7 @@ class ClassifierRater:
                 progress(count)
 
     def _block(self, block: list[Subject], progress: Callable[[int], None] | None) -> Iterator[Rating]:
-        answered = [(sample, reply) for sample, reply in block if reply is None or reply.status is Status.OK]
+        answered = [(sample, reply) for sample, reply in block if reply is None or status_alone(reply) is Status.OK]
         began = time.perf_counter()
         read = [with_reply(s, r) if r is not None else s for s, r in answered]
         try:
@@ -124,8 +127,8 @@ class ClassifierRater:
         decided = iter(zip(read, predicted.tolist(), self.classifier.decide(predicted), strict=True))
         for sample, reply in block:
             subject = reply.id if reply is not None else sample.id
-            if reply is not None and reply.status is not Status.OK:
-                yield self._rating(subject, reply.status)
+            if reply is not None and (status := status_alone(reply)) is not Status.OK:
+                yield self._rating(subject, status)
                 continue
             dialogue, probabilities, value = next(decided)
             named = zip(map(str, self.classifier.labels), (round(p, 4) for p in probabilities), strict=True)

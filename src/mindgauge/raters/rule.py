@@ -18,6 +18,7 @@ import msgspec
 
 from mindgauge.raters.echo import NOTHING, PromptText, unlined, unquoted
 from mindgauge.raters.json_objects import DOUBLED, after_thinking, objects, without
+from mindgauge.raters.window import status_alone
 from mindgauge.records import Evidence, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Criterion, Level, Scale
@@ -73,9 +74,10 @@ class Rule(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str] | None = None
 
     def rate(self, reply: Reply) -> Rating:
-        """Rate one reply; a reply that never came keeps its status."""
-        if reply.status is not Status.OK:
-            return Rating(reply.id, self.criterion, self.name, RaterKind.RULE, 0, reply.status, instrument=self.name)
+        """Rate one reply; one that never came keeps its status, and a rule is about no whole dialogue and no person's message."""
+        status = status_alone(reply)
+        if status is not Status.OK:
+            return Rating(reply.id, self.criterion, self.name, RaterKind.RULE, 0, status, instrument=self.name)
         try:
             words = self._find(reply.text)
         except Exception as error:  # noqa: BLE001 - a fault of ours, whatever it is

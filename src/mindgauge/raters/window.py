@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.raters.risk_cues import signs
+from mindgauge.records import Status
 from mindgauge.records.prompt import transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from mindgauge.records import Message
+    from mindgauge.records import Message, Reply
 
 GAP = 24
 """Tokens set aside for the mark that stands for turns left out."""
@@ -38,7 +39,12 @@ class Unit(StrEnum):
     DIALOGUE = "dialogue"
     """All of the assistant's turns together."""
     CLIENT = "client"
-    """A message of the person that a model wrote, shown without what was answered."""
+    """A message of the person, shown without what was answered."""
+
+
+def status_alone(reply: Reply) -> Status:
+    """Return the status of a reply to those who rate single replies; a whole dialogue or a person's message is none."""
+    return Status.NOT_APPLICABLE if reply.provenance.get("unit") in {Unit.DIALOGUE, Unit.CLIENT} else reply.status
 
 
 class Window(msgspec.Struct, frozen=True):

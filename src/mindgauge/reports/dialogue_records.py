@@ -28,12 +28,19 @@ class RibbonTurn(msgspec.Struct, frozen=True):
 
 
 class Ribbon(msgspec.Struct):
-    """One dialogue as a picture: a step for every turn, its marks, and how it ended. `said` is its text alternative."""
+    """One dialogue as a picture: a step for every turn, its marks, and how it ended. `said` is its text alternative.
+
+    Where the person's turns were planned, the first plain sign is the plan's; in transcripts, which nobody planned, it is the
+    first that a reader of the person's messages sees.
+    """
 
     key: str
     """The same for all models that were spoken with in the same way: who, in which language, played by whom."""
     benchmark: str
     persona: str
+    """Empty where nobody says who the person is."""
+    cluster: str
+    """What it shares with others that are not independent of it."""
     setting: str
     planned: str
     calm: bool
@@ -53,9 +60,24 @@ class Ribbon(msgspec.Struct):
     """Why `case` is the turn where it went wrong; empty where none did."""
     case: Case | None = None
 
-    def first_plain(self, *, perceived: bool = False) -> int | None:
-        """Return the turn in which the first plain sign shows, by plan or as a reader sees it; None where none does."""
-        levels = [(t.turn, t.perceived if perceived else t.allowed) for t in self.turns if t.came]
+    @property
+    def unplanned(self) -> bool:
+        """Whether nobody planned what the person may show in which turn."""
+        return all(turn.allowed is None for turn in self.turns)
+
+    @property
+    def read(self) -> bool:
+        """Whether somebody says what a reader of the person's messages sees."""
+        return any(turn.perceived is not None for turn in self.turns)
+
+    def first_plain(self, *, perceived: bool | None = None) -> int | None:
+        """Return the turn in which the first plain sign shows; None where none does.
+
+        Args:
+            perceived: as a reader sees it, or else by plan; by plan where there is one, if not given.
+        """
+        by_reader = self.unplanned if perceived is None else perceived
+        levels = [(t.turn, t.perceived if by_reader else t.allowed) for t in self.turns if t.came]
         return next((turn for turn, level in levels if self.rungs and level is not None and level >= self.plain), None)
 
     @property
@@ -143,6 +165,8 @@ class DialoguePart(msgspec.Struct):
     """The rungs with what each looks like."""
     plain: str
     perceived: bool
+    transcripts: bool
+    """Whether there are dialogues that were held elsewhere, of which nobody says that their persons are invented."""
     source: str
     """Who says what was recognised."""
     curves: list[Survival]

@@ -103,9 +103,11 @@ class _Gathered:
         clear = [system for system in systems if not withheld[system.number]]
         situation = self.persons.situation if self.persons is not None else None
         perceived = any(turn.perceived is not None for ribbon in self.ribbons for turn in ribbon.turns)
-        curves = [_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=False)]
-        if perceived:
-            curves.append(_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=True))
+        views = (False, True) if perceived else (False,)
+        drawn = [_curves(self.benchmark.name, slug, self.ribbons, clear, perceived=view) for view in views]
+        curves = [curve for curve in drawn if curve is not None]
+        if len(curves) > 1:
+            curves[1].folded = "The same from the turn in which a reader sees the risk"
         return DialoguePart(
             self.benchmark.name,
             self.benchmark.card.title,
@@ -113,8 +115,9 @@ class _Gathered:
             [(words(rung), situation.en.rungs[rung]) for rung in situation.rungs] if situation is not None else [],
             words(situation.plain) if situation is not None else "",
             perceived,
+            any(ribbon.unplanned for ribbon in self.ribbons),
             "; ".join(dict.fromkeys(self.sources)),
-            [curve for curve in curves if curve is not None],
+            curves,
             [reason for reason in withheld.values() if reason],
             worst,
             rest,
@@ -133,7 +136,9 @@ class _Gathered:
             for reason in entry.withheld
         ]
         return (
-            f"No figure is drawn of {system.label}: {'; '.join(reasons)}. The dialogues can be read." if reasons else ""
+            f"No figure is shown for {system.label}: {'; '.join(reasons)}. Its dialogues can be read."
+            if reasons
+            else ""
         )
 
     def _of(self, system: System) -> list[Ribbon]:
@@ -222,10 +227,10 @@ def _gravity(ribbon: Ribbon) -> tuple[int, int, int, float, str, int, str]:
 
 def _cause(ribbon: Ribbon) -> str:
     if ribbon.vetoed:
-        return "it says what must never be said"
+        return "the reply says something that must never be said"
     if ribbon.never:
-        return "the first plain sign of risk, which is never taken up"
-    return f"the first plain sign of risk, which is taken up {plural(ribbon.late, 'turn')} later"
+        return "the first plain sign of risk, which no reply recognises"
+    return f"the first plain sign of risk, which is recognised {plural(ribbon.late, 'turn')} later"
 
 
 def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
@@ -237,20 +242,21 @@ def _facts(system: System, own: Sequence[Ribbon]) -> Iterator[str]:
     parts = []
     if judged:
         parts.append(
-            f"what must never be said stands in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}"
+            f"something that must never be said is in {sum(bool(r.vetoed) for r in judged)} of {plural(len(judged), 'dialogue')}"
         )
     if plain:
         at_once = sum(r.asked is not None and not r.late for r in plain)
         late, never = sum(bool(r.late) for r in plain), sum(r.never for r in plain)
         unknown = len(plain) - at_once - late - never
-        rest = f", not known {count(unknown)} times" if unknown else ""
+        rest = f"; in {count(unknown)} nobody knows" if unknown else ""
+        where = " to a reader" if any(ribbon.unplanned for ribbon in plain) else ""
         parts.append(
-            f"of {plural(len(plain), 'dialogue')} in which the risk becomes plain, it is recognised at once in {count(at_once)}, late in "
-            f"{count(late)} and never in {count(never)}{rest}"
+            f"in {plural(len(plain), 'dialogue')} the risk becomes plain{where}: it is recognised at once in {count(at_once)}, late in "
+            f"{count(late)}, never in {count(never)}{rest}"
         )
     if calm:
         parts.append(
-            f"of {count(len(calm))} with a calm person, {sum(bool(r.over_escalates) for r in calm)} treat them as at risk"
+            f"in {sum(bool(r.over_escalates) for r in calm)} of {plural(len(calm), 'dialogue')} with a calm person, the person is treated as at risk"
         )
     if parts:
         yield f"{system.label}: {'; '.join(parts)}."
@@ -260,7 +266,9 @@ def _curves(
     benchmark: str, slug: str, ribbons: Sequence[Ribbon], systems: Sequence[System], *, perceived: bool
 ) -> Survival | None:
     """Draw how long each system takes from the first plain sign, by plan or as a reader sees it, to its recognition."""
-    lines, rows, personas, total, open_ones = [], [], set(), 0, 0
+    lines, rows, clusters, total, open_ones = [], [], set(), 0, 0
+    noun = "persona" if all(ribbon.persona for ribbon in ribbons) else "person"
+    nouns = "personas" if noun == "persona" else "people"
     for system in systems:
         own = [
             ribbon
@@ -271,27 +279,27 @@ def _curves(
         open_ones += unknown
         if not len(waits):
             continue
-        personas |= {ribbon.persona for ribbon in own}
+        clusters |= {ribbon.cluster for ribbon in own}
         total += len(waits)
         line = _line(system, waits)
         lines.append(line)
         mean = mean_interval(waits, min(HORIZON, len(line.shares) - 1))
         rows.append([
-            system.label, len(waits), len({ribbon.persona for ribbon in own}), int(waits.event.sum()), int((~waits.event).sum()), mean.value,
+            system.label, len(waits), len({ribbon.cluster for ribbon in own}), int(waits.event.sum()), int((~waits.event).sum()), mean.value,
             mean.low, mean.high, *line.shares[1:],
         ])  # fmt: skip
     if not lines:
         return None
     steps = max(len(line.shares) for line in lines)
     columns = [
-        Column("model"), Column("dialogues", "count"), Column("personas", "count"), Column("recognised", "count"), Column("not by the end", "count"),
+        Column("model"), Column("dialogues", "count"), Column(nouns, "count"), Column("recognised", "count"), Column("not by the end", "count"),
         Column(f"mean turns, of at most {HORIZON}", "level"), Column("low", "level"), Column("high", "level"),
         *(Column(f"not after {step}", "share") for step in range(1, steps)),
     ]  # fmt: skip
     table: list[list[Cell]] = [[*row, *[None] * (len(columns) - len(row))] for row in rows]
-    kind = "as a reader of the person's messages alone sees it" if perceived else "as it was planned"
+    kind = "what a reader of the person’s messages alone sees" if perceived else "the plan"
     doubt = (
-        f" {plural(open_ones, 'dialogue')} without a verdict on the first of these replies {'is' if open_ones == 1 else 'are'} left out."
+        f" Left out: {plural(open_ones, 'dialogue')} without a verdict on the first of these replies."
         if open_ones
         else ""
     )
@@ -299,21 +307,21 @@ def _curves(
         anchor=f"recognition-{slug}{'-perceived' if perceived else ''}",
         finding=_told(lines),
         measure=(
-            f"Share of dialogues in which the risk is not yet recognised, by replies since its first plain sign, {kind} "
-            f"(Kaplan–Meier; a tick is a dialogue that ends unrecognised). {plural(total, 'dialogue')} with {plural(len(personas), 'persona')}.{doubt}"
+            f"Share of dialogues in which the risk is not yet recognised, counted in replies since its first plain sign by {kind} "
+            f"(Kaplan–Meier; a tick marks a dialogue that ends with the risk unrecognised). {plural(total, 'dialogue')} with {plural(len(clusters), noun, nouns)}.{doubt}"
         ),
         sheet=ReportTable(
             f"recognition-{slug}{'-perceived' if perceived else ''}", "How long the risk goes unrecognised", columns, table,
-            "Intervals are 95 %, of other personas.",
+            f"Intervals are 95 %, of other {nouns}.",
         ),
-        benchmark=benchmark, lines=lines, folded="The same from the turn in which a reader sees the risk" if perceived else "",
+        benchmark=benchmark, lines=lines,
     )  # fmt: skip
 
 
 def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
     """Fold the turns of dialogues as the metric of turns to recognition does; also count those of which nothing is known."""
     turns = [(number, ribbon, turn) for number, ribbon in enumerate(own) for turn in ribbon.turns]
-    personas = {name: place for place, name in enumerate(dict.fromkeys(ribbon.persona for ribbon in own))}
+    clusters = {name: place for place, name in enumerate(dict.fromkeys(ribbon.cluster for ribbon in own))}
     starts = [ribbon.first_plain(perceived=perceived) or 0 for ribbon in own]
 
     def column(values: list[str]) -> np.ndarray[tuple[int], np.dtype[np.object_]]:
@@ -323,7 +331,7 @@ def _waits(own: Sequence[Ribbon], *, perceived: bool) -> tuple[Waits, int]:
         levels=(NO, YES),
         code=np.array([-1 if t.recognised is None else int(t.recognised) for _, _, t in turns], dtype=np.intp),
         target=np.full(len(turns), -1, dtype=np.intp),
-        cluster=np.array([personas[ribbon.persona] for _, ribbon, _ in turns], dtype=np.intp),
+        cluster=np.array([clusters[ribbon.cluster] for _, ribbon, _ in turns], dtype=np.intp),
         subject=np.arange(len(turns)),
         status=np.array(["ok" if t.recognised is not None else "failed" for _, _, t in turns], dtype=np.str_),
         tags={
@@ -366,11 +374,11 @@ def _told(lines: Sequence[SurvivalLine]) -> str:
 def _over_models(own: Sequence[Ribbon]) -> str:
     """Say in a clause what happened to a persona, with all models."""
     classes = [_class(ribbon) for ribbon in own]
-    told = [
-        (_VETO, "with what must never be said"), (_NEVER, "never recognised"), (_LATE, "recognised late"),
-        (_OVER, "taken for a person at risk"), (_CLIENT, "spoilt by the client"),
+    phrases = [
+        (_VETO, "with something that must never be said"), (_NEVER, "with a risk that is never recognised"),
+        (_LATE, "with a risk that is recognised late"), (_OVER, "with a calm person treated as at risk"), (_CLIENT, "spoilt by the client"),
     ]  # fmt: skip
-    parts = [f"{classes.count(number)} {phrase}" for number, phrase in told if number in classes]
+    parts = [f"{classes.count(number)} {phrase}" for number, phrase in phrases if number in classes]
     return f"{plural(len(own), 'dialogue')}{': ' + ', '.join(parts) if parts else ''}"
 
 
@@ -379,7 +387,7 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
     entry = persona or script
     facts = [f"planned risk: {words(planned)}" if planned else ""]
     if entry is not None:
-        facts = [str(getattr(entry, "topic", "")), f"writes in a way that is {getattr(entry, 'style', '')}", *facts]
+        facts = [str(getattr(entry, "topic", "")), _style(str(getattr(entry, "style", ""))), *facts]
     if persona is not None:
         facts.append(
             {"asked": "says it when asked", "early": "says it early", "slow": "says it slowly"}.get(
@@ -390,6 +398,10 @@ def _about(persona: Persona | None, script: object, planned: str) -> str:
             facts.append(f"pushes back: {named([words(reaction) for reaction in persona.reactions])}")
     text = "; ".join(fact for fact in facts if fact)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _style(style: str) -> str:
+    return f"writes in {'an' if style[:1] in 'aeiou' else 'a'} {style} way" if style else ""
 
 
 def _sheet(slug: str, ordered: Sequence[Ribbon]) -> ReportTable:

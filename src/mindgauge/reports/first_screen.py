@@ -16,6 +16,7 @@ from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.benchmarks.metrics import Metric
     from mindgauge.reports.compared import ComparisonSection
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.dialogue_tallies import DialogueTally
@@ -198,7 +199,7 @@ def _range(counts: Sequence[int], n: int) -> str:
 def _of_measures(part: Part) -> Dots | None:
     """Draw the shares that a benchmark goes by, harm first."""
     rows: dict[str, list[Point]] = {}
-    for metric in [m for m in first_measures(part.benchmark) if m.unit == "share"][:MOST_MEASURES]:
+    for metric in [m for m in _measured(part) if m.unit == "share"][:MOST_MEASURES]:
         for place in part.places:
             for system in place.systems:
                 score = shown_score(place, system, metric)
@@ -217,9 +218,23 @@ def _of_measures(part: Part) -> Dots | None:
     )  # fmt: skip
 
 
+def _measured(part: Part) -> list[Metric]:
+    """Return the measures of which somebody has a score; all, where nobody has any.
+
+    Risk by plan, for one, is none in transcripts, and risk as a reader sees it none where nobody reads.
+    """
+    metrics = first_measures(part.benchmark)
+    scored = [
+        metric
+        for metric in metrics
+        if any(shown_score(place, system, metric) for place in part.places for system in place.systems)
+    ]
+    return scored or metrics
+
+
 def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     several = len(part.systems) > 1
-    metrics = first_measures(part.benchmark)[:MOST_MEASURES]
+    metrics = _measured(part)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
         Column("model"), Column(noun, "count"), *(Column(lowered(called(metric))) for metric in metrics),

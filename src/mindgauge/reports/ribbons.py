@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from statistics import median_high
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, RECOGNISES, VETO, YES
-from mindgauge.benchmarks.persons.dialogues import client_name
+from mindgauge.analysis.perceived import perceived
+from mindgauge.benchmarks.metrics.conversations import APPROPRIATE, OVER_ESCALATES, PERCEIVED, RECOGNISES, VETO, YES
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import BASE, Status
@@ -22,12 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mindgauge.benchmarks.persons.persona import Situation
-    from mindgauge.records import Reply
+    from mindgauge.records import Reply, Sample
     from mindgauge.reports.content import System
     from mindgauge.reports.runs import OpenRun, Section
 
 CUES = "recognises_by_cues"
-PERCEIVED = "perceived"
 _KINDS = (PERSON, MODEL, RULE)
 """Whose word on recognition counts first, where they speak of as many turns."""
 
@@ -49,6 +47,11 @@ class _Message(NamedTuple):
     rung: str
     reaction: str
     outcome: str
+    target: str
+    """The model under test; of a person's message, the one that it is written to."""
+    cluster: str
+    source: str
+    """The id, or the file, of the transcript that it was read from."""
     tags: Mapping[str, str]
 
 
@@ -68,9 +71,9 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
     vetoes, levels, over = (
         _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
     )
-    seen = _verdicts(run, section, PERCEIVED, (PERSON, MODEL), frame.ratings(run.store, section.benchmark))
+    read_rungs = _perceived(run, section) if situation is not None else {}
     wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
-    persons = {(r.model, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
+    persons = {(r.target, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
     rungs = list(situation.rungs) if situation is not None else []
     held: dict[tuple[str, str, int], list[_Message]] = {}
     for turn in turns:
@@ -85,13 +88,13 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
         for message in messages:
             if message.status is Status.NOT_APPLICABLE:
                 continue
-            person = persons.get((client_name(message.client, model), dialogue, repeat, message.turn))
-            perceived = [rungs.index(v) for v in seen.get(person.id, []) if v in rungs] if person is not None else []
+            person = persons.get((model, dialogue, repeat, message.turn))
+            rung = read_rungs.get(person.id) if person is not None else None
             shown.append(
                 RibbonTurn(
                     message.turn, message.id,
                     rungs.index(message.rung) if message.rung in rungs else None,
-                    median_high(perceived) if perceived else None,
+                    rungs.index(rung) if rung is not None else None,
                     _majority(recognised.get(message.id, [])),
                     _any(vetoes.get(message.id, [])),
                     _mean(levels.get(message.id, [])),
@@ -103,7 +106,7 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
         tags = first.tags
         ribbons.append(
             Ribbon(
-                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), _setting(first), tags.get("planned", ""),
+                f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), first.cluster, _setting(first), tags.get("planned", ""),
                 tags.get("calm") == YES, by_model[model], rungs, rungs.index(situation.plain) if situation is not None else 0,
                 max(len(messages), shown[-1].turn), shown, outcome,
                 _majority(over.get(whole.id, [])) if whole is not None else None,
@@ -115,21 +118,22 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
 
 
 def _messages(run: OpenRun, section: Section) -> Iterable[_Message]:
-    tags = {sample.id: sample.tags for sample in run.store.samples(section.benchmark.name)}
+    samples = {sample.id: sample for sample in run.store.samples(section.benchmark.name)}
     for reply in run.store.replies(section.benchmark.name):
-        message = _message(reply, tags.get(reply.sample, {}))
+        message = _message(reply, samples[reply.sample])
         if message is not None:
             yield message
 
 
-def _message(reply: Reply, tags: Mapping[str, str]) -> _Message | None:
-    facts = {**tags, **reply.provenance}
+def _message(reply: Reply, sample: Sample) -> _Message | None:
+    facts = {**sample.tags, **reply.provenance}
     unit, dialogue = str(facts.get("unit", "")), facts.get("dialogue") or facts.get(BASE)
     if not unit or not dialogue:
         return None
     return _Message(
         reply.id, unit, reply.model, reply.run, reply.status, str(dialogue), int(facts.get("turn") or 0), str(facts.get("client", "")),
-        str(facts.get("rung", "")), str(facts.get("reaction", "")), str(facts.get("outcome", "")), tags,
+        str(facts.get("rung", "")), str(facts.get("reaction", "")), str(facts.get("outcome", "")), str(facts.get("target", reply.model)),
+        sample.cluster, str(facts.get("source_id", facts.get("source_file", ""))), sample.tags,
     )  # fmt: skip
 
 
@@ -137,6 +141,7 @@ def _setting(message: _Message) -> str:
     """Say how the person was spoken with, beside who they are."""
     tags = message.tags
     parts = [
+        f"transcript {message.source}" if message.source and not tags.get("persona") else "",
         {"en": "English", "zh": "Chinese"}.get(tags.get("language", ""), tags.get("language", "")),
         f"opening {tags['opening']}" if tags.get("opening") else "",
         f"played by {message.client}" if message.client else tags.get("mode", ""),
@@ -145,17 +150,26 @@ def _setting(message: _Message) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _verdicts(
-    run: OpenRun, section: Section, criterion: str, kinds: Sequence[str], ratings: pl.DataFrame | None = None
-) -> Verdicts:
-    """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
+def _perceived(run: OpenRun, section: Section) -> dict[str, str]:
+    """Return what those see who read the person's messages alone, as metrics by perceived risk count it."""
+    ratings = frame.ratings(run.store, section.benchmark)
+    return perceived(ratings, run.store, section.benchmark, _silent(run, section, PERCEIVED)).rungs
+
+
+def _silent(run: OpenRun, section: Section, criterion: str) -> set[str]:
+    """Return the judges whose word does not count on a criterion."""
     name = section.benchmark.name
     silent = {judge.judge for judge in run.scores.unfit if (judge.benchmark, judge.criterion) == (name, criterion)}
     if not run.standings.shown:
         silent |= {s.card.judge for s in run.standings.cards.values() if (s.benchmark, s.criterion) == (name, criterion) and s.limited}  # fmt: skip
-    rows = (section.ratings if ratings is None else ratings).filter(
+    return silent
+
+
+def _verdicts(run: OpenRun, section: Section, criterion: str, kinds: Sequence[str]) -> Verdicts:
+    """Collect what raters of some kinds say on a criterion, less judges whose word does not count on it."""
+    rows = section.ratings.filter(
         pl.col("criterion") == criterion, pl.col("rater_kind").is_in(list(kinds)), pl.col("rater_kind") != GOLD,
-        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(silent)),
+        pl.col("status") != Status.NOT_APPLICABLE.value, ~pl.col("rater").is_in(list(_silent(run, section, criterion))),
     )  # fmt: skip
     verdicts: Verdicts = {}
     for subject, status, value in rows.select("subject", "status", "value").iter_rows():
@@ -168,7 +182,7 @@ def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdic
     of_kind = {kind: _verdicts(run, section, CUES if kind == RULE else RECOGNISES, (kind,)) for kind in _KINDS}
     kind = max(_KINDS, key=lambda kind: len(turns & of_kind[kind].keys()))
     if kind == RULE:
-        return of_kind[kind], "our own cues, by words: a question in other words is missed"
+        return of_kind[kind], "our own cues, which look for words and miss what is put in others"
     rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
     raters = sorted(rows["rater"].unique())
     more = ", most of whose verdicts count" if len(raters) > 1 else ""
@@ -200,21 +214,22 @@ def said(ribbon: Ribbon) -> str:
     start, asked = ribbon.first_plain(), ribbon.asked
     turns = plural(len(ribbon.turns), "turn")
     parts = [f"{turns} of {ribbon.length}" if len(ribbon.turns) < ribbon.length else turns]
+    to_reader = " to a reader" if ribbon.unplanned else ""
     if start is not None:
-        parts.append(f"the risk is plain from turn {start}")
+        parts.append(f"the risk is plain{to_reader} from turn {start}")
         late = "at once" if not ribbon.late else f"{plural(ribbon.late, 'turn')} late"
         if asked is not None:
             parts.append(f"recognised in turn {asked}, {late}")
         else:
-            parts.append("never recognised" if ribbon.never else "not recognised as far as it is known")
-    elif ribbon.rungs and ribbon.planned:
-        parts.append("no plain sign of risk shows")
+            parts.append("never recognised" if ribbon.never else "not recognised, as far as is known")
+    elif ribbon.rungs and (ribbon.read if ribbon.unplanned else ribbon.planned):
+        parts.append("a reader sees no plain sign of risk" if ribbon.unplanned else "no plain sign of risk shows")
         if asked is not None:
             parts.append(f"asked about risk in turn {asked}")
     if ribbon.vetoed:
-        parts.append(f"what must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
+        parts.append(f"something that must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
     if ribbon.over_escalates:
-        parts.append("a calm person taken for one at risk")
+        parts.append("a calm person treated as at risk")
     if ribbon.outcome and ribbon.outcome != Outcome.COMPLETE:
         parts.append(OUTCOMES[Outcome(ribbon.outcome)])
     return "; ".join(parts)
@@ -222,11 +237,11 @@ def said(ribbon: Ribbon) -> str:
 
 OUTCOMES = {
     Outcome.COMPLETE: "complete",
-    Outcome.CLIENT_LEFT: "ended since the client left, which says nothing of the model",
-    Outcome.CLIENT_REFUSED: "ended since the client refused to play, which says nothing of the model",
-    Outcome.CLIENT_BROKE_ROLE: "ended since the client fell out of its role, which says nothing of the model",
-    Outcome.TARGET_REFUSED: "ended with the model's refusal",
-    Outcome.FILTERED: "ended by a filter",
-    Outcome.FAILED: "ended by an error",
+    Outcome.CLIENT_LEFT: "ends early because the client leaves, which says nothing about the model",
+    Outcome.CLIENT_REFUSED: "ends early because the client refuses to play, which says nothing about the model",
+    Outcome.CLIENT_BROKE_ROLE: "ends early because the client falls out of its role, which says nothing about the model",
+    Outcome.TARGET_REFUSED: "ends early because the model refuses",
+    Outcome.FILTERED: "ends early because a filter blocks a reply",
+    Outcome.FAILED: "ends early because of an error",
 }
 """How a dialogue ended, in words."""

@@ -47,7 +47,7 @@ class Section(msgspec.Struct, dict=True):
     @property
     def holds_dialogues(self) -> bool:
         """Whether models hold dialogues of several turns here, of which each criterion rates turns, wholes or clients."""
-        return self.benchmark.persons is not None
+        return self.benchmark.holds_dialogues
 
     def noun(self, criterion: str) -> Rated:
         """Return what a criterion rates."""
@@ -62,8 +62,10 @@ class Section(msgspec.Struct, dict=True):
 
     @cached_property
     def scored(self) -> dict[str, Criterion]:
-        """All that scores are on: these, and what is read from replies by rule."""
-        return {**self.criteria, **{reading.criterion.name: reading.criterion for reading in self.benchmark.readings}}
+        """All that scores are on: these, several taken together, and what is read from replies by rule."""
+        together = {name: self.benchmark.pooled_criterion(name) for name in self.benchmark.pooled}
+        read = {reading.criterion.name: reading.criterion for reading in self.benchmark.readings}
+        return {**together, **self.criteria, **read}
 
     @property
     def targeted(self) -> bool:

@@ -68,8 +68,11 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
             ]
             for score in listed
         ]
+        counting = result.headlines[benchmark].counting
         majority = [_MAJORITY] if any(score.rater == f"{score.model}:majority" for score in listed) else []
-        note = " ".join([*majority, *counted_missing((s.benchmark, s.name, _counted(s)) for s in listed)])
+        note = " ".join(
+            [*majority, *counted_missing((s.benchmark, s.name, _counted(s)) for s in listed if s.name in counting)]
+        )
         tables.append(ReportTable("headlines", f"{benchmark}  ({result.run})", columns, rows, note))
     return tables
 

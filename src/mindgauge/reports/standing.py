@@ -41,6 +41,11 @@ class RunCard(msgspec.Struct, frozen=True):
         """Whether people must rate this."""
         return self.card.verdict == LIMITED
 
+    @property
+    def open(self) -> bool:
+        """Whether nobody can tell how far the judge can be trusted."""
+        return self.card.verdict.startswith(NOT_ESTIMABLE)
+
 
 class ReliabilityGate(msgspec.Struct, frozen=True):
     """The cards of one run by benchmark, criterion and judge; with `shown`, limited scores are shown, marked.
@@ -53,10 +58,14 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
     people: dict[str, list[People]] = {}
     """Benchmark → how far people agree among themselves, by criterion."""
     facets: dict[str, list[ManyFacets]] = {}
+    pooled: dict[tuple[str, str], tuple[str, ...]] = {}
+    """Benchmark and name → the criteria that are scored together under it."""
 
     def of(self, score: Score) -> RunCard | None:
-        """Return the card of the judge that gave a score, if there is one."""
-        return self.cards.get((score.benchmark, score.criterion, score.rater))
+        """Return the card of the judge that gave a score, if there is one; over several criteria, that with the gravest verdict."""
+        names = self.pooled.get((score.benchmark, score.criterion), (score.criterion,))
+        cards = [card for name in names if (card := self.cards.get((score.benchmark, name, score.rater)))]
+        return min(cards, key=lambda entry: (not entry.limited, not entry.open), default=None)
 
     def limited(self, score: Score) -> bool:
         """Whether a score comes from a judge that may not give it."""
@@ -66,7 +75,7 @@ class ReliabilityGate(msgspec.Struct, frozen=True):
     def not_estimable(self, score: Score) -> bool:
         """Whether a score comes from a judge of which nobody can tell how far it can be trusted."""
         standing = self.of(score)
-        return standing is not None and standing.card.verdict.startswith(NOT_ESTIMABLE) and score.name not in UNMOVED
+        return standing is not None and standing.open and score.name not in UNMOVED
 
     def withholds(self, score: Score) -> bool:
         """Whether a score must not be shown; what is void, never."""
@@ -119,7 +128,9 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     for view in judged.facets:
         for benchmark in dict.fromkeys(places[name][0] for name in view.criteria):
             facets.setdefault(benchmark, []).append(view)
-    return ReliabilityGate({(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}, shown, people, facets)
+    pooled = {(b.name, name): parts for b in benchmarks for name, parts in b.pooled.items()}
+    by_place = {(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}
+    return ReliabilityGate(by_place, shown, people, facets, pooled)
 
 
 def of_run(folder: Path, *, shown: bool = False) -> ReliabilityGate:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks import own_texts
-from mindgauge.benchmarks.persons import client
+from mindgauge.benchmarks.persons import client, listener
 from mindgauge.benchmarks.persons.dialogues import TURNS, DialoguePlan, PersonMode
 from mindgauge.models.family import same_family
 from mindgauge.records import digest
@@ -129,12 +129,15 @@ def _of_table(benchmark: Benchmark, mode: PersonMode, turns: int | None) -> Benc
 
 
 def notes(clients: Sequence[Model], models: Sequence[Model], benchmarks: Sequence[Benchmark]) -> Iterator[str]:
-    """Say, before anything is sent, why these clients will allow no score, and what a script cuts short."""
+    """Say, before anything is sent, why these clients will allow no score, and what a script cuts short.
+
+    Where a client is tried on the listener alone, no model is under test, and nobody waits for a score.
+    """
     for player in clients:
         kin = [model.name for model in models if same_family(player.name, model.name)]
         if kin:
             yield f"{player.name} plays the person for {named(kin)}, of its own family: no score will be shown; name a client of another family"
-    if len(clients) == 1:
+    if len(clients) == 1 and any(model.name != listener.NAME for model in models):
         yield "one client plays all persons: a score takes two of different families, since the client changes results; name another with --client"
     for benchmark in benchmarks:
         dialogues = benchmark.dialogues

@@ -1,4 +1,4 @@
-"""Transcripts whose replies are rated: each of the bot's turns, each dialogue as a whole, or both."""
+"""Transcripts that are rated: each of the bot's turns, each of the person's messages, each dialogue as a whole."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks.persons.dialogues import whole_name
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons import transcript_slots
+from mindgauge.benchmarks.persons.persona import CALM_RUNGS
+from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
 from mindgauge.raters.window import Unit
-from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status, digest, transcripts
+from mindgauge.records import BASE, Message, Reply, Sample, digest, transcripts
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import plural
 from mindgauge.runs import plan
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.persons.persona import Situation
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.transcripts import Transcript
     from mindgauge.runs.options import RunConfig
 
 
 BOTH = "both"
-_UNITS = (Unit.TURN, Unit.DIALOGUE)
-"""What of a transcript can be rated."""
+"""Stands for turns and whole dialogues, as `--unit turn,dialogue`."""
 ONE_SOURCE = "name what is to be rated with --replies or with --dialogues, one of them"
 
 
@@ -49,27 +50,42 @@ def one_source(benchmark: Benchmark, replies: object, dialogues: object, unit: s
 
 
 def units_of(name: str | None) -> tuple[Unit, ...]:
-    """Read what is rated at once; every turn of the assistant if not given.
+    """Read what is rated at once, several with commas between; every turn of the assistant if not given.
 
     Raises:
         UsageError: there is none of this name.
     """
-    if name == BOTH:
-        return _UNITS
-    if name is not None and name not in set(_UNITS):
-        raise UsageError(f"--unit is {', '.join(_UNITS)} or {BOTH}, not {name!r}")
-    return (Unit(name or Unit.TURN),)
+    units: list[Unit] = []
+    for part in (name or Unit.TURN.value).split(","):
+        word = part.strip()
+        if word != BOTH and word not in set(Unit):
+            raise UsageError(f"--unit is {', '.join(Unit)}, several of these with commas between, or {BOTH} (turn,dialogue), not {name!r}")  # fmt: skip
+        units += [Unit.TURN, Unit.DIALOGUE] if word == BOTH else [Unit(word)]
+    return tuple(unit for unit in Unit if unit in units)
 
 
-def only_models_rate_whole(judges: plan.Raters, units: tuple[Unit, ...]) -> None:
-    """Check that everybody named can rate what is rated at once.
+def need_criteria(benchmark: Benchmark, units: tuple[Unit, ...]) -> None:
+    """Check that a benchmark asks something about the person's messages, where these are to be rated.
 
     Raises:
-        UsageError: a classifier or a rule is to rate whole dialogues.
+        UsageError: it does not.
+    """
+    about_persons = any(
+        criterion.applies.get("unit") == (Unit.CLIENT.value,) for criterion in benchmark.rubric.criteria
+    )
+    if Unit.CLIENT in units and not about_persons:
+        raise UsageError(f"{benchmark.name} asks nothing about the person's messages; leave out --unit {Unit.CLIENT}")
+
+
+def need_turns(judges: plan.Raters, units: tuple[Unit, ...]) -> None:
+    """Check that everybody named can rate something of what is rated at once.
+
+    Raises:
+        UsageError: a classifier or a rule, which rate single replies, is named, and none is rated.
     """
     others = plan.Raters([], judges.classifiers, judges.rules).names
-    if Unit.DIALOGUE in units and others:
-        raise UsageError(f"{others[0]} rates one reply, not a whole dialogue; use --unit turn")
+    if others and Unit.TURN not in units:
+        raise UsageError(f"{others[0]} rates single replies; add turn to --unit")
 
 
 def plan_of(benchmark: Benchmark, units: tuple[Unit, ...], config: RunConfig) -> dict[str, Any]:
@@ -149,20 +165,33 @@ def _place(transcript: Transcript) -> str:
     return f"{transcript.source}:{transcript.line}" if transcript.line else transcript.source
 
 
+def _planned(rung: str, situation: Situation, place: str) -> int:
+    """Return the level of the risk that somebody planned for a dialogue.
+
+    Raises:
+        DataError: it is no rung of the situation.
+    """
+    if rung not in situation.rungs:
+        raise DataError(f"{place}: planned risk {rung!r} is none of {', '.join(situation.rungs)}; spell it so, or leave out tag.planned")  # fmt: skip
+    return situation.level(rung)
+
+
 def _slots(
     transcript: Transcript, case: str, name: str, benchmark: Benchmark, units: tuple[Unit, ...]
 ) -> Iterator[tuple[Sample, Reply]]:
-    """Return what is rated of one transcript: its turns that are answered, and the whole."""
-    turns = [(turn.number, turn.before, turn.reply) for turn in transcript.turns if turn.reply is not None]
-    system = (Message("system", transcript.system),) if transcript.system else ()
-    first = (*system, *turns[0][1])
+    """Return what is rated of one transcript."""
     tags = dict(transcript.tags)
     if benchmark.protocol in tags:
         tags[benchmark.protocol] = benchmark.protocol_of(tags[benchmark.protocol], _place(transcript))
-    origin = digest("transcript", transcript.cluster, case, first)
+    if benchmark.situation is not None and "planned" in tags:
+        tags["calm"] = (
+            "yes" if _planned(tags["planned"], benchmark.situation, _place(transcript)) < CALM_RUNGS else "no"
+        )
+    opening = next(turn.before for turn in transcript.turns)
+    system = (Message("system", transcript.system),) if transcript.system else ()
+    origin = digest("transcript", transcript.cluster, case, (*system, *opening))
     if benchmark.persons is not None:
         tags[BASE] = origin  # by which slots are put together
-    model, parent = transcript.model or name, ""
     source = {
         "source_file": Path(transcript.source).name,
         **({"source_row": transcript.line} if transcript.line else {}),
@@ -171,32 +200,5 @@ def _slots(
         **(transcript.drawn.provenance if transcript.drawn is not None else {}),
     }
     cluster = transcript.cluster or (transcript.id if transcript.named else transcript.words)
-
-    def slot(unit: Unit, number: int) -> Sample:
-        named = {**tags, "unit": unit.value, "turn": str(number)}
-        place = number if unit is Unit.TURN else 0  # the same case may be of several lengths
-        return Sample(digest(origin, unit, place), first, tags=named, cluster=cluster)
-
-    def provenance(unit: Unit, number: int, before: tuple[Message, ...]) -> dict[str, Any]:
-        return {**source, "unit": unit.value, "turn": number, HELD: before, **({"parent": parent} if parent else {})}
-
-    for number, before, text in turns:
-        sample = slot(Unit.TURN, number)
-        reply = Reply.of(
-            sample.id, model, transcript.run, _status([text]), text, provenance=provenance(Unit.TURN, number, before)
-        )
-        parent = reply.id
-        if Unit.TURN in units:
-            yield sample, reply
-    if Unit.DIALOGUE in units:
-        number, before, text = turns[-1]
-        sample, status = slot(Unit.DIALOGUE, number), _status([reply for _, _, reply in turns])
-        facts = provenance(Unit.DIALOGUE, number, before) | {
-            "outcome": Outcome.COMPLETE.value,
-            **({"unanswered": True} if transcript.unanswered else {}),
-        }
-        yield sample, Reply.of(sample.id, whole_name(model), transcript.run, status, text, provenance=facts)
-
-
-def _status(texts: list[str]) -> Status:
-    return Status.OK if any(text.strip() for text in texts) else Status.UNPARSABLE
+    facts = TranscriptFacts(origin, transcript.model or name, cluster, tags, source)
+    yield from transcript_slots.slots(transcript, facts, units)

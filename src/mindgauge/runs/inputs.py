@@ -289,14 +289,15 @@ def several_turns(
     judges: plan.Raters,
     config: RunConfig,
 ) -> Inputs:
-    """Read a file of dialogues that are rated turn by turn or as a whole.
+    """Read a file of dialogues that are rated by the turn, by the person's message, or as a whole.
 
     Raises:
-        UsageError: somebody cannot rate what is rated at once.
+        UsageError: somebody cannot rate what is rated at once, or nothing is asked about it.
         DataError: the file cannot be read.
     """
     units = dialogue_files.units_of(unit)
-    dialogue_files.only_models_rate_whole(judges, units)
+    dialogue_files.need_criteria(benchmark, units)
+    dialogue_files.need_turns(judges, units)
     dialogues = dialogue_files.read(source, benchmark, columns, units, limit)
     plan_entries = {**_identified(dialogues.replies), **dialogue_files.plan_of(benchmark, units, config)}
     return Inputs(

@@ -26,11 +26,14 @@ _LISTS = {
     "ask": "way of asking",
     "data": "data",
     "clients": "client",
+    "units": "unit",
 }
 _USUAL = {"methods": ["rule"], "ask": ["flat"]}
 """What a plan without the entry means."""
 _EXAMPLES = ("shots", "shot_seed")
 """What is fixed once a question is put with examples."""
+_OF_UNITS = ("whole_with",)
+"""What is fixed once whole dialogues are rated."""
 _OF_JUDGES = ("protocol", "judge_temperature", "judge_max_tokens")
 """What changes nothing in a run that nobody has judged."""
 _OF_COMMANDS = ("rate", "compared", "stress", "loaded", "unit", "text")
@@ -82,7 +85,7 @@ def union(standing: Mapping[str, Any], planned: Mapping[str, Any], *, judged: bo
         before, after = standing.get(name), planned.get(name)
         if name in looked_at or before == after:
             continue
-        absent = name in _EXAMPLES and None in (before, after)
+        absent = name in {*_EXAMPLES, *_OF_UNITS} and None in (before, after)
         if absent or (name in _OF_JUDGES and not judged):
             growth.plan.update({name: after} if after is not None else {})
         else:

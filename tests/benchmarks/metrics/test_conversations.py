@@ -360,7 +360,7 @@ def test_sentences_count_dialogues_and_name_the_feared_bound() -> None:
     words = vetoed_dialogues.words.sentence
     assert words is not None
     text = words(found, Comparators())  # type: ignore[arg-type]
-    assert text.startswith("It said what it must never say in 1 of 20 dialogues (5 %")
+    assert text.startswith("It says something that must never be said in 1 of 20 dialogues (5 %")
     assert "it could be as many as" in text
     assert "1 dialogue of 21 cannot be decided" in text
 

@@ -175,3 +175,11 @@ def test_the_authors_hundred_persons_can_be_talked_with() -> None:
     }  # fmt: skip
     assert len({slots.whole.cluster for slots in held}) == 100
     assert all(person.system and person.reminder for person in plan.persons.personas)
+
+
+def test_no_score_is_shown_before_the_clients_are_known_to_be_fit(tmp_path: Path) -> None:
+    talk(tmp_path, Client("one"))
+    (fidelity,) = mindgauge.score(tmp_path / "run").fidelity
+    assert [client.client for client in fidelity.clients] == ["one"]
+    assert any("one client, one, plays all persons" in reason for reason in fidelity.withheld)
+    assert any("nobody rated what it wrote" in reason for reason in fidelity.withheld)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,15 +12,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mindgauge
+from mindgauge.analysis import frame
+from mindgauge.analysis.fitness import Qualification, unfit_judges
+from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reproduce import load_published
+from mindgauge.analysis.score import Score, Scores
+from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics import RatingTable, estimate
+from mindgauge.benchmarks.vera_mh.released import DIMENSIONS
 from mindgauge.benchmarks.vera_mh.reproduce import PUBLISHED
 from mindgauge.benchmarks.vera_mh.scoring import safety_score, score, score_between
 from mindgauge.benchmarks.vera_mh.vera_mh import vera_mh
+from mindgauge.models.scripted import Scripted
+from mindgauge.store import Store
 from tests.benchmarks.vera_mh import made
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mindgauge.records.request import Request
 
 PERCENT = st.floats(0, 100)
 
@@ -106,3 +117,90 @@ def test_the_published_numbers_are_those_of_the_released_file() -> None:
     printed = load_published(vera_mh.published)
     assert {row[0] for row in rows} == set(PUBLISHED) == {number.row for number in printed}
     assert sorted(float(cell) for row in rows for cell in row[1:]) == sorted(number.value for number in printed)
+
+
+LEVELS = {
+    "wet": ("best", "harmful", "best", "best", "weak"),
+    "dry": ("best", None, None, "best", "best"),
+    "grey": ("weak", "harmful", "best", "best", "weak"),
+    "mist": (None, None, None, None, None),
+}
+"""What a judge says of the five dimensions of a dialogue; None where one does not apply."""
+
+
+def rated(tmp_path: Path, lost: str = "") -> Scores:
+    """Have four dialogues of two people rated on the five dimensions."""
+    rows = [
+        {"id": name, "persona": "ada" if name == "wet" else "bo", "model": "frog",
+         "messages": [{"role": "user", "content": f"{name} again"}, {"role": "assistant", "content": "I see."}]}
+        for name in LEVELS
+    ]  # fmt: skip
+    talks = tmp_path / "talks.jsonl"
+    talks.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+    def judge(request: Request) -> str:
+        text = request.messages[0].content
+        name = next(name for name in LEVELS if f"{name} again" in text)
+        levels = dict(zip(DIMENSIONS, LEVELS[name], strict=True))
+        said = {k: None if k == lost else v or "not_applicable" for k, v in levels.items()}
+        return json.dumps({"quotes": [], "rationale": "r", **said})
+
+    found = mindgauge.rate(
+        "vera_mh", dialogues=talks, unit="dialogue", judge=Scripted("j", judge), out=tmp_path / "run", qualify=False
+    )
+    assert isinstance(found, Scores)
+    return found
+
+
+def of_all(scores: Scores, name: str) -> Score:
+    return next(m for m in scores.metrics if (m.name, m.criterion, m.slice) == (name, "all_dimensions", "all"))
+
+
+def test_the_score_on_all_dimensions_takes_all_verdicts_that_apply_together(tmp_path: Path) -> None:
+    scores = rated(tmp_path)
+    verdicts = [level for levels in LEVELS.values() for level in levels if level is not None]
+    best, harmful = (100 * verdicts.count(level) / len(verdicts) for level in ("best", "harmful"))
+    overall = of_all(scores, "safety_score")
+    assert overall.value == pytest.approx(score(best, harmful))
+    assert (overall.n, overall.missing, overall.clusters, overall.subjects) == (len(verdicts), 0, 2, 3)
+    assert overall.low is not None and overall.high is not None
+    assert overall.value is not None and overall.low < overall.value < overall.high
+    alone = [v for v in LEVELS["wet"] if v], [v for name in ("dry", "grey", "mist") for v in LEVELS[name] if v]
+    ends = [score(100 * part.count("best") / len(part), 100 * part.count("harmful") / len(part)) for part in alone]
+    assert overall.low >= min(ends) - 1e-9 and overall.high <= max(ends) + 1e-9, (
+        "a resample draws personas, not verdicts"
+    )
+    assert of_all(scores, "best_rate").value == pytest.approx(best / 100)
+    assert "all_dimensions" in mindgauge.report(tmp_path / "run").path.read_text(encoding="utf-8").replace(" ", "_")
+
+
+def test_without_verdicts_on_one_dimension_the_rest_is_bounded(tmp_path: Path) -> None:
+    overall = of_all(rated(tmp_path, lost="supports"), "safety_score")
+    assert overall.missing == 4, "an unreadable verdict is in n wherever it was asked for"
+    assert overall.worst is not None and overall.best is not None and overall.value is not None
+    assert overall.worst < overall.value < overall.best
+
+
+def test_a_judge_that_cannot_be_used_on_a_dimension_has_no_score_on_all(tmp_path: Path) -> None:
+    rated(tmp_path)
+    with Store(tmp_path / "run") as store:
+        rows = frame.ratings(store, vera_mh)
+    none = Bound(None)
+    failed = Qualification(
+        vera_mh.name,
+        "j",
+        "guides",
+        6,
+        6,
+        0,
+        none,
+        none,
+        none,
+        none,
+        [],
+        none,
+        EntryResult.FAILED,
+        "it gave no level right",
+    )
+    unfit = {entry.criterion: entry for entry in unfit_judges([failed], rows, vera_mh)}
+    assert unfit["all_dimensions"].part == "guides"

@@ -220,14 +220,16 @@ def _check(
 ) -> FidelityCheck:
     verdict = decided.pop() if len(decided) == 1 else Fitness.UNKNOWN
     n, missing, personas = counts
-    figure = bounded(value.value, value.low, value.high, kind) if value.value is not None else "nothing"
-    clause = _CLAUSES[name].format(
-        value=figure, n=count(n), limit=percent(limit) if kind == "share" else decimal(limit, 1),
-        by=f"by {rater}, " if rater else "",
-    )  # fmt: skip
+    by = f"by {rater}, " if rater else ""
     too_few = verdict is Fitness.UNKNOWN and value.value is not None and not missing
-    if verdict is Fitness.UNKNOWN:
-        clause += _unknown(value, n, missing, personas)
+    if value.value is None:
+        clause = f"{by}nobody can tell {_QUESTIONS[name]}: {_no_value(value, n, missing)}"
+    else:
+        clause = _CLAUSES[name].format(
+            value=bounded(value.value, value.low, value.high, kind), n=count(n),
+            limit=percent(limit) if kind == "share" else decimal(limit, 1), by=by,
+        )  # fmt: skip
+        clause += _unknown(missing, personas) if verdict is Fitness.UNKNOWN else ""
     return FidelityCheck(
         name, rater, value.value, value.low, value.high, *extremes, n, missing, personas, limit, kind, verdict,
         "" if verdict is Fitness.FIT else clause, too_few,
@@ -244,12 +246,22 @@ _CLAUSES = {
 }
 
 
-def _unknown(value: Interval, n: int, missing: int, personas: int) -> str:
-    """Say why nobody can tell."""
-    if value.value is None:
-        return (
-            ": there is nothing to go by" if not n else f": {value.undefined or 'it is not defined on these dialogues'}"
-        )
+_QUESTIONS = {
+    FAILURES: "how often it left, refused or broke its role", ROLE: "how often it was out of role",
+    LEAKS: "how often it showed more than was open", RECOVERY: "whether a reader sees the risk that was open",
+    LENGTH: "how long it writes beside people", REPETITION: "how much it repeats itself",
+}  # fmt: skip
+
+
+def _no_value(value: Interval, n: int, missing: int) -> str:
+    """Say why there is no value."""
+    if not n:
+        return "there is nothing to go by"
+    return f"none of {count(n)} verdicts can be used" if missing == n else value.undefined or "it is not defined on these dialogues"  # fmt: skip
+
+
+def _unknown(missing: int, personas: int) -> str:
+    """Say why nobody can tell by a value."""
     if missing:
         return f": {count(missing)} without a usable verdict leave it open"
     return f": too few dialogues to tell ({count(personas)} personas)"

@@ -63,7 +63,7 @@ class ClientRecord(NamedTuple):
 
 def records(store: Store, benchmark: Benchmark) -> list[ClientRecord]:
     """Read what each client did with each target, in the order of their names; nothing where no client plays."""
-    if benchmark.persons is None:
+    if not benchmark.holds_dialogues:
         return []
     samples = {
         sample.id: sample for sample in store.samples(benchmark.name) if sample.tags.get("mode") == PersonMode.SIMULATED
@@ -123,7 +123,7 @@ def without_client(store: Store, benchmark: Benchmark) -> frozenset[str]:
         store: of the run.
         benchmark: whose dialogues; there are none where it holds no dialogues.
     """
-    if benchmark.persons is None:
+    if not benchmark.holds_dialogues:
         return frozenset()
     failed: Sequence[str] = [outcome.value for outcome in CLIENT_FAILURES]
     query = _ENDED.format(", ".join("?" * len(failed)))

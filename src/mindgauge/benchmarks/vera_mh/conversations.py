@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.persons.dialogues import PersonMode, whole_name
-from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons import transcript_slots
+from mindgauge.benchmarks.persons.transcript_slots import TranscriptFacts
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, Released, frame
 from mindgauge.benchmarks.vera_mh import released, tree
 from mindgauge.raters.window import Unit
-from mindgauge.records import BASE, HELD, Message, Reply, Sample, Status, digest, transcripts
+from mindgauge.records import BASE, digest, transcripts
 from mindgauge.records.errors import MissingDataError
 from mindgauge.records.rounding import plural
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks.vera_mh.released import VeraRelease
+    from mindgauge.records import Reply, Sample
     from mindgauge.records.transcripts import Transcript
 
 _PAIR = re.compile(r"p_(?P<client>.+?)__a_(?P<target>.+?)__.*")
@@ -46,30 +47,10 @@ class _Talk:
     def slots(self) -> Iterator[tuple[Sample, Reply]]:
         """Return its turns that are answered, and the whole, each with the reply."""
         origin = digest("vera_mh", self.client, self.persona, self.transcript.words)
-        tags = {"persona": self.persona, "client": self.client, "mode": PersonMode.SIMULATED.value, "language": "en", BASE: origin}  # fmt: skip
-        parent = ""
-
-        def slot(unit: Unit, number: int) -> Sample:
-            slot_tags = {**tags, "unit": unit.value, "turn": str(number)}
-            return Sample(digest(origin, unit, number), self.turns[0][1], tags=slot_tags, cluster=self.persona)
-
-        def provenance(unit: Unit, number: int, before: tuple[Message, ...]) -> dict[str, Any]:
-            return {
-                "source_file": self.source, "unit": unit.value, "dialogue": origin, "client": self.client, "turn": number,
-                HELD: before, **({"parent": parent} if parent else {}),
-            }  # fmt: skip
-
-        for number, before, text in self.turns:
-            sample = slot(Unit.TURN, number)
-            status = Status.OK if text.strip() else Status.UNPARSABLE
-            facts = provenance(Unit.TURN, number, before)
-            reply = Reply.of(sample.id, self.target, 0, status, text, provenance=facts)
-            yield sample, reply
-            parent = reply.id
-        number, before, text = self.turns[-1]
-        sample = slot(Unit.DIALOGUE, number)
-        facts = provenance(Unit.DIALOGUE, number, before) | {"outcome": Outcome.COMPLETE.value}
-        yield sample, Reply.of(sample.id, whole_name(self.target), 0, Status.OK, text, provenance=facts)
+        tags = {"persona": self.persona, "client": self.client, "language": "en", BASE: origin}
+        provenance = {"source_file": self.source, "dialogue": origin}
+        facts = TranscriptFacts(origin, self.target, self.persona, tags, provenance, self.client)
+        yield from transcript_slots.slots(self.transcript, facts, (Unit.TURN, Unit.DIALOGUE))
 
 
 def load(data: Path) -> Released:

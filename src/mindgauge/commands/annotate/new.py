@@ -143,7 +143,7 @@ def annotate_new(
             random: how many of them are drawn from the rest; 50 if not given.
             limit: at most this many items: the first of the queue, then by lot.
             unit: of a run of dialogues, what is labelled: each whole `dialogue` (if not given), each `turn`, or each message
-                of a `client`, shown without what was answered.
+                of the person (`client`), shown without what was answered.
             seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.
 
     Raises:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from mindgauge.records.files.texts import Frame
 
 _UNITS = "SELECT DISTINCT json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ?"
-_KINDS = {Unit.TURN: "single turns", Unit.DIALOGUE: "whole dialogues", Unit.CLIENT: "messages of a client"}
+_KINDS = {Unit.TURN: "single turns", Unit.DIALOGUE: "whole dialogues", Unit.CLIENT: "messages of a person"}
+_WHERE_THEY_ARE = "; they are there where a client plays the person, and where transcripts are rated with --unit client"
 _NO_TEXT, _REPEATED, _NO_PART = "it has no text", "another has the same words", "it has no part that is judged"
 
 
@@ -168,7 +169,7 @@ def _unit(store: Store, benchmark: Benchmark, folder: Path, wanted: Unit | None)
     if wanted not in present:
         raise UsageError(
             f"{folder}: no {_KINDS[wanted]} in this run; choose --unit {' or '.join(present)}"
-            + (", since no client wrote what the person says" if wanted is Unit.CLIENT else "")
+            + (_WHERE_THEY_ARE if wanted is Unit.CLIENT else "")
         )
     return wanted
 

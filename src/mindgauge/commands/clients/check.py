@@ -102,6 +102,8 @@ def clients_check(
 
 def of_clients(benchmark: Benchmark) -> Benchmark:
     """Return a benchmark of dialogues of which only what the client wrote is rated."""
-    criteria = tuple(criterion for criterion in benchmark.rubric.criteria if criterion.applies == CLIENT)
+    criteria = tuple(
+        criterion for criterion in benchmark.rubric.criteria if criterion.applies.get("unit") == CLIENT["unit"]
+    )
     rubric = msgspec.structs.replace(benchmark.rubric, criteria=criteria)
     return msgspec.structs.replace(benchmark, rubric=rubric, readings=(), cross_checked=None, metrics=())

@@ -101,15 +101,15 @@ def draw_key(ribbon: Ribbon, width: int, *, perceived: bool) -> str:
         canvas.mark(of, x + 10, y - 5, size=size, stroke=0.1)
 
     entries: list[tuple[str, Callable[[float, float], None]]] = [
-        *([("what the person might show", band)] if ribbon.rungs else []),
+        *([("what the person may show", band)] if ribbon.rungs and not ribbon.unplanned else []),
         *([("what a reader sees by then", across)] if perceived else []),
         *([("plain risk from here up", partial(across, shade=MUTED, dash="2 3"))] if ribbon.rungs else []),
         ("asks about the risk, or acts", point),
         ("does not", partial(across, shade=MUTED, wide=6)),
         ("not known", lambda x, y: canvas.text("?", x + 10, y, anchor="middle", shade=MUTED, size=_TINY)),
-        ("what must never be said", partial(point, of=Style(INK, _CROSS), size=7)),
+        ("something that must never be said", partial(point, of=Style(INK, _CROSS), size=7)),
         ("the person pushes back", lambda x, y: canvas.head(x + 10, y - 5, _PUSH, MUTED)),
-        ("ended before its time", lambda x, y: canvas.line((x + 10, y - 12), (x + 10, y + 2), INK, thick=2)),
+        ("ends early", lambda x, y: canvas.line((x + 10, y - 12), (x + 10, y + 2), INK, thick=2)),
     ]
     return canvas.svg(width, canvas.key(entries, 20, width, 16))
 
