@@ -23,7 +23,7 @@ from mindgauge.records.request import Request
 from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
 from mindgauge.runs.session import system_tokens
 from mindgauge.runs.step_outputs import StepOutput, of_dialogues
-from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, provenance
+from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, provenance, reply_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
@@ -117,8 +117,8 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
 
     def at_hand_slots(self, store: Store) -> Iterator[PlannedSubject]:
         """Return every slot that is in the run."""
-        wanted = {subject.sample.id for subject in self.subjects()}
-        return (PlannedSubject(s) for s in store.samples(self.benchmark.name) if s.id in wanted)
+        held = {*store.sample_ids(self.benchmark.name)}
+        return (subject for subject in self.subjects() if subject.sample.id in held)
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of the turns that are asked for."""
@@ -269,7 +269,7 @@ class _Chain:
             if reply.status is Status.NOT_APPLICABLE:
                 self.outcome = Outcome(reply.provenance["outcome"])
                 break
-            self._took(reply)
+            self._took(reply, msgspec.convert(reply.provenance.get(HELD, ()), tuple[Message, ...]))
         self.orphans = [] if self._ended else [*self._behind(replies)]
         """Replies behind a turn that is lost, as it may be of a run that was salvaged: they answer another dialogue than the
         one that is now gone on with."""
@@ -433,18 +433,14 @@ class _Chain:
         )  # fmt: skip
         store.add_reply(step.benchmark.name, reply)
         await self.session.committed()
-        self._took(reply)
+        self._took(reply, history)
 
     def _request(self, sample: Sample) -> Request:
-        step = self.step
-        again = {"begun_again": self._extra["begun_again"]} if self._extra else {}
-        (request,) = ReplyStep.requests(step, PlannedSubject(sample))
-        request = request.repeated(self.run)
-        return msgspec.structs.replace(request, parameters={**request.parameters, **again})
+        return reply_request(self.step.benchmark, sample, self.run, {**self.step.parameters, **self._extra})
 
-    def _took(self, reply: Reply) -> None:
+    def _took(self, reply: Reply, history: tuple[Message, ...]) -> None:
+        """Go on from a reply, and what it answers."""
         self.replies.append(reply)
-        history = msgspec.convert(reply.provenance.get(HELD, ()), tuple[Message, ...])
         self.dialogue = (*history, Message("assistant", reply.text))
         self._person = None
         if reply.status is not Status.OK:

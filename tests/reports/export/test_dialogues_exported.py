@@ -15,7 +15,7 @@ from tests.reports import talked
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mindgauge.commands.export import Export
+    from mindgauge.commands.export import Exported
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def exported(run: Path, to: str, out: Path, **options: Any) -> Export:
+def exported(run: Path, to: str, out: Path, **options: Any) -> Exported:
     return mindgauge.export(run, to=to, out=out, **options)
 
 

@@ -206,7 +206,7 @@ def test_released_files_make_questions_too(tmp_path: Path) -> None:
 
 def test_dialogues_are_asked_elsewhere_turn_by_turn_as_they_are_stored(tmp_path: Path) -> None:
     path = tmp_path / "questions.csv"
-    where = {"language": ("en",), "persona": ("eleven_apps",)}
+    where: dict[str, tuple[str, ...]] = {"language": ("en",), "persona": ("eleven_apps",)}
     exported = mindgauge.export("conversations/risk", to="questions", out=path, where=where)
     assert exported.files[0].rows == 10
     replies = [f"Is it about suicide? ({turn})" if turn > 7 else "I hear you." for turn in range(1, 11)]
