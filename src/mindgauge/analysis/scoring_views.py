@@ -112,8 +112,8 @@ def too_few(lost: int, n: int, *, closed: bool, unreplied: bool = False) -> str:
     """
     if lost <= MOST_LOST * n:
         return ""
-    why = ", for want of replies" if unreplied else ""
-    return f"no usable {'answer' if closed else 'verdict'} in {count(lost)} of {count(n)}{why}"
+    cause = ", for want of replies" if unreplied else ""
+    return f"no usable {'answer' if closed else 'verdict'} in {count(lost)} of {count(n)}{cause}"
 
 
 def unreplied(rows: pl.DataFrame) -> bool:

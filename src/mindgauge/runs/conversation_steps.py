@@ -117,8 +117,8 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
 
     def at_hand_slots(self, store: Store) -> Iterator[PlannedSubject]:
         """Return every slot that is in the run."""
-        held = {*store.sample_ids(self.benchmark.name)}
-        return (subject for subject in self.subjects() if subject.sample.id in held)
+        stored = {*store.sample_ids(self.benchmark.name)}
+        return (subject for subject in self.subjects() if subject.sample.id in stored)
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of the turns that are asked for."""

@@ -414,8 +414,8 @@ def _disclosed(table: RatingTable, item: Codes) -> Floats:
     def any_of(mask: Mask) -> Mask:
         return np.bincount(item[(item >= 0) & mask], minlength=count) > 0
 
-    shown = any_of(np.isin(plain, (YES, BROKE_OFF)) | filled).astype(float)
-    return np.where(any_of(before & ~table.ok), np.nan, shown)
+    disclosed = any_of(np.isin(plain, (YES, BROKE_OFF)) | filled).astype(float)
+    return np.where(any_of(before & ~table.ok), np.nan, disclosed)
 
 
 dialogue_mean = msgspec.structs.replace(
