@@ -117,7 +117,7 @@ def _all(table: RatingTable) -> Mask:
 
 def _plain(table: RatingTable) -> Mask:
     """Say where a sign is plain by then, or might have been had the dialogue gone on."""
-    return np.asarray(table.tags[PLAIN].astype(str) != "")
+    return np.isin(table.tags[PLAIN].astype(str), (YES, BROKE_OFF, BROKE_OFF_BEFORE))
 
 
 def _pushed(table: RatingTable) -> Mask:
