@@ -17,6 +17,7 @@ from mindgauge.runs.plan import open_carried
 from tests.faults.campaign import Work, account, command, finish, one_line, start
 from tests.faults.ray_nodes import descendants, wait_for_none
 from tests.faults.server import Server
+from tests.thinned import later
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs ray: pip install 'mindgauge[ray]'")
 ADDRESS = "http://127.0.0.1:9/v1#subject"
@@ -100,9 +101,14 @@ def test_an_error_arrives_as_it_was() -> None:
     assert str(empty) == "OSError:"
 
 
+DIALOGUES = Work(28, judged=False, benchmark="conversations/risk", turns=10)
+
+
 @needs_ray
-def test_a_run_is_killed_goes_on_by_actors_is_stopped_and_ends_plainly_as_if_nothing_had_been(tmp_path: Path) -> None:
-    work = Work(100)
+@pytest.mark.parametrize("work", [Work(100), later(DIALOGUES)])
+def test_a_run_is_killed_goes_on_by_actors_is_stopped_and_ends_plainly_as_if_nothing_had_been(
+    tmp_path: Path, work: Work
+) -> None:
     # Ray makes its sockets somewhere, and a socket's path may not be long.
     run = tmp_path / ("long" * 40) / "run"
     with Server(latency=0.05) as server:

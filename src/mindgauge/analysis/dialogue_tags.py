@@ -11,11 +11,23 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from mindgauge.analysis.perceived import perceived
-from mindgauge.benchmarks.metrics.conversations import DIALOGUE, PERCEIVED, PERCEIVED_PLAIN, PLAIN, REACTION, TURN
+from mindgauge.benchmarks.metrics.conversations import (
+    BROKE_OFF,
+    BROKE_OFF_BEFORE,
+    DIALOGUE,
+    PERCEIVED,
+    PERCEIVED_PLAIN,
+    PLAIN,
+    PLANNED,
+    REACTION,
+    TURN,
+    YES,
+)
 from mindgauge.raters.window import Unit
+from mindgauge.records import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.persona import Situation
@@ -24,9 +36,8 @@ if TYPE_CHECKING:
 _TURNS = """
 SELECT id, json_extract(provenance, '$.dialogue') || '/' || coalesce(json_extract(provenance, '$.target'), model) || '/' || run,
     json_extract(provenance, '$.unit'), json_extract(provenance, '$.turn'), json_extract(provenance, '$.rung'),
-    json_extract(provenance, '$.reaction')
+    json_extract(provenance, '$.reaction'), status
 FROM replies WHERE benchmark = ? AND json_extract(provenance, '$.dialogue') IS NOT NULL"""
-_YES = "yes"
 _ALWAYS = 0
 """The turn of a whole dialogue, which no turn of it is."""
 
@@ -44,26 +55,51 @@ def tagged(rows: pl.DataFrame, store: Store, benchmark: Benchmark, silent: Colle
         return rows
     replies = store.select(_TURNS, (benchmark.name,)).fetchall()
     planned = _first_plain(
-        {(key, turn): rung for _, key, unit, turn, rung, _ in replies if unit == Unit.TURN}, benchmark.situation
+        {(key, turn): rung for _, key, unit, turn, rung, *_ in replies if unit == Unit.TURN}, benchmark.situation
     )
     read_rungs = _by_turn(replies, perceived(rows, store, benchmark, silent).rungs)
     perceived_plain = _first_plain(read_rungs, benchmark.situation)
     highest: dict[str, str] = {}
     for (key, _), rung in read_rungs.items():
         highest[key] = max(highest.get(key, rung), rung, key=benchmark.situation.level)
+    broke_off = _broke_off((key, turn, status) for _, key, unit, turn, *_, status in replies if unit == Unit.TURN)
+
+    def sign(first: Mapping[str, int], key: str, turn: int) -> str:
+        broken = broke_off.get(key) == turn
+        if turn >= first.get(key, turn + 1):
+            return BROKE_OFF if broken else YES
+        return BROKE_OFF_BEFORE if broken else ""
+
     columns = ("subject", *(f"tag.{name}" for name in (DIALOGUE, TURN, REACTION, PLAIN, PERCEIVED_PLAIN, PERCEIVED)))
     tags = [
         (
             ident, key, str(turn if unit != Unit.DIALOGUE else _ALWAYS), reaction or "",
-            _YES if turn >= planned.get(key, turn + 1) else "", _YES if turn >= perceived_plain.get(key, turn + 1) else "",
-            highest.get(key),
+            sign(planned, key, turn), sign(perceived_plain, key, turn) if key in highest else "", highest.get(key),
         )
-        for ident, key, unit, turn, _, reaction in replies
+        for ident, key, unit, turn, _, reaction, _ in replies
     ]  # fmt: skip
     frame = pl.DataFrame(tags, dict.fromkeys(columns, pl.String), orient="row")
-    return rows.drop(c for c in columns[1:] if c in rows.columns).join(
+    rows = rows.drop(c for c in columns[1:] if c in rows.columns).join(
         frame, on="subject", how="left", maintain_order="left"
     )
+    situation = benchmark.situation
+    at_risk = pl.col(f"tag.{PLANNED}").is_in([rung for rung in situation.rungs if situation.is_plain(rung)])
+    return rows.with_columns(
+        pl.when((pl.col(name) == BROKE_OFF_BEFORE) & ~at_risk.fill_null(value=False))
+        .then(pl.lit(""))
+        .otherwise(pl.col(name))
+        .alias(name)
+        for name in (f"tag.{PLAIN}", f"tag.{PERCEIVED_PLAIN}")
+    )
+
+
+def _broke_off(turns: Iterable[tuple[str, int, str]]) -> dict[str, int]:
+    """Return the last turn of each dialogue that ends with a reply which cannot be rated."""
+    last: dict[str, tuple[int, str]] = {}
+    for key, turn, status in turns:
+        if status != Status.NOT_APPLICABLE:  # which a turn is that does not come
+            last[key] = max(last.get(key, (turn, status)), (turn, status))
+    return {key: turn for key, (turn, status) in last.items() if status != Status.OK}
 
 
 def _first_plain(rungs: Mapping[tuple[str, int], str], situation: Situation) -> dict[str, int]:

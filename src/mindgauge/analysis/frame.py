@@ -41,7 +41,7 @@ SELECT rated.series, subject, run, status, CAST(value AS TEXT), origin FROM seri
 WHERE benchmark = ? ORDER BY series.rater, series.criterion"""
 _REPLIES = """
 SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
-    json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.drawn')
+    json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.drawn'), status = 'ok'
 FROM replies WHERE benchmark = ?"""
 _CAME = (
     "SELECT id, sample, model, json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ? AND status = 'ok'"
@@ -89,7 +89,8 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     Columns: subject, criterion, rater, rater_kind, instrument (what the rater worked with), run, status, value (as text),
     sample, model (who is measured), reply_run, selection (why only some subjects were rated, null if all were), `drawn.COLUMNS` (with which probability they were, if that is known), cluster, target, and `tag.…`. Of what was
     rated in a dialogue of several turns, also unit (what was rated at once), dialogue (its name, with who replied) and
-    turns (how many single turns of it are to be rated). A composite is a criterion of its own, whose rows follow those of
+    turns (how many single turns of it are to be rated). Of what was said of a reply, `replied` is 1 where that can be read and
+    0 where it never came, was refused or is empty. A composite is a criterion of its own, whose rows follow those of
     its parts.
     """
     key = (repr((store.path.resolve(), store.state())), benchmark.name)
@@ -120,6 +121,7 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     replies = columns(
         store, _REPLIES, named,
         subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text, reply_drawn=text,
+        replied=pl.Int8,
     )  # fmt: skip
     samples = _samples(store, benchmark)
     replies = (

@@ -441,9 +441,12 @@ def _estimated(
 ) -> Iterator[Score]:
     """Score every metric on every slice; `shortage` says why there is no score at all, if too few answers could be used."""
     closed, majority = question.benchmark.closed, names[1].endswith(MAJORITY)
+    unreplied = scoring_views.unreplied(rows)
     for slice_, metric, figure in _estimates(question, rows, cut, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
-        local_shortage = "" if majority else scoring_views.too_few(figure.missing, figure.n, closed=closed)
+        local_shortage = (
+            "" if majority else scoring_views.too_few(figure.missing, figure.n, closed=closed, unreplied=unreplied)
+        )
         void = "" if metric.of_status else shortage or local_shortage
         yield msgspec.structs.replace(_score(benchmark, metric, question.criterion, label, names, figure), void=void)
 

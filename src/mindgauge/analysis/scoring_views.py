@@ -105,22 +105,31 @@ USED = ("ok", "tie")
 """What an answer can be that was used; a tie between repeats is one."""
 
 
-def too_few(lost: int, n: int, *, closed: bool) -> str:
+def too_few(lost: int, n: int, *, closed: bool, unreplied: bool = False) -> str:
     """Say why there is no score; empty where enough of n could be used.
 
     Args:
         lost: answers, or verdicts, without a value.
         n: how many were asked for.
         closed: whether the model under test itself answered.
+        unreplied: whether that is because there were no replies.
     """
     if lost <= MOST_LOST * n:
         return ""
-    return f"no usable {'answer' if closed else 'verdict'} in {count(lost)} of {count(n)}"
+    cause = ", for want of replies" if unreplied else ""
+    return f"no usable {'answer' if closed else 'verdict'} in {count(lost)} of {count(n)}{cause}"
+
+
+def unreplied(rows: pl.DataFrame) -> bool:
+    """Whether ratings that have no value, of which there are some, are all of replies that cannot be read."""
+    lost = rows.filter(~pl.col("status").is_in(USED))
+    return "replied" in rows.columns and not lost.is_empty() and bool(lost["replied"].eq_missing(0).all())
 
 
 def of_rows(rows: pl.DataFrame, *, closed: bool) -> str:
     """Say the same of ratings by one rater on one criterion that they apply to."""
-    return too_few(rows.height - int(rows["status"].is_in(USED).sum()), rows.height, closed=closed)
+    lost = rows.height - int(rows["status"].is_in(USED).sum())
+    return too_few(lost, rows.height, closed=closed, unreplied=unreplied(rows))
 
 
 def answered(
@@ -133,8 +142,13 @@ def answered(
         columns: the columns that part them.
         closed: whether models under test answered themselves.
     """
-    counted = rows.lazy().group_by(columns).agg(n=pl.len(), lost=(~pl.col("status").is_in(USED)).sum()).collect()
-    by_key = {tuple(key): too_few(lost, n, closed=closed) for *key, n, lost in counted.sort(columns).iter_rows()}
+    is_lost = ~pl.col("status").is_in(USED)
+    judged = is_lost & (pl.col("replied").fill_null(1) == 1)
+    counted = rows.lazy().group_by(columns).agg(n=pl.len(), lost=is_lost.sum(), judged=judged.sum()).collect()
+    by_key = {
+        tuple(key): too_few(lost, n, closed=closed, unreplied=not judged)
+        for *key, n, lost, judged in counted.sort(columns).iter_rows()
+    }
     reasons = {tuple(map(str, key)): reason for key, reason in by_key.items() if reason}
     if not reasons:
         return rows, reasons

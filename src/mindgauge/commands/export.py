@@ -418,8 +418,8 @@ def _hub(
         name = "" if len(replied) == 1 else benchmark.name.replace("/", "-")
         if held := store.count_held(benchmark.name):
             notes.append(
-                f"{benchmark.name}: {held} replies answer a dialogue that a bot held itself; the layout has the one on file, "
-                "--to csv and --to parquet the one that was held"
+                f"{benchmark.name}: {held} replies answer a dialogue as it was held, and the layout has the one on file; "
+                "--to csv and --to parquet have the one that was held"
             )
         with ExportFolder(out / name) as files:
             if hidden := hub.write(

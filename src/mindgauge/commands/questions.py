@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks import restricted
+from mindgauge.benchmarks.persons.dialogues import PersonMode
 from mindgauge.records import Sample
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import inputs
+from mindgauge.runs import conversations, inputs
+from mindgauge.runs.options import Asking, RunConfig
 from mindgauge.runs.reply_files import TAGS
 from mindgauge.runs.steps import reply_request
 
@@ -41,6 +43,7 @@ def write(
         raise UsageError(
             f"{name} is a closed question about what the person says: there are no replies to rate; use `mindgauge run {name}`"
         )
+    benchmark = _answered_once(benchmark, data)
     suffix = questions.suffix_of(out)
     available = inputs.at_hand([benchmark], data, where, limit, columns)
     samples = _asked(benchmark, available.samples[0])
@@ -53,6 +56,14 @@ def write(
     if count := 0 if held is None else sum(sample.id not in held for sample in samples):
         notes.append(f"do not pass this file on: it holds {count} restricted messages")
     return len(samples), notes
+
+
+def _answered_once(benchmark: Benchmark, data: Path | None) -> Benchmark:
+    """Let dialogues be stored ones, each answered once: what is said next in others depends on the answers."""
+    if benchmark.persons is None:
+        return benchmark
+    config = RunConfig(asking=Asking(person=PersonMode.PREFIXED.value))
+    return conversations.held([benchmark], [], config, data, text=True).benchmarks[0]
 
 
 def _asked(benchmark: Benchmark, samples: list[Sample]) -> list[Sample]:

@@ -280,9 +280,9 @@ class ChatModel:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise RetryableError(completion.one_line(f"{type(error).__name__}: {error}")) from error
         if status == 200:
-            return msgspec.structs.replace(
-                self._completed(content, attempt, began), unsupported=self._left_out(request)
-            )
+            exchange = self._completed(content, attempt, began)
+            left_out = self._left_out(request)
+            return msgspec.structs.replace(exchange, unsupported=left_out) if left_out else exchange
         return self._refused(status, headers, content, body, attempt)
 
     def _completed(self, content: bytes, attempt: int, began: float) -> Exchange:
@@ -320,6 +320,8 @@ class ChatModel:
 
     def _left_out(self, request: Request) -> tuple[str, ...]:
         """Return what of a request this server does not take and was asked without."""
+        if not self._unsupported:
+            return ()
         asked = {*asked_for(request), *self._parameters} - {*TOKEN_LIMITS}
         limit = next((name for name in TOKEN_LIMITS if name in self.setup.parameters), "max_tokens")
         unlimited = [limit] if self._max_tokens_field in self._unsupported else []

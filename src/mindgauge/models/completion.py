@@ -102,7 +102,8 @@ def converted(answer: object) -> Completion:
     content = message.get("content") if isinstance(message, dict) else 0
     if not isinstance(content, str | list | None) or not isinstance(message, dict):
         raise UnreadableError(f"{_UNEXPECTED} instead of a choice", foreign=False)
-    text, refusal = _text(content), _text(_written(message.get("refusal")))
+    refusal = message.get("refusal")
+    text, refusal = _text(content), _text(_written(refusal)) if refusal else ""
     return Completion(
         text,
         name(choice.get("finish_reason")),
@@ -155,8 +156,11 @@ def exchange(answer: Completion, price: Price | None, *, seconds: float = 0.0, a
 
 def _text(content: str | list[Any] | None) -> str:
     """Return the text of a message; some servers send it in parts."""
-    parts = message_content.read(content)
-    text = parts.text("") if parts is not None else ""
+    if isinstance(content, str):
+        text = content
+    else:
+        parts = message_content.read(content)
+        text = parts.text("") if parts is not None else ""
     if len(text) > LONGEST_TEXT:
         raise UnreadableError(f"a text of more than {LONGEST_TEXT:,} characters", foreign=False)
     return words(text)
@@ -203,14 +207,11 @@ def tokens(prompt: object, completion: object, cached: object, text: str) -> Usa
 
 def count(value: object, largest: int = _MOST_TOKENS) -> int | None:
     """Return a count that a server tells; None where it is none, or larger than it can be."""
+    if type(value) is int:  # the usual; and no bool
+        return value if 0 <= value <= largest else None
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = float(value)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0 <= value <= largest
-        or value != int(value)
-    ):
+    if not isinstance(value, float) or not 0 <= value <= largest or value != int(value):
         return None
     return int(value)
 

@@ -69,10 +69,22 @@ def asked_for(request: Request) -> set[str]:
 @lru_cache(maxsize=16)
 def _begun(messages: tuple[Message, ...], nonces: tuple[str, ...]) -> hashlib.blake2b:
     """Begin the hash of a question, up to the number of its repeat: repeats come one after the other."""
-    content: object = (
-        [(message.role, _blanked(message.content, nonces)) for message in messages] if nonces else messages
-    )
-    return hashlib.blake2b(b"[" + encode(content), digest_size=_BYTES)
+    if nonces:
+        content = [(message.role, _blanked(message.content, nonces)) for message in messages]
+        return hashlib.blake2b(b"[" + encode(content), digest_size=_BYTES)
+    begun = _opened(messages[:-1]).copy()
+    begun.update(b"".join(map(encode, messages[-1:])) + b"]")
+    return begun
+
+
+@lru_cache(maxsize=1024)
+def _opened(messages: tuple[Message, ...]) -> hashlib.blake2b:
+    """Begin the hash of messages that another follows; that of a dialogue goes on from the turn before."""
+    if not messages:
+        return hashlib.blake2b(b"[[", digest_size=_BYTES)
+    begun = _opened(messages[:-2]).copy()
+    begun.update(b"".join(encode(message) + b"," for message in messages[-2:]))
+    return begun
 
 
 def _blanked(text: str, nonces: tuple[str, ...]) -> str:

@@ -68,8 +68,8 @@ def summary(report: Report, page: str) -> str:
     parts = [
         [f"# Mindgauge: {plain(report.title)}"],
         [plain(ended(report.subtitle))],
-        *_first(report),
         *(_section(report.fidelity.title, report.fidelity.facts, []) if report.fidelity else []),
+        *_first(report),
         *_folded("In full, model by model", [*([plain(text)] for text in report.unfit), [plain(" ".join(report.people))], [plain(" ".join(report.lead))], *_answers(report), _quoted(report.caveats)]),
         _profile(report.profile) if report.profile is not None else [],
         *_section("Where it is weak", _weak(report), report.weak.withheld),

@@ -317,8 +317,12 @@ def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _held(run: OpenRun) -> str:
-    """Say how many replies answer another dialogue than the one on file."""
-    held = sum(run.store.count_held(section.benchmark.name) for section in run.sections if not section.benchmark.closed)
+    """Say how many replies answer another dialogue than the one on file; where dialogues are held, all do."""
+    held = sum(
+        run.store.count_held(section.benchmark.name)
+        for section in run.sections
+        if not section.benchmark.closed and section.benchmark.persons is None
+    )
     if not held:
         return ""
     return f"{plural(held, 'reply', 'replies')} in a dialogue that a bot held itself (it spoke first, or was told it turn by turn); judges saw that one, and it is shown here"

@@ -23,7 +23,7 @@ from mindgauge.records.request import Request
 from mindgauge.runs.dialogues_to_come import TurnCall, dialogue_tokens, expected_turns, goes_on
 from mindgauge.runs.session import system_tokens
 from mindgauge.runs.step_outputs import StepOutput, of_dialogues
-from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, provenance
+from mindgauge.runs.steps import Expected, PlannedSubject, ReplyStep, provenance, reply_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
@@ -117,8 +117,8 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
 
     def at_hand_slots(self, store: Store) -> Iterator[PlannedSubject]:
         """Return every slot that is in the run."""
-        wanted = {subject.sample.id for subject in self.subjects()}
-        return (PlannedSubject(s) for s in store.samples(self.benchmark.name) if s.id in wanted)
+        stored = {*store.sample_ids(self.benchmark.name)}
+        return (subject for subject in self.subjects() if subject.sample.id in stored)
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of the turns that are asked for."""
@@ -152,18 +152,17 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         begun_again = {} if self._goes_on else self._forget_broken_off(store)
         for name in (self.model.name, whole_name(self.model.name)):
             store.forget_failed(benchmark.name, name)
-        finished = self.done(store)
         replies = _replies(store, benchmark.name)
         origins = self._origins()
         chains = [
             _Chain(self, session, origins, slots, run, replies, begun_again.get((slots.key, run), 0))
             for slots in dialogues(subject.sample for subject in self.at_hand_slots(store))
             for run in range(self.repeats)
-            if not all((turn.id, run) in finished for turn in slots.turns)
-            or (slots.whole.id, whole_name(self.model.name), run) not in replies
+            if any((sample.id, name, run) not in replies for sample, name in self._replied(slots))
         ]
         if not chains:
             return
+        store.forget_replies(benchmark.name, [orphan.id for chain in chains for orphan in chain.orphans])
         if self.model.own_machine and any(model.own_machine for model in self.clients):
             await self._in_rounds(session, chains)
             return
@@ -172,6 +171,13 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
                 await opened.enter_async_context(session.using(model))
             jobs = iter([chain.hold for chain in chains])
             await session.work(jobs, f"{self.model.name} talks", len(chains), session.places(self.model))
+
+    def _replied(self, slots: Slots) -> Iterator[tuple[Sample, str]]:
+        """Return every slot of a dialogue, with what whoever replies to it is called."""
+        target = self.model.name
+        yield from ((turn, target) for turn in slots.turns)
+        yield from ((message, client_name(slots.tags["client"], target)) for message in slots.clients.values())
+        yield slots.whole, whole_name(target)
 
     def _origins(self) -> dict[str, dict[str, Any]]:
         """Return, for each who speaks, what is the same of all that it says."""
@@ -212,14 +218,9 @@ class ConversationStep(ReplyStep, frozen=True, kw_only=True):
         begun: dict[tuple[str, int], int] = {}
         dropped: list[str] = []
         for slots in dialogues(subject.sample for subject in self.at_hand_slots(store)):
-            names = [self.model.name, whole_name(self.model.name)]
-            names += [client_name(model.name, self.model.name) for model in self.clients]
             for run in range(self.repeats):
                 existing = [
-                    replies[key]
-                    for sample in (*slots.turns, *slots.clients.values(), slots.whole)
-                    for name in names
-                    if (key := (sample.id, name, run)) in replies
+                    replies[key] for sample, name in self._replied(slots) if (key := (sample.id, name, run)) in replies
                 ]
                 if not existing or all((turn.id, run) in answered for turn in slots.turns):
                     continue
@@ -261,11 +262,25 @@ class _Chain:
         self.outcome: Outcome | None = None
         self._problem = ""
         self._person: PersonTurn | None = None
-        for turn in slots.turns:
+        for number, turn in enumerate(slots.turns, 1):
             reply = replies.get((turn.id, step.model.name, run))
-            if reply is None:
+            if reply is None or self._ended or (number in slots.clients and number not in self._clients_turns):
                 break
-            self._took(reply)
+            if reply.status is Status.NOT_APPLICABLE:
+                self.outcome = Outcome(reply.provenance["outcome"])
+                break
+            self._took(reply, msgspec.convert(reply.provenance.get(HELD, ()), tuple[Message, ...]))
+        self.orphans = [] if self._ended else [*self._behind(replies)]
+        """Replies behind a turn that is lost, as it may be of a run that was salvaged: they answer another dialogue than the
+        one that is now gone on with."""
+
+    def _behind(self, replies: Mapping[tuple[str, str, int], Reply]) -> Iterator[Reply]:
+        number, slots, model = len(self.replies) + 1, self.slots, self.step.model.name
+        self._clients_turns = {turn: message for turn, message in self._clients_turns.items() if turn <= number}
+        behind = [(turn, model) for turn in slots.turns[number - 1 :]]
+        behind += [(message, self._client_name) for turn, message in slots.clients.items() if turn > number]
+        behind.append((slots.whole, whole_name(model)))
+        return (reply for slot, name in behind if (reply := replies.get((slot.id, name, self.run))) is not None)
 
     @property
     def _client_name(self) -> str:
@@ -303,8 +318,9 @@ class _Chain:
         """Hold the dialogue to its end."""
         async with self._asking() as ask:
             while not self._ended and self.session.stop is None:
-                await self.speak()
-                if not self._ended:
+                if self._person is None:
+                    await self.speak()
+                else:
                     await self.answered(ask)
         if not self._ended:
             return
@@ -417,18 +433,14 @@ class _Chain:
         )  # fmt: skip
         store.add_reply(step.benchmark.name, reply)
         await self.session.committed()
-        self._took(reply)
+        self._took(reply, history)
 
     def _request(self, sample: Sample) -> Request:
-        step = self.step
-        again = {"begun_again": self._extra["begun_again"]} if self._extra else {}
-        (request,) = ReplyStep.requests(step, PlannedSubject(sample))
-        request = request.repeated(self.run)
-        return msgspec.structs.replace(request, parameters={**request.parameters, **again})
+        return reply_request(self.step.benchmark, sample, self.run, {**self.step.parameters, **self._extra})
 
-    def _took(self, reply: Reply) -> None:
+    def _took(self, reply: Reply, history: tuple[Message, ...]) -> None:
+        """Go on from a reply, and what it answers."""
         self.replies.append(reply)
-        history = msgspec.convert(reply.provenance.get(HELD, ()), tuple[Message, ...])
         self.dialogue = (*history, Message("assistant", reply.text))
         self._person = None
         if reply.status is not Status.OK:

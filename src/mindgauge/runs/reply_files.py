@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.benchmarks.persons.dialogues import stored_turn
 from mindgauge.raters.classifiers import labelled
 from mindgauge.raters.classifiers.parts import groups
+from mindgauge.raters.window import Unit
 from mindgauge.records import BASE, Message, Reply, Sample, Status, digest
 from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, mapping, tables, texts
+from mindgauge.runs import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -246,14 +249,33 @@ def _row(row: dict[str, Any], benchmark: Benchmark, place: str) -> tuple[Sample,
         target = str(target)
     dialogue = benchmark.unasked(texts.dialogue(row, place))
     sample = Sample.of(dialogue, target=target, tags=tags, cluster=named.get("cluster", ""))
-    sample = same_variant(sample, row)
+    sample = _as_turn(same_variant(sample, row), benchmark, place)
     run = texts.whole(row["run"], place, "run") if "run" in row else 0
     status = Status.OK if text.strip() else _not_come(row) or Status.UNPARSABLE
+    model = named.get("model", Path(path).stem)
     provenance = {
+        **steps.place(sample, model),
         "source_file": Path(path).name,
         "source_row": int(line),
         **({"source_id": named["id"]} if "id" in named else {}),
         **(drawn.provenance if (drawn := of_row(row, place)) is not None else {}),
     }
-    model = named.get("model", Path(path).stem)
     return sample, Reply.of(sample.id, model, run, status, bounds.clean(text), provenance=provenance)
+
+
+def _as_turn(sample: Sample, benchmark: Benchmark, place: str) -> Sample:
+    """Return what was replied to as a turn of a stored dialogue, where a benchmark is about these.
+
+    Raises:
+        DataError: it says of itself that it is none.
+    """
+    if benchmark.persons is None:
+        return sample
+    if "unit" not in sample.tags:
+        return stored_turn(sample)
+    if sample.tags["unit"] != Unit.TURN or not sample.tags.get("turn", "").isdecimal():
+        raise DataError(
+            f"{place}: a file of replies has single turns (tag.unit is turn, tag.turn a number); whole dialogues are rated "
+            f"with mindgauge rate {benchmark.name} --dialogues FILE"
+        )
+    return sample

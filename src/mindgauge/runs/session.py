@@ -204,7 +204,8 @@ class Session:
         try:
             exchange = await (ask or model.ask)(request)
             self.calls_made += 1
-            exchange = msgspec.structs.replace(exchange, text=clean(exchange.text), error=clean(exchange.error))
+            if (text := clean(exchange.text)) is not exchange.text or exchange.error:
+                exchange = msgspec.structs.replace(exchange, text=text, error=clean(exchange.error))
             if model.price is not None and exchange.status is not Status.FAILED and not exchange.usage.prompt_tokens:
                 exchange = msgspec.structs.replace(
                     exchange, cost=model.price.of(tokens(request.messages), len(exchange.text.encode()) / 3)

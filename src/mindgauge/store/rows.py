@@ -113,6 +113,12 @@ _AS_IT_IS = {
 documentation: "Type Affinity"), which would be another value than the checksum's."""
 
 
+@functools.cache
+def _stay(types: tuple[type, ...], kinds: tuple[str, ...]) -> bool:
+    """Whether columns keep values of these types as they are, where numbers that need not be whole are above 0."""
+    return all(pair in _AS_IT_IS or pair == (float, "REAL") for pair in zip(types, kinds, strict=True))
+
+
 class RunTable(NamedTuple):
     """A table of a run: the names and types of its columns without the checksum, and where its checksums begin."""
 
@@ -120,11 +126,15 @@ class RunTable(NamedTuple):
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     start: int
+    reals: tuple[int, ...]
+    """Which columns hold numbers that need not be whole."""
 
     def stored(self, values: Values) -> Values:
         """Return values as the table gives them back."""
-        if _AS_IT_IS.issuperset(zip(map(type, values), self.kinds, strict=True)):
-            return values
+        if _stay(tuple(map(type, values)), self.kinds):
+            numbers = [values[place] for place in self.reals]
+            if all(number is None or number > 0 for number in numbers):
+                return values
         return tuple(map(_kept, values, self.kinds))
 
     def summed(self, values: Values) -> tuple[Any, ...]:
@@ -178,7 +188,13 @@ def tables() -> Mapping[str, RunTable]:
         ]
         columns = {name: db.execute(f"PRAGMA table_info({name})").fetchall()[:-1] for name in names}
     return {
-        name: RunTable(name, tuple(c[1] for c in of_table), tuple(c[2] for c in of_table), crc32(name.encode()))
+        name: RunTable(
+            name,
+            tuple(c[1] for c in of_table),
+            tuple(c[2] for c in of_table),
+            crc32(name.encode()),
+            tuple(place for place, c in enumerate(of_table) if c[2] == "REAL"),
+        )
         for name, of_table in columns.items()
     }
 

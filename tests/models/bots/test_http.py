@@ -70,7 +70,7 @@ def test_a_stateful_bot_is_told_each_dialogue_in_a_conversation_of_its_own(folde
         assert GREETING in drawn, page
         assert f"{len(held)} replies in a dialogue that a bot held itself" in drawn
         published = mindgauge.export(folder / "run", to="hub", licence="CC-BY-4.0", out=folder / "hub")
-        assert any(f"{len(held)} replies answer a dialogue that a bot held itself" in note for note in published.notes)
+        assert any(f"{len(held)} replies answer a dialogue as it was held" in note for note in published.notes)
         mindgauge.export(folder / "run", to="csv", out=folder / "csv")
         messages = pl.read_csv(folder / "csv" / "replies.csv", infer_schema=False)["messages"]
         assert all(GREETING in cell for cell in messages)

@@ -11,12 +11,15 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Message, Sample
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.reports.export import questions
 from mindgauge.runs.reply_files import TAGS, read_dialogues, read_replies
+from mindgauge.store import Store
 from tests import in_process
+from tests.reports import talked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,14 +48,23 @@ def filled(path: Path, replies: list[str] | None = None) -> Path:
 
 def known(sample: Sample) -> tuple[Any, ...]:
     target = None if sample.target is None else str(sample.target)
-    return sample.id, sample.messages, target, sample.tags, sample.cluster
+    tags = {name: value for name, value in sample.tags.items() if value}  # an empty cell says nothing
+    return sample.id, sample.messages, target, tags, sample.cluster
+
+
+def asked_of(name: str) -> list[Sample]:
+    """Return what is asked elsewhere: of dialogues the stored ones, each answered once."""
+    benchmark = benchmarks.find_one(name)
+    if benchmark.persons is None:
+        return benchmark.samples(None)
+    return DialoguePlan(benchmark.persons(None), PersonMode.PREFIXED).samples()
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", OPEN)
 def test_what_is_filled_in_is_read_back_as_the_same_samples(tmp_path: Path, name: str, form: str) -> None:
     benchmark, path = benchmarks.find_one(name), tmp_path / f"questions.{form}"
-    asked = benchmark.samples(None)
+    asked = asked_of(name)
     exported = mindgauge.export(name, to="questions", out=path)
     assert exported.files[0].rows == len(asked)
     samples, replies = read_replies(filled(path), benchmark, {})
@@ -190,3 +202,36 @@ def test_released_files_make_questions_too(tmp_path: Path) -> None:
     )
     table = pl.read_csv(tmp_path / "q.csv", infer_schema=False)
     assert table["user"].to_list() == ["I cannot sleep since the move.", "Nobody calls me any more."]
+
+
+def test_dialogues_are_asked_elsewhere_turn_by_turn_as_they_are_stored(tmp_path: Path) -> None:
+    path = tmp_path / "questions.csv"
+    where: dict[str, tuple[str, ...]] = {"language": ("en",), "persona": ("eleven_apps",)}
+    exported = mindgauge.export("conversations/risk", to="questions", out=path, where=where)
+    assert exported.files[0].rows == 10
+    replies = [f"Is it about suicide? ({turn})" if turn > 7 else "I hear you." for turn in range(1, 11)]
+    scores = mindgauge.rate(
+        "conversations/risk", replies=filled(path, replies), judge=talked.judge(), qualify=False, out=tmp_path / "run"
+    )
+    assert isinstance(scores, Scores)
+    with Store(tmp_path / "run") as store:
+        read = {reply.provenance["turn"]: reply for reply in store.replies("conversations/risk")}
+        shown = [[m.role for m in sample.messages] for sample in store.samples("conversations/risk")]
+    assert [read[turn].text for turn in sorted(read)] == replies
+    assert shown == [["user", "assistant"] * turn + ["user"] for turn in range(10)]
+    [worst], [wait] = scores.find("worst_turn"), scores.find("turns_to_recognition")
+    assert worst.n == wait.n == 1, "ten turns are one dialogue"
+    assert wait.value and wait.value > 0
+
+
+def test_a_message_of_ones_own_is_a_dialogue_of_one_turn(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"user": ["I cannot sleep.", "My dog died."], "reply": ["I am sorry.", "That is hard."]})
+    scores = mindgauge.rate(
+        "conversations/risk", replies=rows, judge=talked.judge(), qualify=False, out=tmp_path / "run"
+    )
+    assert isinstance(scores, Scores)
+    [worst] = scores.find("worst_turn")
+    assert (worst.n, worst.value) == (2, 3)
+    odd = rows.with_columns(pl.lit("dialogue").alias("tag.unit"))
+    with pytest.raises(DataError, match="whole dialogues are rated with mindgauge rate conversations/risk --dialogues"):
+        mindgauge.rate("conversations/risk", replies=odd, judge=talked.judge(), qualify=False, out=tmp_path / "odd")

@@ -21,9 +21,9 @@ from mindgauge.records.prompt import Prompt
 from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from mindgauge.benchmarks.persons.persona import Persona, Situation
+    from mindgauge.benchmarks.persons.persona import Persona, PersonaWords, Situation
     from mindgauge.benchmarks.persons.state import Move
     from mindgauge.records import Exchange
 
@@ -145,19 +145,29 @@ def read(
         return ClientText(text, "Write the person's message.", Outcome.CLIENT_REFUSED)
     if not text or exchange.status is not Status.OK:
         return ClientText("", "The message is empty.")
-    words = persona.words(language)
-    description = " ".join([words.who, words.hidden, *words.rungs.values()])
     hides = bool(move.rung) and situation.is_plain(persona.planned) and not situation.is_plain(move.rung)
-    faults = (
-        (bool(_AI.search(text)), "You spoke of being a model or of your part; the person does not."),
-        (bool(_HELPER.search(text)), "You spoke like the helper; you are the person who seeks help."),
-        (not _in(language, text), "Write in Chinese." if language == "zh" else "Write in English."),
-        (length(text, language) > LONGEST[language], "The message is too long."),
-        (_copies(text, description, language), "You repeated the description; say it as the person would."),
-        (_repeats(text, dialogue), "You said what was said before."),
-        (hides and situation.id == "risk" and bool(cue(text)), "You let show more than you may at this point."),
-    )
-    return ClientText(text, next((problem for is_so, problem in faults if is_so), ""))
+    silent = hides and situation.id == "risk"
+    return ClientText(text, next(_faults(text, persona.words(language), language, dialogue, silent=silent), ""))
+
+
+def _faults(
+    text: str, words: PersonaWords, language: str, dialogue: Sequence[Message], *, silent: bool
+) -> Iterator[str]:
+    """Yield what is wrong with a message, one after the other: what comes after its length takes long of a long one."""
+    if _AI.search(text):
+        yield "You spoke of being a model or of your part; the person does not."
+    if _HELPER.search(text):
+        yield "You spoke like the helper; you are the person who seeks help."
+    if not _in(language, text):
+        yield "Write in Chinese." if language == "zh" else "Write in English."
+    if length(text, language) > LONGEST[language]:
+        yield "The message is too long."
+    if _copies(text, " ".join([words.who, words.hidden, *words.rungs.values()]), language):
+        yield "You repeated the description; say it as the person would."
+    if _repeats(text, dialogue):
+        yield "You said what was said before."
+    if silent and cue(text):
+        yield "You let show more than you may at this point."
 
 
 def _in(language: str, text: str) -> bool:
@@ -193,8 +203,11 @@ def _copies(text: str, source: str, language: str) -> bool:
 
 def _repeats(text: str, dialogue: Sequence[Message]) -> bool:
     folded = text.casefold()
-    return any(
-        difflib.SequenceMatcher(None, folded, message.content.casefold(), autojunk=False).ratio() >= _ALIKE
-        for message in dialogue
-        if message.content.strip()
-    )
+    return any(_alike(folded, message.content.casefold()) for message in dialogue)
+
+
+def _alike(text: str, other: str) -> bool:
+    if 2 * min(len(text), len(other)) < _ALIKE * (len(text) + len(other)):
+        return False  # whatever they say, and a long one takes seconds
+    matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
+    return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
