@@ -99,7 +99,7 @@ def test_ranks_reach_from_the_best_to_the_worst_that_may_be(width: int) -> None:
         for system, (low, high) in zip(SYSTEMS, [(1, 1), (2, 3), (2, 3)], strict=True)
     ]
     contrast = MeasureComparison(
-        "c", "b", "f", "Accuracy, higher is better.", [], "share", 0.0, 1.0, places, SHEET, folded=False
+        "c", "b", "f", "Accuracy, higher is better.", [], "share", 0.0, 1.0, places, SHEET, folded=False, alike={}
     )
     svg = paired.draw_paired(contrast, width)
     bars = re.findall(
@@ -190,7 +190,9 @@ def every_picture(name: str) -> list[str]:
         figure(*(dot(s, row, 3.0) for s, row in itertools.product(systems, (name, "grief"))), rows=(name, "grief"))
     )
     records.append(
-        MeasureComparison("c", "b", "f", f"{name}, higher.", [], "share", 0.0, 1.0, place, SHEET, folded=False)
+        MeasureComparison(
+            "c", "b", "f", f"{name}, higher.", [], "share", 0.0, 1.0, place, SHEET, folded=False, alike={}
+        )
     )
     svgs = [str(svg) for record in records for _, svg in draw(record)]
     found = stressed(effect(name, 0.2, BIASED), effect("safety", 0.01, CLEAN))
