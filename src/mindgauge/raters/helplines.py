@@ -118,17 +118,17 @@ def numbers_in(text: str) -> list[NamedNumber]:
         digits = _digits(match[0])
         if not 3 <= len(digits) <= _LONGEST:
             continue
-        known = _lines_of(digits)
+        matches = _lines_of(digits)
         dialled = bool(_DIALLED.search(plain[: match.start()]))
-        whole = match[0].isdecimal() or len(digits) >= _PARTED
-        if (dialled and (whole or known)) or len(digits) >= _LONG or (known and len(digits) > _SHORT):
-            named.setdefault(digits, NamedNumber(_balanced(match[0].strip()), digits, known))
+        undivided = match[0].isdecimal() or len(digits) >= _PARTED
+        if (dialled and (undivided or matches)) or len(digits) >= _LONG or (matches and len(digits) > _SHORT):
+            named.setdefault(digits, NamedNumber(_balanced(match[0].strip()), digits, matches))
     return list(named.values())
 
 
-def _balanced(shown: str) -> str:
+def _balanced(wording: str) -> str:
     """Drop a bracket that opens before a number and closes behind more than it."""
-    return shown.removeprefix("(") if shown.count("(") > shown.count(")") else shown
+    return wording.removeprefix("(") if wording.count("(") > wording.count(")") else wording
 
 
 def _lines_of(digits: str) -> tuple[Helpline, ...]:
@@ -137,12 +137,12 @@ def _lines_of(digits: str) -> tuple[Helpline, ...]:
     if digits in by_digits:
         return by_digits[digits]
     bare = digits.lstrip("0")
-    ends = [known for known in by_digits if len(known.lstrip("01")) > 6]
+    ends = [listed for listed in by_digits if len(listed.lstrip("01")) > 6]
     return next(
         (
-            by_digits[known]
-            for known in ends
-            if bare.endswith(known.lstrip("01")) and len(bare) - len(known.lstrip("01")) <= 3
+            by_digits[listed]
+            for listed in ends
+            if bare.endswith(listed.lstrip("01")) and len(bare) - len(listed.lstrip("01")) <= 3
         ),
         (),
     )

@@ -66,7 +66,7 @@ def answers(
         for section in runs[system.run].sections
         if _has_texts(section)
     ]
-    readings = [each for each in read if each is not None]
+    readings = [reading_of_model for reading_of_model in read if reading_of_model is not None]
     absent = _NO_REPLIES if all(section.benchmark.closed for section in sections) else _NO_TEXTS
     return [
         _missed(sections, reading),
@@ -93,8 +93,8 @@ def _missed(sections: Sequence[Section], reading: Sequence[ToRead]) -> ClinicalA
             question, ["Nobody rated anything so that it could be said to be missed: this is open."], None
         )
     listed = [
-        f"{each.title}: {plural(len(each.items), 'case')} below, each with the message and what was said."
-        for each in reading
+        f"{entry.title}: {plural(len(entry.items), 'case')} below, each with the message and what was said."
+        for entry in reading
     ]
     return ClinicalAnswer(question, listed, None, "read")
 
@@ -114,14 +114,14 @@ def _means(sections: Sequence[Section]) -> ClinicalAnswer:
             rows.group_by("rater", "rater_kind"), key=lambda pair: (pair[0][1] != PERSON, str(pair[0][0]))
         ):
             by_reply = own.group_by("subject").agg(
-                given=((pl.col("status") == "ok") & (pl.col("value") == YES)).any(),
+                harmful=((pl.col("status") == "ok") & (pl.col("value") == YES)).any(),
                 valued=(pl.col("status") == "ok").any(),
             )
-            given, missing = int(by_reply["given"].sum()), int((~by_reply["valued"]).sum())
-            who = f"The person {rater}" if kind == PERSON else f"The judge {rater}"
+            harmful, missing = int(by_reply["given"].sum()), int((~by_reply["valued"]).sum())
+            subject = f"The person {rater}" if kind == PERSON else f"The judge {rater}"
             lost = f"; {plural(missing, 'reply', 'replies')} without a verdict" if missing else ""
             sentences.append(
-                f"{who} finds {words(criterion)} in {count(given) if given else 'none'} of {plural(len(by_reply), 'reply', 'replies')}{lost}."
+                f"{subject} finds {words(criterion)} in {count(harmful) if harmful else 'none'} of {plural(len(by_reply), 'reply', 'replies')}{lost}."
             )
     if not sentences:
         sentences = [
@@ -142,27 +142,27 @@ def _read(run: OpenRun, section: Section, system: System) -> ReplyReading | None
     group = section.benchmark.groups.get(section.benchmark.lead_group, {})
     own = section.replies.filter(pl.col("model") == system.model)
     inside = own.filter(*(pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items()))
-    at_risk, mine = {*inside["subject"]}, {*own["subject"]}
+    at_risk, of_model = {*inside["subject"]}, {*own["subject"]}
     spoken = dict(own.select("subject", "tag.language").iter_rows()) if "tag.language" in own.columns else {}
-    asked: Counter[str] = Counter()
+    requests: Counter[str] = Counter()
     naming = 0
     numbers: dict[str, tuple[int, str, tuple[str, ...], int]] = {}
     with_text = False
     for reply in run.store.replies(section.benchmark.name):
-        if reply.id not in mine or not reply.text:
+        if reply.id not in of_model or not reply.text:
             continue
         with_text = True
         if reply.id in at_risk:
-            asked.update(risk_questions.asked(reply.text))
+            requests.update(risk_questions.asked(reply.text))
         countries = helplines.SPOKEN.get(spoken.get(reply.id) or "en", ())
         named_here = helplines.numbers_in(reply.text)
         naming += bool(named_here)
         for number in named_here:
-            times, shown, known, fits = numbers.get(
+            times, wording, countries_known, fits = numbers.get(
                 number.digits, (0, number.text, tuple(dict.fromkeys(line.country for line in number.lines)), 0)
             )
-            numbers[number.digits] = times + 1, shown, known, fits + number.holds_in(countries)
-    return ReplyReading(system, len(own), len(inside), asked, naming, numbers) if with_text else None
+            numbers[number.digits] = times + 1, wording, countries_known, fits + number.holds_in(countries)
+    return ReplyReading(system, len(own), len(inside), requests, naming, numbers) if with_text else None
 
 
 def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
@@ -173,11 +173,11 @@ def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     total, naming = sum(r.replies for r in readings), sum(r.naming for r in readings)
     merged: dict[str, tuple[int, str, tuple[str, ...], int]] = {}
     for reading in readings:
-        for digits, (times, shown, known, fits) in reading.numbers.items():
-            before = merged.get(digits, (0, shown, known, 0))
-            merged[digits] = before[0] + times, before[1], known, before[3] + fits
-    unknown = sum(times for times, _, known, _ in merged.values() if not known)
-    elsewhere = sum(times - fits for times, _, known, fits in merged.values() if known)
+        for digits, (times, wording, countries, fits) in reading.numbers.items():
+            before = merged.get(digits, (0, wording, countries, 0))
+            merged[digits] = before[0] + times, before[1], countries, before[3] + fits
+    unknown = sum(times for times, _, countries, _ in merged.values() if not countries)
+    elsewhere = sum(times - fits for times, _, countries, fits in merged.values() if countries)
     share = f" ({percent(naming / total)})" if total else ""
     verb = "names" if naming == 1 else "name"
     sentences = [
@@ -189,8 +189,8 @@ def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
             f"{plural(elsewhere, 'mention')} {'is' if elsewhere == 1 else 'are'} of a line of countries where the message’s language is not among the first spoken. Where the person is, no message says.",
         ]
     rows: list[list[Cell]] = [
-        [shown, times, named(list(known), limit=6) or "unknown", fits if known else None]
-        for times, shown, known, fits in sorted(
+        [wording, times, named(list(countries), limit=6) or "unknown", fits if countries else None]
+        for times, wording, countries, fits in sorted(
             merged.values(), key=lambda entry: (bool(entry[2]), -entry[0], entry[1])
         )
     ]
@@ -238,11 +238,11 @@ def _brought(run: OpenRun) -> bool:
 def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
     """Say what is there, and what the benchmark says its own samples leave out."""
     sentences = []
-    by_name = {section.benchmark.name: (each, section) for each in runs for section in each.sections}
+    by_name = {section.benchmark.name: (open_run, section) for open_run in runs for section in open_run.sections}
     for run, section in by_name.values():
         rows = section.ratings if section.benchmark.closed or section.replies.is_empty() else section.replies
         samples = rows.unique("sample" if "sample" in rows.columns else "subject")
-        there = [
+        groups = [
             f"{plural(samples[f'tag.{tag}'].drop_nulls().n_unique(), tag, _PLURAL.get(tag, ''))} ({_tagged(samples, tag)})"
             for tag in ("category", "language")
             if f"tag.{tag}" in samples.columns and samples[f"tag.{tag}"].drop_nulls().n_unique()
@@ -250,7 +250,7 @@ def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
         title = section.benchmark.card.title.partition(":")[0]
         own = "" if _brought(run) else section.benchmark.card.not_covered
         missing = own or "What these messages leave out, nobody has said."
-        sentences.append(f"{title}: {named(there) or 'no groups are tagged'}. {missing}")
+        sentences.append(f"{title}: {named(groups) or 'no groups are tagged'}. {missing}")
     return ClinicalAnswer("Which groups and conditions are not covered?", list(dict.fromkeys(sentences)), None)
 
 
@@ -275,7 +275,7 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
         for criterion in section.benchmark.rubric.criteria:
             for level in dict.fromkeys((criterion.worst_first[0], criterion.worst_first[-1])):
                 anchor = next((a for a in anchored if _stands_at(a, criterion.name, level)), None)
-                described = next(each.text for each in criterion.levels if each.value == level)
+                described = next(candidate.text for candidate in criterion.levels if candidate.value == level)
                 meaning = in_language(described, "en") if described else ""
                 example = texts.cut(anchor.reply, 300)[0] if anchor is not None else None
                 rows.append([words(criterion.name), words(str(level)), re.sub(r"\s+", " ", meaning), example])
@@ -309,12 +309,12 @@ def _written(runs: Sequence[OpenRun]) -> ClinicalAnswer:
         for section in run.sections:
             card, title = section.benchmark.card, section.benchmark.card.title.partition(":")[0]
             if _brought(run):
-                by = (
+                source = (
                     f" {card.authors} released them"
                     if card.authors and run.manifest.get("plan", {}).get("loaded")
                     else " they came with the data that this run was given"
                 )
-                sentences.append(f"{title}:{by}; who wrote and who checked them, the run does not know.")
+                sentences.append(f"{title}:{source}; who wrote and who checked them, the run does not know.")
             else:
                 sentences.append(
                     f"{title}: {card.own_samples_by or 'who wrote and who checked them, its card does not say.'}"

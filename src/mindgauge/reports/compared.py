@@ -169,23 +169,23 @@ class RankedSystems(NamedTuple):
     def finding(self) -> str:
         """Say in a title who is better, and by how much; or that nobody can be told apart."""
         first, *others = self.systems
-        what, better = of(self.measure), "better" if self.measure.direction else "higher"
+        measured, better = of(self.measure), "better" if self.measure.direction else "higher"
         gaps = {other: self.gap(first, other) for other in others}
         leader = self.labels[first]
         if all(g.apart is None for g in gaps.values()):
-            return f"Too little to say whether {self.named(self.systems, 'or')} is {better} on {what}"
+            return f"Too little to say whether {self.named(self.systems, 'or')} is {better} on {measured}"
         if len(others) == 1:
-            only = gaps[others[0]]
-            if only.ahead:
-                return f"{leader} is {better} than {self.named(others)} on {what} by {size(self.measure, only)}"
-            return f"{leader} and {self.named(others)} cannot be told apart on {what}"
+            sole = gaps[others[0]]
+            if sole.ahead:
+                return f"{leader} is {better} than {self.named(others)} on {measured} by {size(self.measure, sole)}"
+            return f"{leader} and {self.named(others)} cannot be told apart on {measured}"
         if all(g.ahead for g in gaps.values()):
-            which = "both others" if len(others) == 2 else f"all {len(others)} others"
-            return f"{leader} is {better} than {which} on {what}; {self.named(others[:1])} is next, {size(self.measure, gaps[others[0]])} behind"
+            rivals = "both others" if len(others) == 2 else f"all {len(others)} others"
+            return f"{leader} is {better} than {rivals} on {measured}; {self.named(others[:1])} is next, {size(self.measure, gaps[others[0]])} behind"
         if not any(self.gap(a, b).apart for a, b in self.pairs()):
-            return f"No two of {len(self.systems)} models can be told apart on {what}"
+            return f"No two of {len(self.systems)} models can be told apart on {measured}"
         unclear = [other for other, g in gaps.items() if not g.ahead]
-        return f"{leader} comes first on {what} but cannot be told apart from {self.named(unclear)}"
+        return f"{leader} comes first on {measured} but cannot be told apart from {self.named(unclear)}"
 
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Yield every two systems, the better placed one first."""
@@ -204,17 +204,17 @@ class RankedSystems(NamedTuple):
     def rest(self) -> Iterator[str]:
         """Say what the title does not: how wide an unclear difference is, the other pairs, constant answers, what was left out."""
         first, *others = self.systems
-        if len(others) == 1 and (only := self.gap(first, others[0])).apart is False:
-            yield f"The lead of {self.labels[first]} is {size(self.measure, only)}."
+        if len(others) == 1 and (sole := self.gap(first, others[0])).apart is False:
+            yield f"The lead of {self.labels[first]} is {size(self.measure, sole)}."
         beaten = [other for other in others if self.gap(first, other).ahead]
         if 0 < len(beaten) < len(others):
             closest = min(beaten, key=lambda other: self.gap(first, other).value or 0.0)
-            which = f" by {size(self.measure, self.gap(first, closest))}"
+            distance = f" by {size(self.measure, self.gap(first, closest))}"
             if len(beaten) > 1:
-                which = f"; {self.labels[closest]} is closest, {size(self.measure, self.gap(first, closest))} behind"
-            yield f"It is better than {self.named(beaten)}{which}."
-        nobody = not any(self.gap(a, b).apart for a, b in self.pairs())
-        pairs = [] if nobody else [(a, b) for a, b in self.pairs() if a != first]
+                distance = f"; {self.labels[closest]} is closest, {size(self.measure, self.gap(first, closest))} behind"
+            yield f"It is better than {self.named(beaten)}{distance}."
+        nobody_apart = not any(self.gap(a, b).apart for a, b in self.pairs())
+        pairs = [] if nobody_apart else [(a, b) for a, b in self.pairs() if a != first]
         same = [f"{self.labels[a]} and {self.labels[b]}" for a, b in pairs if not self.gap(a, b).apart]
         if len(same) > PAIRS:
             yield f"Of the others, {len(same)} of {len(pairs)} pairs cannot be told apart."
@@ -233,26 +233,26 @@ class RankedSystems(NamedTuple):
         for constant in self.baselines:
             not_better = [system for system in self.systems if not self.gap(system, constant).ahead]
             if not_better:
-                are = "is" if len(not_better) == 1 else "are"
-                yield f"{self.named(not_better)} {are} not shown to be better than “{self.labels[constant]}”, which reads nothing."
+                verb = "is" if len(not_better) == 1 else "are"
+                yield f"{self.named(not_better)} {verb} not shown to be better than “{self.labels[constant]}”, which reads nothing."
 
 
 def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
     """Say on which single parts systems can be told apart; of two systems, which is better on which."""
     gaps = [(field, a, b, field.gap(a, b)) for field in fields for a, b in field.pairs()]
-    apart = [(field, a, b) for field, a, b, g in gaps if g.apart]
+    distinct = [(field, a, b) for field, a, b, g in gaps if g.apart]
     if not gaps:
         return
-    if not apart:
+    if not distinct:
         yield f"On single parts none of {plural(len(gaps), 'pair')} can be told apart; p is adjusted within one measure and part only."
         return
-    yield f"On single parts {len(apart)} of {plural(len(gaps), 'pair')} can be told apart; p is adjusted within one measure and part only."
-    if len({label for field, a, b in apart for label in (field.labels[a], field.labels[b])}) == 2:
+    yield f"On single parts {len(distinct)} of {plural(len(gaps), 'pair')} can be told apart; p is adjusted within one measure and part only."
+    if len({label for field, a, b in distinct for label in (field.labels[a], field.labels[b])}) == 2:
         better: dict[str, list[str]] = {}
-        for field, a, b in apart:
+        for field, a, b in distinct:
             leader, other = (a, b) if field.gap(a, b).ahead else (b, a)
-            where = f"{words(field.measure.slice)} ({words(field.measure.name)}, {size(field.measure, field.gap(leader, other))})"
-            better.setdefault(field.labels[leader], []).append(where)
+            place = f"{words(field.measure.slice)} ({words(field.measure.name)}, {size(field.measure, field.gap(leader, other))})"
+            better.setdefault(field.labels[leader], []).append(place)
         for leader, all_ in better.items():
             yield f"{leader} is better on {named(all_, limit=PARTS)}."
 
@@ -308,14 +308,14 @@ def costs(
     found: SystemComparison, systems: Container[str], labels: Mapping[str, str]
 ) -> tuple[ReportTable | None, str]:
     """Return what a thousand answers take; a sentence where nobody knows."""
-    known = [c for c in found.costs if c.system in systems]
-    if all(c.cost is None and c.seconds is None for c in known):
+    own_costs = [c for c in found.costs if c.system in systems]
+    if all(c.cost is None and c.seconds is None for c in own_costs):
         return None, _UNKNOWN
     columns = [
         Column("benchmark"), Column("model"), Column("answers here", "count"), Column("cost of a thousand", "dollars"),
         Column("time of a thousand, one after the other", "seconds"),
     ]  # fmt: skip
-    rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in known]
+    rows: list[list[Cell]] = [[c.benchmark, labels[c.system], c.answers, c.cost, c.seconds] for c in own_costs]
     return ReportTable(
         "costs",
         "What a thousand answers take",

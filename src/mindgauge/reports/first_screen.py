@@ -50,7 +50,11 @@ def first_screen(
         return FirstScreen(["Nothing has been measured yet, so nothing can be said."], None, None, [])
     if suite:
         # What people saw comes before any score, also where a profile speaks for the whole.
-        people = [f"{part.title}: {seen}" for part in all_parts if (seen := first_statements.seen_by_people(part))]
+        people = [
+            f"{part.title}: {people_statement}"
+            for part in all_parts
+            if (people_statement := first_statements.seen_by_people(part))
+        ]
         statements = [" ".join([*people[:1], suite[0]]), suite[1], first_statements.next_step(all_parts, reading)]
         return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_statements.gravity)
@@ -122,12 +126,12 @@ def _n(points: Sequence[Point]) -> str:
 def _heading(rows: dict[str, list[Point]]) -> str:
     """State who calls most unsafe, in the eyes of whoever stands first."""
     rater, points = next(iter(rows.items()))
-    who = "People" if rater == PEOPLE else f"The judge {rater}"
+    subject = "People" if rater == PEOPLE else f"The judge {rater}"
     worst = max(points, key=lambda point: (point.value or 0.0, point.n))
     if not worst.value:
-        return f"{who} call{'' if rater == PEOPLE else 's'} no reply unsafe here"
-    of = f" of {worst.system.label}" if len(points) > 1 else ""
-    return f"{who} call{'' if rater == PEOPLE else 's'} replies unsafe in {percent(worst.value)} of the dialogues{of}"
+        return f"{subject} call{'' if rater == PEOPLE else 's'} no reply unsafe here"
+    owner = f" of {worst.system.label}" if len(points) > 1 else ""
+    return f"{subject} call{'' if rater == PEOPLE else 's'} replies unsafe in {percent(worst.value)} of the dialogues{owner}"
 
 
 def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
@@ -148,11 +152,11 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     group = part.benchmark.lead_group
     by_people = any(len(place.section.unsafe) for place in part.places)
     judged = any(UnsafeVerdicts(place.run, place.section).judges for place in part.places)
-    several = len(part.systems) > 1
+    is_comparison = len(part.systems) > 1
     columns = [
         Column("model"), Column(part.subjects, "count"), *([Column("unsafe, by people")] if by_people else []),
         *([Column("unsafe, by judges")] if judged else []), *([Column("missed by judges")] if by_people and judged else []),
-        *([Column("cannot be told apart from")] if several else []),
+        *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for place in part.places:
@@ -169,7 +173,7 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
                 system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
                 *([_range([tally.unsafe for tally in judges if tally.n], max((t.n for t in judges), default=0))] if judged else []),
                 *([_range([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
-                *([_apart_from(system, alike)] if several else []),
+                *([_apart_from(system, alike)] if is_comparison else []),
             ])  # fmt: skip
     note = f"Dialogues, each counted once. {_explained(by_people, judged)}".strip()
     return ReportTable("first", "Each model's dialogues", columns, rows, note)
@@ -233,12 +237,12 @@ def _measured(part: Part) -> list[Metric]:
 
 
 def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
-    several = len(part.systems) > 1
+    is_comparison = len(part.systems) > 1
     metrics = _measured(part)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
         Column("model"), Column(noun, "count"), *(Column(lowered(called(metric))) for metric in metrics),
-        *([Column("cannot be told apart from")] if several else []),
+        *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for place in part.places:
@@ -249,5 +253,5 @@ def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
                 "no score" if s is None else f"{write(s.value, s.unit)} ({interval(s.low, s.high, s.unit)})"
                 for s in scores
             ]
-            rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if several else [])])
+            rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if is_comparison else [])])
     return ReportTable("first", "Each model", columns, rows, "In brackets, 95 % intervals.")

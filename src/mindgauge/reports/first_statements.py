@@ -172,31 +172,33 @@ def seen_by_people(part: Part) -> str:
     if not part.counts_replies:
         return ""
     by_system = [
-        (system, called)
+        (system, counts)
         for place in part.places
         for system in place.systems
-        if (called := unsafe_by_people.called(place.section, system.model)) is not None
+        if (counts := unsafe_by_people.called(place.section, system.model)) is not None
     ]
-    read = sum(called.read for _, called in by_system)
+    read = sum(counts.read for _, counts in by_system)
     if not read:
         return ""
-    unsafe, n = sum(called.unsafe for _, called in by_system), sum(called.n for _, called in by_system)
-    people = list(dict.fromkeys(name for _, called in by_system for name in called.people))
+    unsafe, n = sum(counts.unsafe for _, counts in by_system), sum(counts.n for _, counts in by_system)
+    people = list(dict.fromkeys(name for _, counts in by_system for name in counts.people))
     extent = f"all {count(n)} replies" if read == n else f"{count(read)} of {count(n)} replies"
     worst_system, worst = max(by_system, key=lambda pair: (pair[1].unsafe / max(pair[1].read, 1), pair[1].read))
-    most = (
+    extreme = (
         f", most often of {worst_system.label} ({count(worst.unsafe)} of the {count(worst.read)} that they read)"
-        if unsafe and sum(called.read > 0 for _, called in by_system) > 1
+        if unsafe and sum(counts.read > 0 for _, counts in by_system) > 1
         else ""
     )
     bad = count(unsafe) if unsafe else "none"
     drawn = _stands_for(by_system) if len(by_system) == 1 else ""
-    return f"People ({named(people)}) read {extent} and call {bad} of them unsafe{most}{drawn}{_missed(part, unsafe)}."
+    return (
+        f"People ({named(people)}) read {extent} and call {bad} of them unsafe{extreme}{drawn}{_missed(part, unsafe)}."
+    )
 
 
 def _stands_for(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> str:
-    ((_, called),) = by_system
-    share = called.stands_for
+    ((_, counts),) = by_system
+    share = counts.stands_for
     if share is None or share.value is None:
         return ""
     return f", which stands for {percent(share.value)} of all ({interval(share.low, share.high, 'share')})"
@@ -207,22 +209,22 @@ def _missed(part: Part, unsafe: int) -> str:
     recalls: dict[str, tuple[int, int]] = {}
     for place in part.places:
         for recall in unsafe_by_people.found_by(place.section):
-            detected, asked = recalls.get(recall.judge, (0, 0))
-            recalls[recall.judge] = detected + recall.found, asked + recall.n
+            detected, rated = recalls.get(recall.judge, (0, 0))
+            recalls[recall.judge] = detected + recall.found, rated + recall.n
     if not recalls or not unsafe:
         return ""
     ordered = sorted(recalls.items(), key=lambda item: (item[1][0] / item[1][1], item[0]))
-    (least, (fewest, of_least)), (best, (largest, of_best)) = ordered[0], ordered[-1]
+    (lowest_judge, (fewest, of_least)), (best, (largest, of_best)) = ordered[0], ordered[-1]
     if len(ordered) == 1:
-        these = (
+        scope = (
             f"these {count(unsafe)}"
             if of_least == unsafe
             else f"the {count(of_least)} of these that it was asked about"
         )
-        return f"; the judge {least} calls {count(fewest)} of {these} unsafe, too"
+        return f"; the judge {lowest_judge} calls {count(fewest)} of {scope} unsafe, too"
     if of_least == of_best == unsafe:
-        return f"; of these {count(unsafe)}, the judges call between {count(fewest)} ({least}) and {count(largest)} ({best}) unsafe, too"
-    return f"; of these, the judges call between {percent(fewest / of_least)} ({least}) and {percent(largest / of_best)} ({best}) unsafe, too"
+        return f"; of these {count(unsafe)}, the judges call between {count(fewest)} ({lowest_judge}) and {count(largest)} ({best}) unsafe, too"
+    return f"; of these, the judges call between {percent(fewest / of_least)} ({lowest_judge}) and {percent(largest / of_best)} ({best}) unsafe, too"
 
 
 def _found_by_judges(part: Part) -> str:
@@ -231,9 +233,9 @@ def _found_by_judges(part: Part) -> str:
     tallies: dict[str, dict[str, DialogueTally]] = {}
     for place in part.places:
         verdicts = UnsafeVerdicts(place.run, place.section)
-        for judge, called in verdicts.judges.items():
+        for judge, calls in verdicts.judges.items():
             for system in place.systems:
-                tally = verdicts.tally(called, system.model, group)
+                tally = verdicts.tally(calls, system.model, group)
                 if tally.valued:
                     tallies.setdefault(judge, {})[system.label] = tally
     if not tallies:
@@ -252,10 +254,10 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
     if len(ordered) <= MANY:
         listed = [f"{count(tally.unsafe)} of {count(tally.n)} by {label}" for label, tally in ordered]
         return f"Of replies to {part.subjects}, the judge {judge} calls unsafe {named(listed)}."
-    (worst, most), (best, fewest) = ordered[0], ordered[-1]
+    (worst, highest), (best, fewest) = ordered[0], ordered[-1]
     return (
         f"Of replies to {part.subjects}, the judge {judge} calls unsafe from {count(fewest.unsafe)} of {count(fewest.n)} ({best}) "
-        f"to {count(most.unsafe)} of {count(most.n)} ({worst}) by {count(len(ordered))} models."
+        f"to {count(highest.unsafe)} of {count(highest.n)} ({worst}) by {count(len(ordered))} models."
     )
 
 
@@ -268,11 +270,15 @@ def _by_judges(part: Part, tallies: dict[str, dict[str, DialogueTally]]) -> str:
     }
     worst = max(shares, key=lambda label: (shares[label], label))
     of_worst = sorted((by_label[worst] for by_label in tallies.values() if worst in by_label), key=lambda t: t.unsafe)
-    fewest, most = of_worst[0], of_worst[-1]
-    n = count(fewest.n) if fewest.n == most.n else f"{count(fewest.n)} to {count(most.n)}"
-    amount = count(fewest.unsafe) if fewest.unsafe == most.unsafe else f"{count(fewest.unsafe)} to {count(most.unsafe)}"
-    more = f" by {worst}, the most of {count(len(shares))} models" if len(shares) > 1 else ""
-    return f"Of the replies to {n} {part.subjects}{more}, {count(len(tallies))} judges call {amount} unsafe."
+    fewest, highest = of_worst[0], of_worst[-1]
+    n = count(fewest.n) if fewest.n == highest.n else f"{count(fewest.n)} to {count(highest.n)}"
+    amount = (
+        count(fewest.unsafe)
+        if fewest.unsafe == highest.unsafe
+        else f"{count(fewest.unsafe)} to {count(highest.unsafe)}"
+    )
+    place = f" by {worst}, the most of {count(len(shares))} models" if len(shares) > 1 else ""
+    return f"Of the replies to {n} {part.subjects}{place}, {count(len(tallies))} judges call {amount} unsafe."
 
 
 # -- what is measured otherwise ----------------------------------------------------------------------------------------
@@ -352,8 +358,8 @@ def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
     if len(ordered) <= MANY:
         listed = [f"{_amount(score)} for {system.label}" for system, score in ordered]
         return f"{title}{source} is {named(listed)}{direction}."
-    (worst, most), (best, least) = ordered[0], ordered[-1]
-    return f"{title}{source} goes from {_amount(least)} ({best.label}) to {_amount(most)} ({worst.label}) in {count(len(ordered))} models{direction}."
+    (worst, highest), (best, lowest) = ordered[0], ordered[-1]
+    return f"{title}{source} goes from {_amount(lowest)} ({best.label}) to {_amount(highest)} ({worst.label}) in {count(len(ordered))} models{direction}."
 
 
 def _amount(score: Score) -> str:
@@ -372,8 +378,8 @@ def _judges(section: Section) -> list[str]:
 
 def _trust(part: Part) -> str:
     clauses = [*_void(part), *(_closed_trust(part) if part.benchmark.closed else _judged_trust(part))]
-    few = _few(part)
-    return ended(raised("; ".join([*clauses, *([few] if few else [])])))
+    small = _few(part)
+    return ended(raised("; ".join([*clauses, *([small] if small else [])])))
 
 
 def _void(part: Part) -> Iterator[str]:
@@ -534,8 +540,8 @@ def _failed(places: Sequence[Place]) -> int:
 
 
 def _all_read(place: Place) -> bool:
-    called = unsafe_by_people.called(place.section)
-    return called is not None and called.read == called.n
+    counts = unsafe_by_people.called(place.section)
+    return counts is not None and counts.read == counts.n
 
 
 def _may_be_used(part: Part) -> bool:

@@ -71,38 +71,38 @@ def _who(annotation: dict[str, Any]) -> str:
         if len(people) > 1
         else "not seeing models or judges"
     )
-    several = f" in {count(len(batches))} batches" if len(batches) > 1 else ""
-    return f"{named(people, limit=_ALL)} labelled {plural(items, 'item')}{several}, {alone}."
+    plural_raters = f" in {count(len(batches))} batches" if len(batches) > 1 else ""
+    return f"{named(people, limit=_ALL)} labelled {plural(items, 'item')}{plural_raters}, {alone}."
 
 
 def _training(annotation: dict[str, Any]) -> Iterator[str]:
     """Say what share of the anchors each person placed rightly, over all criteria."""
     shares = []
     for person in annotation["annotators"]:
-        mine = [entry for entry in annotation.get("training", []) if entry["person"] == person]
-        n = sum(entry["n"] for entry in mine)
+        own_record = [entry for entry in annotation.get("training", []) if entry["person"] == person]
+        n = sum(entry["n"] for entry in own_record)
         if n:
-            shares.append(f"{person} {percent(sum(entry['right'] * entry['n'] for entry in mine) / n)}")
+            shares.append(f"{person} {percent(sum(entry['right'] * entry['n'] for entry in own_record) / n)}")
     if shares:
         yield f"Of the training round's anchors they placed rightly at once: {', '.join(shares)}."
 
 
 def _gate(annotation: dict[str, Any]) -> str:
     """Say how many batches reached the gate, and when."""
-    at_once = after = never = 0
+    at_once = stage = never = 0
     for batch in annotation["batches"]:
         passed = [entry["passed"] for entry in batch["rounds"]]
         at_once += bool(passed) and passed[0]
-        after += any(passed[1:])
+        stage += any(passed[1:])
         never += not any(passed)
     gate = decimal(annotation["gate"])
     if len(annotation["batches"]) > 1:
         return (
-            f"The gate was {gate}: {count(at_once)} of {count(len(annotation['batches']))} batches reached it at once, {count(after)} after "
+            f"The gate was {gate}: {count(at_once)} of {count(len(annotation['batches']))} batches reached it at once, {count(stage)} after "
             f"review or discussion, {count(never)} did not."
         )
-    how = "reached at once" if at_once else "reached after review or discussion" if after else "not reached"
-    return f"The gate was {gate}; it was {how}."
+    measure = "reached at once" if at_once else "reached after review or discussion" if stage else "not reached"
+    return f"The gate was {gate}; it was {measure}."
 
 
 def _agreement(annotation: dict[str, Any]) -> Iterator[str]:
@@ -115,21 +115,21 @@ def _agreement(annotation: dict[str, Any]) -> Iterator[str]:
         for (coefficient, criterion), figures in by_criterion.items():
             measured.setdefault(coefficient, {}).setdefault(criterion, []).append(figures)
     for coefficient, criteria in measured.items():
-        again = any(len(figures) > 1 for batches in criteria.values() for figures in batches)
+        repeated = any(len(figures) > 1 for batches in criteria.values() for figures in batches)
         values = [
-            f"{words(name)} {_values([f[0] for f in batches])}{f', {_values([f[-1] for f in batches])}' if again else ''}"
+            f"{words(name)} {_values([f[0] for f in batches])}{f', {_values([f[-1] for f in batches])}' if repeated else ''}"
             for name, batches in criteria.items()
         ]
-        when = "after the first round, and after the last" if again else "after the first round"
-        yield f"{_COEFFICIENTS[coefficient]} {when}: {'; '.join(values)}."
+        moment = "after the first round, and after the last" if repeated else "after the first round"
+        yield f"{_COEFFICIENTS[coefficient]} {moment}: {'; '.join(values)}."
 
 
 def _values(figures: list[dict[str, Any]]) -> str:
     """Write the coefficient of one batch with its interval, or the range over several."""
     if len(figures) == 1:
-        only = figures[0]
-        bounds = f" ({interval(only.get('low'), only.get('high'))}; n {count(only['n'])})"
-        return decimal(only["value"]) + bounds if "value" in only else "not defined"
+        sole = figures[0]
+        bounds = f" ({interval(sole.get('low'), sole.get('high'))}; n {count(sole['n'])})"
+        return decimal(sole["value"]) + bounds if "value" in sole else "not defined"
     values = sorted(figure["value"] for figure in figures if "value" in figure)
     if not values:
         return "not defined"
@@ -143,13 +143,13 @@ def _gold(annotation: dict[str, Any]) -> str:
     for batch in annotation["batches"]:
         for policy, n in batch["gold"].items():
             votes[policy] = votes.get(policy, 0) + n
-    settled = [f"{count(votes[policy])} {how}" for policy, how in _POLICIES.items() if votes.get(policy)]
+    settled = [f"{count(votes[policy])} {policy}" for policy, policy in _POLICIES.items() if votes.get(policy)]
     unsettled = [f"{plural(votes['tie'], 'tie')} kept"] if votes.get("tie") else []
     unsettled += [f"{count(votes['none'])} open, since all handed them on"] if votes.get("none") else []
-    left = sum(batch["disagreed"] for batch in annotation["batches"])
+    remaining = sum(batch["disagreed"] for batch in annotation["batches"])
     open_still = (
-        f"On {plural(left, 'item')} they were still not of one mind in the end."
-        if left
+        f"On {plural(remaining, 'item')} they were still not of one mind in the end."
+        if remaining
         else "In the end they were of one mind on every item."
     )
     return (
@@ -256,11 +256,11 @@ def _criterion(criterion: Any) -> dict[str, Any]:
 
 def _own_texts(manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Say which benchmarks asked about texts of the user's own, and what became of these in reading."""
-    asked = manifest.get("plan", {}).get("own_texts", [])
-    if asked:
+    question = manifest.get("plan", {}).get("own_texts", [])
+    if question:
         yield (
             "Whose texts",
-            f"texts of the user’s own in {', '.join(asked)}; what is said of the licence of the authors’ data does not concern them",
+            f"texts of the user’s own in {', '.join(question)}; what is said of the licence of the authors’ data does not concern them",
         )
         yield "How they were read", " ".join(map(ended, manifest.get("remarks", [])))
 
@@ -318,14 +318,14 @@ def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _held(run: OpenRun) -> str:
     """Say how many replies answer another dialogue than the one on file; where dialogues are held, all do."""
-    held = sum(
+    dialogues = sum(
         run.store.count_held(section.benchmark.name)
         for section in run.sections
         if not section.benchmark.closed and section.benchmark.persons is None
     )
-    if not held:
+    if not dialogues:
         return ""
-    return f"{plural(held, 'reply', 'replies')} in a dialogue that a bot held itself (it spoke first, or was told it turn by turn); judges saw that one, and it is shown here"
+    return f"{plural(dialogues, 'reply', 'replies')} in a dialogue that a bot held itself (it spoke first, or was told it turn by turn); judges saw that one, and it is shown here"
 
 
 def _continued(run: OpenRun) -> list[tuple[str, str]]:

@@ -68,29 +68,29 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
     turns = [reply for reply in replies if reply.unit == Unit.TURN]
     by_model = {system.model: system for system in systems}
     recognised, source = _recognised(run, section, {t.id for t in turns if t.status is Status.OK})
-    vetoes, levels, over = (
+    vetoes, levels, ended = (
         _verdicts(run, section, name, (PERSON, MODEL)) for name in (VETO, APPROPRIATE, OVER_ESCALATES)
     )
     read_rungs = _perceived(run, section) if situation is not None else {}
     wholes = {(r.model.removesuffix(WHOLE), r.dialogue, r.run): r for r in replies if r.unit == Unit.DIALOGUE}
     persons = {(r.target, r.dialogue, r.run, r.turn): r for r in replies if r.unit == Unit.CLIENT}
     rungs = list(situation.rungs) if situation is not None else []
-    held: dict[tuple[str, str, int], list[_Message]] = {}
+    turns_held: dict[tuple[str, str, int], list[_Message]] = {}
     for turn in turns:
-        held.setdefault((turn.model, turn.dialogue, turn.run), []).append(turn)
+        turns_held.setdefault((turn.model, turn.dialogue, turn.run), []).append(turn)
     ribbons = []
-    for key, messages in held.items():
+    for key, messages in turns_held.items():
         model, dialogue, repeat = key
         messages.sort(key=lambda message: message.turn)
-        first, whole = messages[0], wholes.get(key)
-        outcome = whole.outcome if whole is not None else next((m.outcome for m in messages if m.outcome), "")
-        shown = []
+        first, entire = messages[0], wholes.get(key)
+        outcome = entire.outcome if entire is not None else next((m.outcome for m in messages if m.outcome), "")
+        visible = []
         for message in messages:
             if message.status is Status.NOT_APPLICABLE:
                 continue
             person = persons.get((model, dialogue, repeat, message.turn))
             rung = read_rungs.get(person.id) if person is not None else None
-            shown.append(
+            visible.append(
                 RibbonTurn(
                     message.turn, message.id,
                     rungs.index(message.rung) if message.rung in rungs else None,
@@ -101,15 +101,15 @@ def dialogues(run: OpenRun, section: Section, systems: Sequence[System], situati
                     message.reaction, message.status is Status.OK,
                 )
             )  # fmt: skip
-        if not shown or model not in by_model:
+        if not visible or model not in by_model:
             continue
         tags = first.tags
         ribbons.append(
             Ribbon(
                 f"{dialogue}/{repeat}", section.benchmark.name, tags.get("persona", ""), first.cluster, _setting(first), tags.get("planned", ""),
                 tags.get("calm") == YES, by_model[model], rungs, rungs.index(situation.plain) if situation is not None else 0,
-                max(len(messages), shown[-1].turn), shown, outcome,
-                _majority(over.get(whole.id, [])) if whole is not None else None,
+                max(len(messages), visible[-1].turn), visible, outcome,
+                _majority(ended.get(entire.id, [])) if entire is not None else None,
             )
         )  # fmt: skip
     for ribbon in ribbons:
@@ -185,16 +185,16 @@ def _recognised(run: OpenRun, section: Section, turns: set[str]) -> tuple[Verdic
         return of_kind[kind], "our own cues, which look for words and miss what is put in others"
     rows = section.ratings.filter(pl.col("criterion") == RECOGNISES, pl.col("rater_kind") == kind)
     raters = sorted(rows["rater"].unique())
-    more = ", most of whose verdicts count" if len(raters) > 1 else ""
+    others = ", most of whose verdicts count" if len(raters) > 1 else ""
     return of_kind[
         kind
-    ], f"{plural(len(raters), 'person', 'people')}{more}" if kind == PERSON else f"{named(raters)}{more}"
+    ], f"{plural(len(raters), 'person', 'people')}{others}" if kind == PERSON else f"{named(raters)}{others}"
 
 
 def _majority(values: Sequence[Any]) -> bool | None:
     """Say whether more than half of the verdicts are yes; None where none can be used."""
-    known = [value == YES for value in values if value is not None]
-    return sum(known) * 2 > len(known) if known else None
+    values = [value == YES for value in values if value is not None]
+    return sum(values) * 2 > len(values) if values else None
 
 
 def _any(values: Sequence[Any]) -> bool | None:
@@ -205,27 +205,27 @@ def _any(values: Sequence[Any]) -> bool | None:
 
 
 def _mean(values: Sequence[Any]) -> float | None:
-    known = [float(value) for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    values = [float(value) for value in values if value is not None]
+    return sum(values) / len(values) if values else None
 
 
 def said(ribbon: Ribbon) -> str:
     """Say in words what a ribbon shows."""
-    start, asked = ribbon.first_plain(), ribbon.asked
+    start, questions = ribbon.first_plain(), ribbon.asked
     turns = plural(len(ribbon.turns), "turn")
     parts = [f"{turns} of {ribbon.length}" if len(ribbon.turns) < ribbon.length else turns]
     to_reader = " to a reader" if ribbon.unplanned else ""
     if start is not None:
         parts.append(f"the risk is plain{to_reader} from turn {start}")
         late = "at once" if not ribbon.late else f"{plural(ribbon.late, 'turn')} late"
-        if asked is not None:
-            parts.append(f"recognised in turn {asked}, {late}")
+        if questions is not None:
+            parts.append(f"recognised in turn {questions}, {late}")
         else:
             parts.append("never recognised" if ribbon.never else "not recognised, as far as is known")
     elif ribbon.rungs and (ribbon.read if ribbon.unplanned else ribbon.planned):
         parts.append("a reader sees no plain sign of risk" if ribbon.unplanned else "no plain sign of risk shows")
-        if asked is not None:
-            parts.append(f"asked about risk in turn {asked}")
+        if questions is not None:
+            parts.append(f"asked about risk in turn {questions}")
     if ribbon.vetoed:
         parts.append(f"something that must never be said in turn {named([str(turn) for turn in ribbon.vetoed])}")
     if ribbon.over_escalates:

@@ -58,11 +58,13 @@ def sensitive(findings: Stress) -> list[str]:
         if effect.verdict == BIASED:
             largest.setdefault((effect.probe, effect.version, effect.against, effect.measure), []).append(effect)
     sentences = [_moved(sorted(effects, key=lambda e: -abs(e.value or 0))) for effects in largest.values()]
-    reached = [one for one in findings.kinds if one.verdict == BIASED]
+    reached = [effect for effect in findings.kinds if effect.verdict == BIASED]
     if reached:
-        whole = next(one for one in findings.injections if one.slice == ALL)
-        by = named([words(one.slice.removeprefix(KIND)) for one in reached], limit=9)
-        sentences.append(f"injection, {count(whole.attempts_reached)} of {plural(whole.attempts, 'attempt')} ({by})")
+        effects = next(effect for effect in findings.injections if effect.slice == ALL)
+        group = named([words(effect.slice.removeprefix(KIND)) for effect in reached], limit=9)
+        sentences.append(
+            f"injection, {count(effects.attempts_reached)} of {plural(effects.attempts, 'attempt')} ({group})"
+        )
     return sentences
 
 

@@ -42,32 +42,32 @@ def of_gates(
 ) -> Iterator[str]:
     """Say what each rater's gates let through, of the replies in a group; `who` names the rater of a score."""
     gates = _gates(section)
-    found = [s for s in scores if s.slice == group and s.name in SHARES_OF_YES and s.criterion in gates]
-    found = [s for s in found if s.value is not None and not standings.limited(s)]
-    for rater in dict.fromkeys(s.rater for s in found):
-        mine = sorted((s for s in found if s.rater == rater), key=lambda s: gates.index(s.criterion))
-        ns = sorted({s.subjects for s in mine})
+    shares = [s for s in scores if s.slice == group and s.name in SHARES_OF_YES and s.criterion in gates]
+    shares = [s for s in shares if s.value is not None and not standings.limited(s)]
+    for rater in dict.fromkeys(s.rater for s in shares):
+        own_shares = sorted((s for s in shares if s.rater == rater), key=lambda s: gates.index(s.criterion))
+        ns = sorted({s.subjects for s in own_shares})
         n = plural(ns[0], "reply", "replies") if len(ns) == 1 else f"{count(ns[0])} to {count(ns[-1])} replies"
-        yield f"Of {n}{what}, {lowered(who(mine[0]))} called {named([_share(s) for s in mine], limit=9)}."
+        yield f"Of {n}{what}, {lowered(who(own_shares[0]))} called {named([_share(s) for s in own_shares], limit=9)}."
 
 
 def meanings(sections: Sequence[Section]) -> Iterator[str]:
     """Say what the gates mean by which replies were judged, each once."""
     for section in {section.benchmark.name: section for section in sections}.values():
-        told = [_meaning(name, section.benchmark.composites[name]) for name in _gates(section)]
-        if told:
-            yield " ".join(told)
+        sentences = [_meaning(name, section.benchmark.composites[name]) for name in _gates(section)]
+        if sentences:
+            yield " ".join(sentences)
 
 
 def _meaning(name: str, gate: Composite) -> str:
     parts = [words(part) for part in gate.of]
     if gate.how is CompositeRule.ANY:
-        of = f"there is {named(parts, 'or', limit=9)}"
+        phrase = f"there is {named(parts, 'or', limit=9)}"
     elif len(parts) == 2:
-        of = f"neither {parts[0]} nor {parts[1]}"
+        phrase = f"neither {parts[0]} nor {parts[1]}"
     else:
-        of = f"none of {named(parts, 'or', limit=9)}"
-    return f"“{words(name)[:1].upper()}{words(name)[1:]}” means: {of}."
+        phrase = f"none of {named(parts, 'or', limit=9)}"
+    return f"“{words(name)[:1].upper()}{words(name)[1:]}” means: {phrase}."
 
 
 def _gates(section: Section) -> list[str]:
@@ -85,35 +85,35 @@ ONLY_UNFIT = "Its replies were rated only by judges that cannot be used, so noth
 
 def unfit(runs: Sequence[OpenRun]) -> list[str]:
     """Say which judges cannot be used, before anything else is said; with the run's name, where there are several."""
-    said = []
+    sentences = []
     for run in runs:
-        where = f"In {run.folder.resolve().name}: " if len(runs) > 1 else ""
-        said += [f"{where}{sentence}" for sentence in fitness.told(run.scores.unfit)]
-    return said
+        place = f"In {run.folder.resolve().name}: " if len(runs) > 1 else ""
+        sentences += [f"{place}{sentence}" for sentence in fitness.told(run.scores.unfit)]
+    return sentences
 
 
 def of_shortage(run: OpenRun, section: Section, system: System) -> Iterator[str]:
     """Say of one system in one benchmark where too few answers or verdicts could be used, and what follows."""
-    found = list(void_of(run, system, section))
-    judges = {(one.judge, one.criterion) for one in run.scores.unfit if one.benchmark == section.benchmark.name}
+    void_scores = list(void_of(run, system, section))
+    judges = {(entry.judge, entry.criterion) for entry in run.scores.unfit if entry.benchmark == section.benchmark.name}
     withheld = run.scores.withheld_by_clients
-    few = [
+    shortages = [
         score
-        for score in found
+        for score in void_scores
         if (score.rater, score.criterion) not in judges and (score.benchmark, score.model) not in withheld
     ]
     if reason := withheld.get((section.benchmark.name, system.model)):
         yield f"There is no score: {ended(reason)}"
-    whole = [score for score in few if score.slice == "all"]
-    for rater, reason in dict.fromkeys((score.rater, score.void) for score in whole):
-        who = "It" if section.benchmark.closed else f"The judge {rater}"
-        yield f"{who} gave {reason}, so there is no score."
-    raters = {score.rater for score in whole}
-    parts = dict.fromkeys(score.slice for score in few if score.rater not in raters)
+    overall = [score for score in shortages if score.slice == "all"]
+    for rater, reason in dict.fromkeys((score.rater, score.void) for score in overall):
+        subject = "It" if section.benchmark.closed else f"The judge {rater}"
+        yield f"{subject} gave {reason}, so there is no score."
+    raters = {score.rater for score in overall}
+    parts = dict.fromkeys(score.slice for score in shortages if score.rater not in raters)
     if parts:
         yield f"There is no score on {named([words(part) for part in parts])}: more than half of what was asked there could not be used."
     rest = [score for score in scores_of(run, system, section) if score.name not in UNMOVED]
-    if not section.benchmark.closed and found and not few and not rest and not reason:
+    if not section.benchmark.closed and void_scores and not shortages and not rest and not reason:
         yield ONLY_UNFIT
 
 
@@ -122,7 +122,7 @@ def silenced(runs: Sequence[OpenRun]) -> set[str]:
     speaking = {
         score.rater for run in runs for score in run.scores.metrics if not score.void and score.name not in UNMOVED
     }
-    return {one.judge for run in runs for one in run.scores.unfit} - speaking
+    return {entry.judge for run in runs for entry in run.scores.unfit} - speaking
 
 
 ALL_WITHHELD = (

@@ -39,69 +39,71 @@ if TYPE_CHECKING:
 
 def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[CalibrationSection]:
     """Compare what every classifier says of itself with how often it is right, where the run kept its probabilities."""
-    found = []
+    sections = []
     for system in systems:
         run = runs[system.run]
         for section in (s for s in run.sections if s.benchmark.closed):
             for criterion in section.benchmark.rubric.criteria:
-                seen = calibrated(run.store, section.benchmark, section.ratings, system.model, criterion)
-                if seen is not None:
+                record = calibrated(run.store, section.benchmark, section.ratings, system.model, criterion)
+                if record is not None:
                     name = f"{section.benchmark.name}-{criterion.name}-{system.number}"
                     ident = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
-                    finding = _finding(system, seen)
-                    found.append(
+                    finding = _finding(system, record)
+                    sections.append(
                         CalibrationSection(
-                            f"calibration-{ident}", system, section.benchmark.name, finding, _measure(seen), seen, _sheet(ident, finding, seen)
+                            f"calibration-{ident}", system, section.benchmark.name, finding, _measure(record), record, _sheet(ident, finding, record)
                         )
                     )  # fmt: skip
-    return found
+    return sections
 
 
 def unknown(runs: Sequence[OpenRun], systems: Sequence[System], known: Sequence[CalibrationSection]) -> Iterator[str]:
     """Name the classifiers of which a run keeps answers and no probabilities."""
     for system in systems:
-        raters = {who for section in runs[system.run].sections for who in section.raters}
-        if (system.model, RaterKind.CLASSIFIER) in raters and system not in [one.system for one in known]:
+        raters = {rater for section in runs[system.run].sections for rater in section.raters}
+        if (system.model, RaterKind.CLASSIFIER) in raters and system not in [section.system for section in known]:
             yield f"Of {system.label} there are labels and no probabilities, so it is not known whether it is as often right as it would say."
 
 
-def _finding(system: System, seen: Calibrated) -> str:
+def _finding(system: System, record: Calibrated) -> str:
     """Say whether the share that is right agrees, within its bounds, with what the classifier says."""
-    low, high = seen.right_low or 0.0, 1.0 if seen.right_high is None else seen.right_high
+    low, high = record.right_low or 0.0, 1.0 if record.right_high is None else record.right_high
     verdict = (
         "too sure"
-        if seen.confidence > high
+        if record.confidence > high
         else "not sure enough"
-        if seen.confidence < low
+        if record.confidence < low
         else "about as it should be"
     )
-    return f"{system.label} is {percent(seen.confidence)} sure on average and right in {percent(seen.right)}: {verdict}"
+    return f"{system.label} is {percent(record.confidence)} sure on average and right in {percent(record.right)}: {verdict}"
 
 
-def _measure(seen: Calibrated) -> str:
+def _measure(record: Calibrated) -> str:
     abstained = (
-        f", {plural(seen.abstained, 'abstention')} among them by the label it found likeliest" if seen.abstained else ""
+        f", {plural(record.abstained, 'abstention')} among them by the label it found likeliest"
+        if record.abstained
+        else ""
     )
     return (
         "Share right, by the probability of the label, in ten bins; the slanting line is a classifier that is right as often as it says. "
         "Lines are exact 95 % intervals over conversations, bars below how many labels fall into each bin. "
-        f"n {count(seen.n)} on {plural(seen.clusters, 'conversation')}{abstained}; right in {percent(seen.right)} "
-        f"({interval(seen.right_low, seen.right_high, 'share')}); expected calibration error {decimal(seen.by_bin.ece)}, log loss {decimal(seen.by_bin.log_loss)}."
+        f"n {count(record.n)} on {plural(record.clusters, 'conversation')}{abstained}; right in {percent(record.right)} "
+        f"({interval(record.right_low, record.right_high, 'share')}); expected calibration error {decimal(record.by_bin.ece)}, log loss {decimal(record.by_bin.log_loss)}."
         + (
-            f" {count(seen.seen)} of them stood in its own training or development data, or come from the same dialogues: on these this is no test."
-            if seen.seen
+            f" {count(record.seen)} of them stood in its own training or development data, or come from the same dialogues: on these this is no test."
+            if record.seen
             else ""
         )
     )
 
 
-def _sheet(ident: str, finding: str, seen: Calibrated) -> ReportTable:
+def _sheet(ident: str, finding: str, record: Calibrated) -> ReportTable:
     columns = [
         Column("probability above", "share"), Column("up to", "share"), Column("n", "count"),
         Column("mean probability", "share"), Column("share right", "share"), Column("from", "share"), Column("to", "share"),
     ]  # fmt: skip
     rows: list[list[Cell]] = [
-        [b.low, b.high, b.n, b.confidence, b.accuracy, b.accuracy_low, b.accuracy_high] for b in seen.by_bin.bins
+        [b.low, b.high, b.n, b.confidence, b.accuracy, b.accuracy_low, b.accuracy_high] for b in record.by_bin.bins
     ]
     return ReportTable(f"calibration-{ident}", finding, columns, rows)
 
@@ -197,16 +199,16 @@ def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> Ju
         part.cards.append(_in_words(standing, named=many_runs))
     demonstration = [DEMONSTRATION.format(judge=judge)] if is_demonstration(judge) else []
     benchmarks = [section.benchmark for run in runs for section in run.sections]
-    asked = dict.fromkeys(f"Asked with {standing.card.asked}." for standing in cards if standing.card.asked)
+    questions = dict.fromkeys(f"Asked with {standing.card.asked}." for standing in cards if standing.card.asked)
     moved = [line for run in runs for line in card_lines(run.store, [s.benchmark for s in run.sections], judge)]
     people = [fact for run_reasons in reasons for fact in run_reasons.by_people.get(judge, [])]
     if many({benchmark.name for benchmark in benchmarks}):
         return JudgeTrust(
-            judge, list(dict.fromkeys([*demonstration, *asked, *moved, *people])), [], [], list(parts.values())
+            judge, list(dict.fromkeys([*demonstration, *questions, *moved, *people])), [], [], list(parts.values())
         )
     facts = [fact for part in parts.values() for fact in part.facts]
     return JudgeTrust(
-        judge, list(dict.fromkeys([*demonstration, *asked, *facts, *moved, *people])), [c for p in parts.values() for c in p.cards],
+        judge, list(dict.fromkeys([*demonstration, *questions, *facts, *moved, *people])), [c for p in parts.values() for c in p.cards],
         [sheet for part in parts.values() for sheet in part.reasons], [],
     )  # fmt: skip
 

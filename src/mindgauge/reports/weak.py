@@ -173,13 +173,13 @@ class _Kind(NamedTuple):
 
 def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
     """Draw the shares of yes that a rater gave, on all replies, in up to three pictures."""
-    mine = [
+    own_scores = [
         (system, s)
         for system, s in scores
         if s.rater == rater and s.slice == "all" and s.name in SHARES_OF_YES and s.value is not None and s.missing < s.n
     ]
     for kind in _kinds(section):
-        of_kind = [(system, s) for system, s in mine if s.criterion in kind.criteria]
+        of_kind = [(system, s) for system, s in own_scores if s.criterion in kind.criteria]
         for noun in dict.fromkeys(section.noun(s.criterion) for _, s in of_kind):
             yield _yes_figure(
                 section, kind, [(system, s) for system, s in of_kind if section.noun(s.criterion) == noun], rater
@@ -187,8 +187,8 @@ def of_yes_no(section: Section, scores: Found, rater: str) -> Iterator[Figure]:
 
 
 def _kinds(section: Section) -> Iterator[_Kind]:
-    known = section.criteria
-    binary = {name: c.worst_first for name, c in known.items() if set(c.values) == {YES, NO}}
+    criteria = section.criteria
+    binary = {name: c.worst_first for name, c in criteria.items() if set(c.values) == {YES, NO}}
     gates = [name for name, composite in section.benchmark.composites.items() if composite.gate and name in binary]
     rest = [name for name in binary if name not in section.benchmark.composites]
     yield _Kind("gates", gates, None)
@@ -226,31 +226,33 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
 
 def _yes_rows(kind: _Kind, dots: Sequence[Dot]) -> list[str]:
     """Order gates as the benchmark has them, other criteria worst first."""
-    there = {name: [dot.value for dot in dots if dot.row == name] for name in kind.criteria}
-    there = {name: values for name, values in there.items() if values}
+    by_row = {name: [dot.value for dot in dots if dot.row == name] for name in kind.criteria}
+    by_row = {name: values for name, values in by_row.items() if values}
     if kind.better is None:
-        return list(there)
-    return sorted(there, key=lambda name: (min(there[name]) if kind.better else -max(there[name]), name))
+        return list(by_row)
+    return sorted(by_row, key=lambda name: (min(by_row[name]) if kind.better else -max(by_row[name]), name))
 
 
 def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Rated) -> str:
     """Name the worst: of gates each model's share of the last, which sums up the others."""
     if kind.better is None:
         last = [dot for dot in dots if dot.row == rows[-1]]
-        told = [f"{percent(dot.value)} of {dot.system.label}'s {noun.counted(dot.n)}" for dot in last]
-        return f"Called {words(rows[-1])}: {named(told, limit=4)}"
+        shares = [f"{percent(dot.value)} of {dot.system.label}'s {noun.counted(dot.n)}" for dot in last]
+        return f"Called {words(rows[-1])}: {named(shares, limit=4)}"
     edge = (min if kind.better else max)(dot.value for dot in dots)
     if not kind.better and edge == 0:
         high = max((dot.high for dot in dots if dot.high is not None), default=None)
         return f"None of {plural(len(rows), 'kind')} of harm was found; of each, it could still be as many as {percent(high)}"
     worst = [dot for dot in dots if dot.value == edge]
-    which = named([words(name) for name in dict.fromkeys(dot.row for dot in worst)])
+    names = named([words(name) for name in dict.fromkeys(dot.row for dot in worst)])
     models = list(dict.fromkeys(dot.system.label for dot in worst))
-    several = len({dot.system.label for dot in dots}) > 1
-    by = f", {models[0]}" if several and len(models) == 1 else f", {len(models)} models" if several else ""
+    is_comparison = len({dot.system.label for dot in dots}) > 1
+    source = (
+        f", {models[0]}" if is_comparison and len(models) == 1 else f", {len(models)} models" if is_comparison else ""
+    )
     ns = sorted({dot.n for dot in worst})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
-    return f"{'Least often there' if kind.better else 'Found most often'}: {which} ({percent(edge)}{by}, {n})"
+    return f"{'Least often there' if kind.better else 'Found most often'}: {names} ({percent(edge)}{source}, {n})"
 
 
 _CLASS = ("category", "label")
