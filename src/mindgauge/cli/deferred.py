@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.abc import Loader
 
-LIBRARIES = frozenset({"numpy", "polars", "scipy", "scipy.sparse", "scipy.special"})
+LIBRARIES = frozenset({
+    "numpy", "polars", "scipy", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg", "scipy.special",
+})  # fmt: skip
 COMPILED = {"scipy.special": "scipy.special._ufuncs"}
 """Library → the module inside it that is asked first, without the library around it."""
 _FILLING = RLock()
