@@ -269,10 +269,12 @@ def _half_width(variance: Floats, tail: float) -> float:
 def _quantile(middle: Floats, sd: Floats, share: float) -> Floats:
     """Return the quantile of mixtures of normals, one a row, shape (rows, draws) each."""
     sd = np.maximum(sd, 1e-12)
-    reach = 1e5 * sd.max(axis=1)
-    low, high = middle.min(axis=1) - reach, middle.max(axis=1) + reach
+    own = middle + special.ndtri(share) * sd  # the quantile of each normal: that of the mixture lies among them
+    low, high = own.min(axis=1), own.max(axis=1)
     for _ in range(_STEPS):
         point = (low + high) / 2
+        if ((point == low) | (point == high)).all():
+            break
         is_short = special.ndtr((point[:, None] - middle) / sd).mean(axis=1) < share
         low, high = np.where(is_short, point, low), np.where(is_short, high, point)
     return np.asarray((low + high) / 2)
