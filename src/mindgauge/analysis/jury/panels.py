@@ -212,8 +212,8 @@ class _JuryCriterion(NamedTuple):
         Members see each other, and no jury sees anybody but people. People among themselves are the same beside all.
         """
         people = self.rows.filter(pl.col("rater").is_in(self.people))
-        who = independence.settle(people, self.people)
-        compared = Compared(self.people, self.people, who.independent)
+        independents = independence.settle(people, self.people)
+        compared = Compared(self.people, self.people, independents.independent)
         ceilings: dict[ValueScale, dict[str, Bound]] = {}
         card_list: list[ReliabilityCard] = []
         for judge_rows, scale in judged:
@@ -221,7 +221,7 @@ class _JuryCriterion(NamedTuple):
             ratings = Ratings("", frame, {self.name: scale}, {self.name: self.critical}, [])
             criterion = rated_criterion(ratings, self.name, self.people)
             if scale not in ceilings:
-                ceilings[scale] = coefficients_among(criterion.valued(*self.people), scale, who.dependent)
+                ceilings[scale] = coefficients_among(criterion.valued(*self.people), scale, independents.dependent)
             _, judges = reference.split(frame, self.people, [])
             card_list += cards_beside(criterion, compared, judges, ceilings[scale], self.options)
         return card_list

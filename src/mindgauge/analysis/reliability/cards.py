@@ -160,7 +160,7 @@ def _rule(options: CardOptions) -> str:
     return rule.MENTALBENCH if options.by_width else options.limits.name
 
 
-def rated_criterion(ratings: Ratings, name: str, everybody: Sequence[str]) -> RatedCriterion:
+def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> RatedCriterion:
     """Return the ratings on one criterion; of what people rated only one draw, where that was drawn with known probabilities."""
     scale = ratings.scales[name]
     rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
@@ -174,10 +174,10 @@ def rated_criterion(ratings: Ratings, name: str, everybody: Sequence[str]) -> Ra
     subjects = rows.select("name", "subject").unique("name")
     stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
     criterion = RatedCriterion(name, scale, rows, systems, ratings.critical[name], stated_means)
-    part = drawn.alone(criterion.by(*everybody), name)
+    part = drawn.alone(criterion.by(*persons), name)
     if not part.note:
         return criterion
-    others = criterion.rows.filter(~pl.col("rater").is_in(everybody))
+    others = criterion.rows.filter(~pl.col("rater").is_in(persons))
     return criterion._replace(rows=pl.concat([others, part.rows]), drawn=part.note)
 
 
