@@ -1,7 +1,19 @@
 """What a command loads before it answers: `list` no library of numbers, and a library that is put off is the same library."""
 
+from __future__ import annotations
+
+import os
 import subprocess
 import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mindgauge.cli import deferred
+from tests.reports import crisis
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEAVY = (
     "numpy._core",
@@ -14,10 +26,14 @@ HEAVY = (
     "rich.console",
     "mindgauge.cli.run",
 )
+UNTOLD = {name: value for name, value in os.environ.items() if name != deferred.BLAS_THREADS}
+"""Nobody says how many threads BLAS may use, as `make test` does."""
 
 
 def python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, env=UNTOLD
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -73,6 +89,38 @@ assert special.ndtri is ndtri
 print(round(float(value), 3), light, softmax([0, 0]).tolist(), "scipy.special._basic" in sys.modules)
 """)
     assert shown.strip() == "1.96 True [0.5, 0.5] True"
+
+
+def test_scores_load_nothing_of_scipy_but_its_compiled_functions_and_no_reader_of_tables(tmp_path: Path) -> None:
+    crisis.run(tmp_path, people=())
+    shown = python(f"""
+import sys
+sys.argv = ["mindgauge", "score", {str(tmp_path)!r}, "--json"]
+from mindgauge.cli import main
+try:
+    main()
+except SystemExit as end:
+    heavy = ("scipy.stats", "scipy.special._basic", "scipy.linalg._basic", "scipy.optimize._optimize", "mindgauge.records.ratings.reading")
+    print()
+    print(end.code, [name for name in heavy if name in sys.modules])
+""")
+    assert shown.splitlines()[-1] == "0 []"
+
+
+def test_blas_has_one_thread_and_programs_that_are_started_are_not_told() -> None:
+    pytest.importorskip("threadpoolctl")
+    shown = python("""
+import os
+from mindgauge.cli import deferred
+deferred.defer()
+import numpy
+from scipy import linalg
+numpy.ones(2) @ numpy.ones(2), linalg.norm([3, 4])
+import threadpoolctl
+threads = {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+print(threads, deferred.BLAS_THREADS in os.environ)
+""")
+    assert shown.strip() in {"{1} False", "set() False"}
 
 
 def test_options_are_read_as_typer_reads_them() -> None:

@@ -4,11 +4,16 @@ They take longer to load than all the rest. Code imports them as usual, at the t
 still empty, and the first attribute that anybody asks for fills it. `from numpy import x` asks at once.
 
 Of `scipy.special` we use compiled functions, which load in a tenth of its time: what these hold is taken from them alone.
+
+BLAS, which comes with numpy and scipy, asks the environment once how many threads it may use. Our matrices are small: threads
+that wait for each other cost several times what they compute, and a sum that they share depends on how many they are.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from threading import RLock, local
@@ -16,12 +21,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from importlib.abc import Loader
 
-LIBRARIES = frozenset({"numpy", "polars", "scipy", "scipy.sparse", "scipy.special"})
+LIBRARIES = frozenset({
+    "numpy", "polars", "scipy", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg", "scipy.special",
+})  # fmt: skip
 COMPILED = {"scipy.special": "scipy.special._ufuncs"}
 """Library → the module inside it that is asked first, without the library around it."""
+BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _FILLING = RLock()
 _THREAD = local()
 """`alone`: this thread loads a module of `COMPILED`, whose own imports do not fill the library either."""
@@ -104,7 +112,7 @@ def _compiled(library: ModuleType) -> ModuleType | None:
     module = COMPILED.get(spec.name if spec is not None else "")
     if module is None or module in sys.modules:
         return sys.modules.get(module or "")
-    with _FILLING:
+    with _FILLING, _one_thread():
         _THREAD.alone = True
         try:
             return import_module(module)
@@ -127,7 +135,21 @@ def _fill(module: ModuleType) -> None:
         if unused and spec.name not in _UNDER_WAY:
             _UNDER_WAY.add(spec.name)
             try:
-                spec.loader.exec_module(module)
+                with _one_thread():
+                    spec.loader.exec_module(module)
             finally:
                 _UNDER_WAY.remove(spec.name)
             module.__class__ = ModuleType
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let BLAS use one thread if it is loaded meanwhile, unless the user says how many; programs that we start are not told."""
+    if BLAS_THREADS in os.environ:
+        yield
+        return
+    os.environ[BLAS_THREADS] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[BLAS_THREADS]

@@ -189,9 +189,12 @@ class Design:
         inner = np.zeros((width, width))
         if width:
             system = np.eye(width) + scale[:, None] * rest[:width, :width] * scale
-            factor = linalg.cho_factor(system, lower=True)
-            determinant += 2 * float(np.log(np.diag(factor[0])).sum())
-            inner = scale[:, None] * linalg.cho_solve(factor, np.diag(scale))
+            # cho_factor and cho_solve check and wrap these two, for longer than these small systems take
+            factor, failure = linalg.lapack.dpotrf(system, lower=True, clean=False)
+            if failure:
+                raise ValueError("the equations have no solution")
+            determinant += 2 * float(np.log(np.diag(factor)).sum())
+            inner = scale[:, None] * linalg.lapack.dpotrs(factor, np.diag(scale), lower=True)[0]
         edge = rest[:width, width:]
         corner = rest[width:, width:] - edge.T @ inner @ edge
         return Absorbed(

@@ -22,7 +22,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
+
+from mindgauge.stats.proportion import fisher_greater
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -147,7 +149,7 @@ def adjudication(criteria: Sequence[RaterCodes], rater: int, cases: Sequence[Dep
     conversations = len(np.unique(np.concatenate(clusters))) if clusters else 0
     times = len(np.unique(np.concatenate(alone))) if alone else 0
     weight = int(min(evidence, conversations))
-    p, p_equal = (float(stats.binom.cdf(times, times + weight, share / panel_size)) for share in (MARGIN, 1.0))
+    p, p_equal = (float(special.bdtr(times, times + weight, share / panel_size)) for share in (MARGIN, 1.0))
     only_split = _only_split(criteria[0].codes, rater) if len(criteria) == 1 else DisputedShare(0, 0, 1.0)
     unanimous_n, agreed, split_n, sided = (int(n) for n in counts)
     return Adjudication(unanimous_n, agreed, split_n, sided, times, weight, p, p_equal, only_split)
@@ -173,8 +175,9 @@ def _only_split(codes: Codes, rater: int) -> DisputedShare:
     panel = panel.reshape(-1)
     same = shared & (panel == np.bincount(panel[shared & valued]).argmax())
     rated, disputed = int((same & valued).sum()), int((same & valued & split).sum())
+    passed = same & ~valued
     return DisputedShare(
-        rated, disputed, float(stats.hypergeom.sf(disputed - 1, same.sum(), (same & split).sum(), rated))
+        rated, disputed, fisher_greater(disputed, rated, int((passed & split).sum()), int(passed.sum()))
     )
 
 
@@ -293,4 +296,4 @@ def together(criteria: Sequence[RaterCodes], first: int, second: int) -> Togethe
     alone = np.unique(np.concatenate(separate))
     both = np.setdiff1d(np.concatenate(joint), alone)
     n = len(both) + len(alone)
-    return Together(len(both), len(alone), float(stats.binom.cdf(len(alone), n, APART)) if n else 1.0)
+    return Together(len(both), len(alone), float(special.bdtr(len(alone), n, APART)) if n else 1.0)

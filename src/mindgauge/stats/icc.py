@@ -20,7 +20,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special  # scipy.stats has the same and takes 40 MB more to import
+from scipy import special
 
 from mindgauge.stats.interval import tied
 

@@ -18,7 +18,7 @@ drawn apart from each other, as the mean squares of a balanced design are.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -213,8 +213,7 @@ def _draw(design: Design, fit: Fit, curves: dict[str, Floats], generator: np.ran
     """Draw σ² and each λ by a χ² of the degrees of freedom that the kurtosis leaves (see the module)."""
 
     def chance(freedom: float, effective: float) -> Floats:
-        points = (generator.permutation(DRAWS) + 0.5) / DRAWS
-        drawn = np.asarray(special.chdtri(effective, 1 - points)) * freedom / effective
+        drawn = _chi_square_quantiles(effective)[generator.permutation(DRAWS)] * freedom / effective
         return np.maximum(drawn, 1e-12)
 
     freedom = float(fit.error_freedom)
@@ -226,6 +225,12 @@ def _draw(design: Design, fit: Fit, curves: dict[str, Floats], generator: np.ran
         effective = _effective(degrees, fit.effects[name]) if is_sampled else degrees
         ratios[name] = _solved(curves[name], chance(degrees, effective) * residual / fit.residual)
     return _Draws(ratios, residual)
+
+
+@lru_cache(maxsize=64)
+def _chi_square_quantiles(freedom: float) -> Floats:
+    """Return the middle of each of B equal parts of a χ², in order; the same few degrees of freedom come again and again."""
+    return np.asarray(special.chdtri(freedom, 1 - (np.arange(DRAWS) + 0.5) / DRAWS))
 
 
 def _effective(freedom: float, values: Floats) -> float:
@@ -264,10 +269,12 @@ def _half_width(variance: Floats, tail: float) -> float:
 def _quantile(middle: Floats, sd: Floats, share: float) -> Floats:
     """Return the quantile of mixtures of normals, one a row, shape (rows, draws) each."""
     sd = np.maximum(sd, 1e-12)
-    reach = 1e5 * sd.max(axis=1)
-    low, high = middle.min(axis=1) - reach, middle.max(axis=1) + reach
+    own = middle + special.ndtri(share) * sd  # the quantile of each normal: that of the mixture lies among them
+    low, high = own.min(axis=1), own.max(axis=1)
     for _ in range(_STEPS):
         point = (low + high) / 2
+        if ((point == low) | (point == high)).all():
+            break
         is_short = special.ndtr((point[:, None] - middle) / sd).mean(axis=1) < share
         low, high = np.where(is_short, point, low), np.where(is_short, high, point)
     return np.asarray((low + high) / 2)

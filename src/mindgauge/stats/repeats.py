@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from mindgauge.stats.interval import Interval
 
@@ -27,10 +27,10 @@ def over(values: Floats, level: float = 0.95) -> Interval:
     mean = float(values.mean())
     if len(values) < 2:
         return Interval(mean, undefined="one value has no spread")
-    half = float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(special.stdtrit(len(values) - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(len(values)))
     return Interval(mean, mean - half, mean + half)
 
 
 def rescaled(half: float, level: float, target: float = 0.95) -> float:
     """Return the half-width that a normal interval of one level would have at another."""
-    return half * float(stats.norm.ppf((1 + target) / 2) / stats.norm.ppf((1 + level) / 2))
+    return half * float(special.ndtri((1 + target) / 2) / special.ndtri((1 + level) / 2))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special  # scipy.stats has the same and takes 40 MB more to import
+from scipy import special
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -14,8 +14,9 @@ from mindgauge.analysis.jury.jury import Bench, JuryMethod, verdicts, weights
 from mindgauge.analysis.reliability import coefficients
 from mindgauge.analysis.reliability import pairs as reference
 from mindgauge.analysis.reliability.card import Bound
-from mindgauge.analysis.reliability.cards import cards
+from mindgauge.analysis.reliability.cards import Compared, cards_beside, rated_criterion
 from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.people import coefficients as coefficients_among
 from mindgauge.analysis.reliability.ratings import Ratings
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.stats import bootstrap, juries, rank
@@ -139,13 +140,16 @@ class _JuryCriterion(NamedTuple):
         best, chosen, among = "", dict[str, int](), list[pl.DataFrame]()
         if rated.height:
             members = self.rows.filter(pl.col("rater").is_in(self.bench.members))
-            card_list = self._cards(members, self.bench.scale)
-            best = _best(card_list, ordered=self.bench.scale.ordered)
             chosen, among = self._chosen(judged, rated)
-            for method, rows in juries.items():
-                card_list += self._cards(rows, method.scale(self.bench.scale))
-            if among:
-                card_list += self._cards(pl.concat(among), self.bench.scale)
+            card_list = self._cards(
+                [
+                    (members, self.bench.scale),
+                    *((rows, method.scale(self.bench.scale)) for method, rows in juries.items()),
+                    *([(pl.concat(among), self.bench.scale)] if among else []),
+                ]
+            )
+            own = [card for card in card_list if card.judge in self.bench.members]
+            best = _best(own, ordered=self.bench.scale.ordered)
         first, left_out = "", list[Without]()
         independent, errors = unknown("classes have no correlation")
         if self.bench.scale.ordered:
@@ -202,13 +206,25 @@ class _JuryCriterion(NamedTuple):
             )
         return juries
 
-    def _cards(self, judge_rows: pl.DataFrame, scale: ValueScale) -> list[ReliabilityCard]:
-        """Return the cards of some raters beside people, made as `mindgauge reliability` makes them."""
+    def _cards(self, judged: Sequence[tuple[pl.DataFrame, ValueScale]]) -> list[ReliabilityCard]:
+        """Return the cards of members and juries beside people, made as `mindgauge reliability` makes them.
+
+        Members see each other, and no jury sees anybody but people. People among themselves are the same beside all.
+        """
         people = self.rows.filter(pl.col("rater").is_in(self.people))
-        frame = pl.concat([people, judge_rows.select(people.columns)])
-        return cards(
-            Ratings("", frame, {self.name: scale}, {self.name: self.critical}, []), self.options, self.people
-        ).cards
+        independents = independence.settle(people, self.people)
+        compared = Compared(self.people, self.people, independents.independent)
+        ceilings: dict[ValueScale, dict[str, Bound]] = {}
+        card_list: list[ReliabilityCard] = []
+        for judge_rows, scale in judged:
+            frame = pl.concat([people, judge_rows.select(people.columns)])
+            ratings = Ratings("", frame, {self.name: scale}, {self.name: self.critical}, [])
+            criterion = rated_criterion(ratings, self.name, self.people)
+            if scale not in ceilings:
+                ceilings[scale] = coefficients_among(criterion.valued(*self.people), scale, independents.dependent)
+            _, judges = reference.split(frame, self.people, [])
+            card_list += cards_beside(criterion, compared, judges, ceilings[scale], self.options)
+        return card_list
 
     def _chosen(self, judged: pl.DataFrame, rated: pl.DataFrame) -> tuple[dict[str, int], list[pl.DataFrame]]:
         """Let every fold of conversations be rated by the judge who follows people best in the other folds."""

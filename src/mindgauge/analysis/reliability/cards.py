@@ -84,6 +84,10 @@ class RatedCriterion(NamedTuple):
         """Return what was given to some raters, missing verdicts included."""
         return self.rows.filter(pl.col("rater").is_in(raters))
 
+    def valued(self, *raters: str) -> pl.DataFrame:
+        """Return the values that some raters gave, with the systems' names."""
+        return self.named(_valued(self.by(*raters)))
+
     def known_of(self, judge: str) -> pl.DataFrame:
         """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
         of_judge = pl.col("rater") == judge
@@ -125,16 +129,9 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     agreements: list[People] = []
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
-        criterion = _criterion(ratings, name)
-        part = drawn.alone(criterion.by(*everybody), name)
-        if part.note:
-            criterion = criterion._replace(
-                rows=pl.concat([criterion.rows.filter(~pl.col("rater").is_in(everybody)), part.rows]), drawn=part.note
-            )
-            notes.append(part.note)
-        agreement = people(
-            name, criterion.named(_valued(criterion.by(*everybody))), criterion.scale, who.dependent, options.seed
-        )
+        criterion = rated_criterion(ratings, name, everybody)
+        notes += [criterion.drawn] if criterion.drawn else []
+        agreement = people(name, criterion.valued(*everybody), criterion.scale, who.dependent, options.seed)
         rated = _valued(criterion.by(*who.independent))
         notes += _no_joint_events(name, rated, criterion.scale)
         agreements += [agreement] if agreement else []
@@ -142,20 +139,11 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
             study, uncovered = design(name, rated, options.resamples, options.seed)
             designs += [study] if study else []
             notes += [uncovered] if uncovered else []
-        present = set(criterion.rows["rater"].unique())
+        ceiling = agreement.estimates if agreement else {}
+        compared = Compared(persons, everybody, who.independent)
         judge_cards += [
-            msgspec.structs.replace(
-                _card(
-                    criterion,
-                    Compared(persons, everybody, who.independent),
-                    judge,
-                    _ceiling(agreement, criterion.scale),
-                    options,
-                ),
-                asked=ratings.asked.get(judge, ""),
-            )
-            for judge in judges
-            if judge in present
+            msgspec.structs.replace(card, asked=ratings.asked.get(card.judge, ""))
+            for card in cards_beside(criterion, compared, judges, ceiling, options)
         ]
     if len(ratings.stated):
         subjects, raters = (ratings.stated[column].n_unique() for column in ("subject", "rater"))
@@ -172,7 +160,8 @@ def _rule(options: CardOptions) -> str:
     return rule.MENTALBENCH if options.by_width else options.limits.name
 
 
-def _criterion(ratings: Ratings, name: str) -> RatedCriterion:
+def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> RatedCriterion:
+    """Return the ratings on one criterion; of what people rated only one draw, where that was drawn with known probabilities."""
     scale = ratings.scales[name]
     rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
     rows = scale.numbered(rows)
@@ -184,7 +173,34 @@ def _criterion(ratings: Ratings, name: str) -> RatedCriterion:
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
     subjects = rows.select("name", "subject").unique("name")
     stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
-    return RatedCriterion(name, scale, rows, systems, ratings.critical[name], stated_means)
+    criterion = RatedCriterion(name, scale, rows, systems, ratings.critical[name], stated_means)
+    part = drawn.alone(criterion.by(*persons), name)
+    if not part.note:
+        return criterion
+    others = criterion.rows.filter(~pl.col("rater").is_in(persons))
+    return criterion._replace(rows=pl.concat([others, part.rows]), drawn=part.note)
+
+
+def cards_beside(
+    criterion: RatedCriterion,
+    compared: Compared,
+    judges: Sequence[str],
+    ceiling: dict[str, Bound],
+    options: CardOptions,
+) -> list[ReliabilityCard]:
+    """Make the card of each judge that rated a criterion.
+
+    Args:
+        criterion: the ratings.
+        compared: with whom judges are compared.
+        judges: whoever they are; those who did not rate it have no card.
+        ceiling: the coefficients of independent people among themselves, by the names that they have there; none where
+            fewer than two of them rated.
+        options: the rule and the bootstrap.
+    """
+    present = set(criterion.rows["rater"].unique())
+    bounds = _ceiling(ceiling, criterion.scale)
+    return [_card(criterion, compared, judge, bounds, options) for judge in judges if judge in present]
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
@@ -338,15 +354,13 @@ def _subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> int:
     return judged.join(rated, on="subject", how="semi")["subject"].n_unique()
 
 
-def _ceiling(agreement: People | None, scale: ValueScale) -> dict[str, Bound]:
+def _ceiling(among_people: dict[str, Bound], scale: ValueScale) -> dict[str, Bound]:
     """Return how far one person agrees with another: what no judge can be expected to pass."""
-    if agreement is None:
+    if not among_people:
         main = "icc_a1" if scale.ordered else "alpha"
         return {f"ceiling_{main}": Bound(None, note="no subject has values from two people")}
     return {
-        f"ceiling_{coefficient}": agreement.estimates[name]
-        for coefficient, name in CEILING.items()
-        if name in agreement.estimates
+        f"ceiling_{coefficient}": among_people[name] for coefficient, name in CEILING.items() if name in among_people
     }
 
 

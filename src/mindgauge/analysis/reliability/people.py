@@ -60,10 +60,10 @@ def people(
     """
     raters = rated["rater"].unique().sort().to_list()
     others = [entry for entry in dependent if entry.rater in raters]
-    own = [rater for rater in raters if rater not in {entry.rater for entry in others}]
+    own = _own(raters, dependent)
     if len(own) < 2:
         return None
-    everybody = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
+    everybody = _first(rated)
     first = everybody.filter(pl.col("rater").is_in(own))
     n, coefficients = _among_people(first, scale)
     together = _among_people(everybody, scale)[1] if others else {}
@@ -74,6 +74,23 @@ def people(
         name, len(raters), len(own), n, coefficients, persons, at_large(first, own, scale, seed), profiles(first, own, scale),
         others, together,
     )  # fmt: skip
+
+
+def coefficients(rated: pl.DataFrame, scale: ValueScale, dependent: Sequence[Dependence] = ()) -> dict[str, Bound]:
+    """Return the coefficients of `people` alone, which are soon computed; none where fewer than two of them rated it."""
+    own = _own(rated["rater"].unique().sort().to_list(), dependent)
+    return _among_people(_first(rated).filter(pl.col("rater").is_in(own)), scale)[1] if len(own) > 1 else {}
+
+
+def _own(raters: Sequence[str], dependent: Sequence[Dependence]) -> list[str]:
+    """Return who of some raters is independent."""
+    others = {entry.rater for entry in dependent}
+    return [rater for rater in raters if rater not in others]
+
+
+def _first(rated: pl.DataFrame) -> pl.DataFrame:
+    """Keep each person's first rating of a subject."""
+    return rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
 
 
 def _among_people(first: pl.DataFrame, scale: ValueScale) -> tuple[int, dict[str, Bound]]:
