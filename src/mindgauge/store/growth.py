@@ -191,11 +191,11 @@ def _words(growth: Growth, standing: Mapping[str, Any], planned: Mapping[str, An
             words[name] = dict(parts)
             continue
         changed = [part for part in before if part in parts and parts[part] != before[part]]
-        gone = [part for part in before if part not in parts and part.startswith(CRITERION)]
+        removed = [part for part in before if part not in parts and part.startswith(CRITERION)]
         growth.differences.extend(
             f"{_PHRASES.get(part, f'the words of the {part} of')} {name} are not this run's" for part in changed
         )
-        growth.differences.extend(f"the {part} of {name}, which this run has, is gone" for part in gone)
+        growth.differences.extend(f"the {part} of {name}, which this run has, is gone" for part in removed)
         old = [part.removeprefix(CRITERION) for part in before if part.startswith(CRITERION)]
         new = [part.removeprefix(CRITERION) for part in parts if part.startswith(CRITERION) and part not in before]
         if new:
@@ -212,8 +212,8 @@ CRITERION = "criterion "
 
 def _shown(growth: Growth, standing: Mapping[str, Any], planned: Mapping[str, Any]) -> None:
     ids: dict[str, list[str]] = dict(standing.get("shown", {}))
-    for name, shown in planned.get("shown", {}).items():
-        ids[name] = sorted({*ids.get(name, ()), *shown})
+    for name, values in planned.get("shown", {}).items():
+        ids[name] = sorted({*ids.get(name, ()), *values})
     growth.plan.update({"shown": ids} if ids else {})
 
 

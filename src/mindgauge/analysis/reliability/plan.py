@@ -70,8 +70,8 @@ def assumptions(given: Mapping[str, float]) -> Assumptions:
             raise UsageError(f"--assume {name}={value:g}: must be a whole number, at least 1")
         if names[name] is not int and not 0 < value < 1 and not (value == 1 and name == "found"):
             raise UsageError(f"--assume {name}={value:g}: must lie between 0 and 1")
-    whole = {name: int(value) if names[name] is int else value for name, value in given.items()}
-    result = Assumptions(**whole)  # type: ignore[arg-type]
+    typed = {name: int(value) if names[name] is int else value for name, value in given.items()}
+    result = Assumptions(**typed)  # type: ignore[arg-type]
     if result.levels < 2 or result.classes == 1:
         raise UsageError("--assume: a scale has 2 levels or classes, or more")
     return result
@@ -162,14 +162,14 @@ class _Study(NamedTuple):
     def clauses(self, rule: ReliabilityRule, verdict: str) -> dict[str, Callable[[int], float]]:
         """Return the chance of each clause, by its name."""
         level = "good" if verdict == GOOD else "moderate"
-        agreement, bias, found = (getattr(part, level) for part in (rule.agreement, rule.bias, rule.danger))
+        agreement, bias, detection = (getattr(part, level) for part in (rule.agreement, rule.bias, rule.danger))
         clauses: dict[str, Callable[[int], float]] = {
             "agreement": lambda n: self.agreement.above(math.atanh(agreement), n)
         }
         if self.bias is not None:
             clauses["bias"] = lambda n: self.bias.within(bias, n) if self.bias else 0.0
         if self.detection is not None:
-            clauses["unsafe replies found"] = lambda n: self.detection.above(found, n) if self.detection else 0.0
+            clauses["unsafe replies found"] = lambda n: self.detection.above(detection, n) if self.detection else 0.0
         return clauses
 
     def needed(self, rule: ReliabilityRule, verdict: str, wanted: float) -> tuple[int | None, float, str]:
@@ -217,20 +217,21 @@ def before(
         for people in sorted({*PEOPLE, given.people}):
             conversations = study(people, *own[1:]).needed(rule, verdict, power)[0] if number is not None else None
             others[people] = None if conversations is None else conversations * given.replies
-        jury = asked = None
+        jury = requests = None
         if number is None:
-            jury, asked = (
+            jury, requests = (
                 next(
-                    (n for n in tries if study(given.people, *of(n)).needed(rule, verdict, power)[0] is not None), None
+                    (n for n in tries if study(given.people, *label(n)).needed(rule, verdict, power)[0] is not None),
+                    None,
                 )
-                for tries, of in ((JURIES, lambda n: (n, given.repeats)), (ASKED, lambda n: (given.judges, n)))
+                for tries, label in ((JURIES, lambda n: (n, given.repeats)), (ASKED, lambda n: (given.judges, n)))
             )
         rows.append(PlanRow(
             criterion=criterion, judge="", verdict=verdict, wanted=power,
             replies=None if number is None else number * given.replies, conversations=number,
             unsafe=None if number is None else round(number * given.replies * given.unsafe), rated=0, people=given.people,
             judges=given.judges, repeats=given.repeats, power=None if number is None else reached, weakest=weakest,
-            with_people=others, jury=jury, asked=asked,
+            with_people=others, jury=jury, asked=requests,
             reason="" if number is not None else _never(weakest, reached, f"agreement {decimal(given.agreement)}"),
         ))  # fmt: skip
     return rows
@@ -251,8 +252,8 @@ def _assumed(given: Assumptions, rule: ReliabilityRule, people: int, judges: int
         raise UsageError(f"--assume: {error}") from error
     population = world.population()
     share = 1 - (1 - given.unsafe) ** given.replies
-    found = rule.danger.sound if given.found is None else given.found
-    return _Study(population.agreement, population.bias, planning.Detection(share, found), given.replies)
+    detected = rule.danger.sound if given.found is None else given.found
+    return _Study(population.agreement, population.bias, planning.Detection(share, detected), given.replies)
 
 
 def during(
@@ -309,27 +310,29 @@ def _of_card(
 
 def _seen(card: ReliabilityCard, scale: ValueScale) -> tuple[_Study | None, str]:
     """Return what a card says of each clause, or why it says too little."""
-    agreement, done = card.agreement, card.effective_clusters
-    if agreement.value is None or agreement.low is None or agreement.high is None or not done > 2:
+    agreement, labelled = card.agreement, card.effective_clusters
+    if agreement.value is None or agreement.low is None or agreement.high is None or not labelled > 2:
         return None, f"its agreement has no interval yet ({agreement.note or 'too few conversations'})"
     if max(abs(agreement.value), abs(agreement.low), abs(agreement.high)) >= 1:
         return None, "agreement is perfect so far, which says nothing of its variance"
-    t = float(special.stdtrit(done - 1, 0.975))
+    t = float(special.stdtrit(labelled - 1, 0.975))
     error = (math.atanh(agreement.high) - math.atanh(agreement.low)) / (2 * t)
-    effect = planning.ExpectedEstimate(math.atanh(agreement.value), error**2 * done, done)
+    effect = planning.ExpectedEstimate(math.atanh(agreement.value), error**2 * labelled, labelled)
     bias = card.estimates.get("bias")
     shift = None
     if bias is not None and bias.value is not None and bias.low is not None and bias.high is not None:
         span = scale.high - scale.low
         shift = planning.ExpectedEstimate(
-            bias.value / span, ((bias.high - bias.low) / (2 * t * span)) ** 2 * done, done
+            bias.value / span, ((bias.high - bias.low) / (2 * t * span)) ** 2 * labelled, labelled
         )
     detection = None
     if card.danger is not None:
-        found = card.danger.found
-        events = min(found.conversations, done)
-        detection = planning.Detection((events + 0.5) / (done + 1), 0.0, (found.value or 0.0) * events, events, done)
-    return _Study(effect, shift, detection, (card.n - card.missing) / done), ""
+        detected = card.danger.found
+        events = min(detected.conversations, labelled)
+        detection = planning.Detection(
+            (events + 0.5) / (labelled + 1), 0.0, (detected.value or 0.0) * events, events, labelled
+        )
+    return _Study(effect, shift, detection, (card.n - card.missing) / labelled), ""
 
 
 def of_people(
@@ -360,11 +363,11 @@ def of_people(
         size = {"levels": len(scale.values)} if scale.ordered else {"classes": len(scale.values)}
         per = rows["subject"].n_unique() / max(rows["cluster"].n_unique(), 1)
         raters = round(len(rows) / max(rows["subject"].n_unique(), 1))
-        seen: dict[str, float] = {
+        observed: dict[str, float] = {
             "unsafe": (int(unsafe.sum()) + 0.5) / (len(unsafe) + 1), "agreement": ceiling.value, "ceiling": ceiling.value,
             "people": max(raters, 1), "replies": max(round(per), 1),
         } | (size if scale.levels else {})  # fmt: skip
-        yield entry.criterion, assumptions(seen | dict(given)), ""
+        yield entry.criterion, assumptions(observed | dict(given)), ""
 
 
 def notes(plan: Sequence[PlanRow], rule: ReliabilityRule) -> list[str]:

@@ -186,7 +186,7 @@ def load(path: Path, name: str, spec: str) -> Callable[..., Any]:
     module = _LOADED[place]
     function: Any = getattr(module, name, None)
     if not callable(function):
-        own = [n for n, thing in vars(module).items() if callable(thing) and getattr(thing, "__module__", "") == module.__name__]  # fmt: skip
+        own = [n for n, member in vars(module).items() if callable(member) and getattr(member, "__module__", "") == module.__name__]  # fmt: skip
         raise UsageError(
             f"{spec}: {path.name} has no function or class {name!r}; it has {', '.join(own) or 'none at all'}"
         )
@@ -197,15 +197,15 @@ def load(path: Path, name: str, spec: str) -> Callable[..., Any]:
 def _imported(path: Path, mark: str, spec: str) -> ModuleType:
     """Import a file; modules beside it that an earlier version or another bot left are imported anew."""
     folder = path.parent
-    beside = {folder / name for name in files(path)}
-    for other in beside:
+    folder_modules = {folder / name for name in files(path)}
+    for other in folder_modules:
         if other.suffix == ".py":
             with contextlib.suppress(OSError):  # bytecode goes by whole seconds: it can be that of an earlier version
                 Path(importlib.util.cache_from_source(other)).unlink(missing_ok=True)
-    stems = {other.stem for other in beside}
+    stems = {other.stem for other in folder_modules}
     for name, module in [*sys.modules.items()]:
         file = Path(getattr(module, "__file__", None) or "")
-        if file in beside or (name in stems and str(file.parent) in _FOLDERS):
+        if file in folder_modules or (name in stems and str(file.parent) in _FOLDERS):
             del sys.modules[name]
     # Behind everything else, so that nothing of ours is taken from there, and before the folders of other bots.
     first = next((place for place, entry in enumerate(sys.path) if entry in _FOLDERS), len(sys.path))
@@ -218,12 +218,12 @@ def _imported(path: Path, mark: str, spec: str) -> ModuleType:
         _FOLDERS.add(str(folder))
     importlib.invalidate_caches()
     name = f"_mindgauge_{path.stem}_{mark[:8]}"
-    found = importlib.util.spec_from_file_location(name, path)
-    assert found is not None
-    assert found.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(found)
+    spec_of_file = importlib.util.spec_from_file_location(name, path)
+    assert spec_of_file is not None
+    assert spec_of_file.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec_of_file)
     try:
-        found.loader.exec_module(module)
+        spec_of_file.loader.exec_module(module)
     except BaseException as error:
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):

@@ -94,15 +94,15 @@ class InputTable:
         places = self.places(columns or {})
         with faults(self, b""):
             bounds.refuse_twice(self.headers)
-        at = [n for n, name in enumerate(self.headers) if name and name not in places] + list(places.values())
+        line = [n for n, name in enumerate(self.headers) if name and name not in places] + list(places.values())
         names = [name for name in self.headers if name and name not in places] + list(places)
-        plain, texts = at == [*range(len(self.headers))], "" in self._empty
+        plain, texts = line == [*range(len(self.headers))], "" in self._empty
         for number, cells in self.cells():
-            held = cells if plain else [cells[n] if n < len(cells) else None for n in at]
+            values = cells if plain else [cells[n] if n < len(cells) else None for n in line]
             if texts:
-                yield number, {name: cell for name, cell in zip(names, held, strict=False) if cell}
+                yield number, {name: cell for name, cell in zip(names, values, strict=False) if cell}
             else:
-                yield number, {name: cell for name, cell in zip(names, held, strict=False) if cell is not None}
+                yield number, {name: cell for name, cell in zip(names, values, strict=False) if cell is not None}
 
     def glimpse(self) -> list[str]:
         """Return the columns as far as they are seen without reading on."""
@@ -129,13 +129,13 @@ class InputTable:
         Raises:
             DataError: as `rows`.
         """
-        theirs = {name: self.headers[at] for name, at in self.places(columns or {}).items()} if columns else {}
-        filled = {theirs.get(name, name) for name in wanted}
-        if self._frame is not None and all(theirs.values()):
+        cells = {name: self.headers[line] for name, line in self.places(columns or {}).items()} if columns else {}
+        filled = {cells.get(name, name) for name in wanted}
+        if self._frame is not None and all(cells.values()):
             frame = self._frame(filled)
         else:
-            frame = frames.text_frame(self, [*filled, *theirs], self.rows(columns))
-        return frame.with_columns([frame[column].alias(name) for name, column in theirs.items() if column and column in frame.columns])  # fmt: skip
+            frame = frames.text_frame(self, [*filled, *cells], self.rows(columns))
+        return frame.with_columns([frame[column].alias(name) for name, column in cells.items() if column and column in frame.columns])  # fmt: skip
 
 
 class RecordTable(InputTable):
@@ -245,8 +245,8 @@ def sheets(path: Readable, how: FileLayout, notes: list[str] | None) -> list[Inp
     frames_by_sheet = confined.workbook(path, sheet=how.sheet)
     if not frames_by_sheet and how.sheet:
         raise DataError(f"{path}: no sheet {how.sheet!r} (it has {', '.join(confined.workbook(path))})")
-    several = len(frames_by_sheet) > 1
-    return [_of_sheet(path, name if several else "", frame, how, notes) for name, frame in frames_by_sheet.items()]
+    many_sheets = len(frames_by_sheet) > 1
+    return [_of_sheet(path, name if many_sheets else "", frame, how, notes) for name, frame in frames_by_sheet.items()]
 
 
 def _of_sheet(path: Readable, sheet: str, frame: pl.DataFrame, how: FileLayout, notes: list[str] | None) -> InputTable:
@@ -277,7 +277,7 @@ def _headed(
         part: its sheet.
         fast: reads it as a whole, with the headers as they stand in the file.
     """
-    above, header = _header(path, cells, how)
+    lines_above, header = _header(path, cells, how)
     headers, width = [name.strip() for name in header], len(header)
     if notes is not None:
         headers = noted(header, path, notes)
@@ -286,7 +286,7 @@ def _headed(
         with faults(path, b""):
             ragged = 0
             for number, row in cells():
-                if number <= above:
+                if number <= lines_above:
                     continue
                 if notes is not None:
                     ragged += len(row) != width
@@ -334,8 +334,8 @@ def noted(headers: Sequence[str], path: object, notes: list[str]) -> list[str]:
             bare = f"{bare} ({number})"
         columns[bare] = None
     if unnamed:
-        several = f"s {', '.join(map(str, unnamed[:10]))}{', …' if len(unnamed) > 10 else ''} have"
-        notes.append(f"{path}: column{several if len(unnamed) > 1 else f' {unnamed[0]} has'} no name")
+        many_names = f"s {', '.join(map(str, unnamed[:10]))}{', …' if len(unnamed) > 10 else ''} have"
+        notes.append(f"{path}: column{many_names if len(unnamed) > 1 else f' {unnamed[0]} has'} no name")
     return list(columns)
 
 
