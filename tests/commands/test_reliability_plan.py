@@ -26,9 +26,9 @@ def said(*words: object) -> str:
 
 
 def test_before_labelling_one_sentence_says_what_each_verdict_takes() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     plan = mindgauge.reliability_plan(assume={"unsafe": 0.1, "agreement": 0.7, "people": 3})
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     moderate, good = plan.rows
     assert moderate.replies is not None and moderate.unsafe == round(0.1 * moderate.replies)
     assert moderate.sentence == (
