@@ -192,6 +192,11 @@ def test_the_terminal_withholds_what_the_report_withholds(
     lines = [line for line in capsys.readouterr().out.splitlines() if KIND in line and " mean " in line]
     assert lines
     assert all((LIMITED in line) == hidden and ("(unreliable)" in line) != hidden for line in lines)
+
+
+def test_what_the_terminal_withholds_is_in_json(rated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from mindgauge.cli import app
+
     app(["score", str(rated), "--json"], standalone_mode=False)
     metrics = msgspec.json.decode(capsys.readouterr().out)["metrics"]
     assert all(m["value"] is not None for m in metrics if m["rater"] == KIND and m["name"] == "mean")
