@@ -22,6 +22,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.stats.interval import Interval
 from tests.analysis import played
 from tests.analysis.played import client, held
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from mindgauge.analysis.fidelity.records import Fidelity
@@ -88,7 +89,7 @@ def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit
 @pytest.mark.parametrize(
     ("says", "name", "judge"),
     [
-        (played.strange, "role", "reader"), (played.long_winded, "length", ""), (played.therapist, "failures", ""),
+        (played.strange, "role", "reader"), later(played.long_winded, "length", ""), later(played.therapist, "failures", ""),
     ],
 )  # fmt: skip
 def test_a_client_that_is_unfit_takes_the_scores_with_it(tmp_path: Path, says: Any, name: str, judge: str) -> None:

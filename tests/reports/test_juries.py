@@ -149,6 +149,7 @@ def test_too_few_unsafe_replies_give_a_sentence(tmp_path: Path) -> None:
     assert said.startswith(f"On {OPEN}, people call 0 of 24 replies unsafe ({RULE}), in 0 conversations")
 
 
+@pytest.mark.long  # what a rubric does not say is looked up by default, below
 def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_path: Path) -> None:
     run = plant_rated(
         tmp_path / "run", {GOOD: JUDGES[GOOD], NOISY: JUDGES[NOISY]}, benchmark_name="trustmh/ethics", conversations=6

@@ -374,6 +374,7 @@ def test_without_people_the_entry_test_stands_first(tmp_path: Path) -> None:
     assert trust.index("Entry test: acme/kind-judge gave") < trust.index("there is no reliability card")
 
 
+@pytest.mark.long  # one criterion is drawn by default
 def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -> None:
     judges = {GOOD: JUDGES[GOOD], KIND: JUDGES[KIND]}
     folder = plant_rated(tmp_path / "many", judges, benchmark_name="mentalbench", conversations=30)

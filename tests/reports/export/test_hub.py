@@ -218,6 +218,7 @@ def test_every_config_of_the_card_loads_with_datasets(
     assert set(loaded["validation"]["evaluator_model"]) == {JUDGE}
 
 
+@pytest.mark.long  # a copy of theirs in small is exported by default
 def test_the_real_files_have_the_layouts_row_counts(real: Path, loaded: Path, tmp_path: Path) -> None:
     out = hub(loaded, tmp_path / "out")
     sizes = Counter(("/".join(p.relative_to(out).parts[:2]), pl.read_parquet(p).height) for p in out.rglob("*.parquet"))
