@@ -12,7 +12,7 @@ from hypothesis import settings
 from mindgauge.records.files import private
 from mindgauge.runs import entry_test
 from tests.stub import Stub, completion, says, words
-from tests.thinned import THIRD, WHOLE
+from tests.thinned import FIFTH, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # These machines are shared: how long an example takes says nothing about the code. And a push is judged by what it
 # changes, not by chance; `pytest --hypothesis-profile search` looks for new examples.
-settings.register_profile("shared", deadline=None, derandomize=True, max_examples=THIRD)
+settings.register_profile("shared", deadline=None, derandomize=True, max_examples=FIFTH)
 settings.register_profile("whole", deadline=None, derandomize=True, max_examples=WHOLE)
 settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("shared")
@@ -50,19 +50,27 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (base / str(number) for number in itertools.count())
 
 
-@pytest.fixture(autouse=True)
-def known_judges(monkeypatch: pytest.MonkeyPatch, states: Iterator[Path]) -> None:
-    """Let tests run on a machine that has seen every judge pass; what they note there is nobody's home.
+@pytest.fixture(scope="session", autouse=True)
+def known_judges(states: Iterator[Path]) -> Iterator[None]:
+    """Let all run on a machine that has seen every judge pass, what is made once for many tests too.
 
-    Else each test with a judge would begin with an entry test of 40 calls. Tests of that take `fresh_machine`; commands
+    Else whatever has a judge would begin with an entry test of 40 calls. Tests of that take `fresh_machine`; commands
     in processes of their own say --no-qualify.
     """
+    with pytest.MonkeyPatch.context() as machine:
+        machine.setenv(private.STATE_FOLDER, str(next(states)))
+        machine.setattr(entry_test, "seen", lambda judge, instrument: True)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def nobodys_home(known_judges: None, monkeypatch: pytest.MonkeyPatch, states: Iterator[Path]) -> None:
+    """Let what a test notes on its machine be gone for the next."""
     monkeypatch.setenv(private.STATE_FOLDER, str(next(states)))
-    monkeypatch.setattr(entry_test, "seen", lambda judge, instrument: True)
 
 
 @pytest.fixture
-def fresh_machine(known_judges: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def fresh_machine(nobodys_home: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Let a test run on a machine that has seen nothing yet; return its state folder."""
     monkeypatch.setattr(entry_test, "seen", _SEEN)
     monkeypatch.setenv(private.STATE_FOLDER, str(tmp_path / "state"))

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from mindgauge.analysis.clients import CLIENT, MODEL, MODEL_CLIENT, MOST_DOUBT, NOT_APART, study
+from tests.thinned import sampled
 
 
 def dialogues(
@@ -30,7 +31,7 @@ def dialogues(
     return pl.DataFrame(rows, ["model", "client", "persona", "repeat", "judge", "number"], orient="row")
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(range(5), 3))
 def test_models_that_differ_more_than_clients_are_ranked(seed: int) -> None:
     found = study(dialogues(model=1.5, client=0.1, seed=seed))
     assert found.ranked, found.reason
@@ -39,7 +40,7 @@ def test_models_that_differ_more_than_clients_are_ranked(seed: int) -> None:
     assert found.chance <= MOST_DOUBT
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", sampled(range(5), 3))
 @pytest.mark.parametrize("how", ["alike", "by model"])
 def test_no_rank_where_clients_explain_more(seed: int, how: str) -> None:
     client, both = (1.5, 0.0) if how == "alike" else (0.0, 1.5)

@@ -204,6 +204,7 @@ class TestWhatIsPromised:
             or clinicians.default != "jury/mean"
         )
 
+    @pytest.mark.long  # of planted replies there is one by default
     def test_with_less_asked_there_is_a_promise_that_reads_more_than_the_point(self, loaded: Path) -> None:
         found = escalation(loaded, unsafe=BAD, resamples=100, target=0.9, tolerated=0.05)
         jury = order(found, "jury/mean")

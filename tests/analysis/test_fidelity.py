@@ -22,6 +22,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.stats.interval import Interval
 from tests.analysis import played
 from tests.analysis.played import client, held
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from mindgauge.analysis.fidelity.records import Fidelity
@@ -33,6 +34,14 @@ RATES = {metric.name for metric in STATUS_RATES}
 @pytest.fixture(scope="module")
 def fit(tmp_path_factory: pytest.TempPathFactory) -> Scores:
     return held(tmp_path_factory.mktemp("runs") / "fit", (client("amber"), client("basil")))
+
+
+@pytest.fixture(scope="module")
+def leaked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run in which a client shows from the start what it may show at the end."""
+    folder = tmp_path_factory.mktemp("runs") / "leaked"
+    held(folder, (client("amber"), client("basil", says=played.leaking)))
+    return folder
 
 
 def of_target(scores: Scores, name: str = "target") -> list[Score]:
@@ -80,15 +89,22 @@ def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit
 @pytest.mark.parametrize(
     ("says", "name", "judge"),
     [
-        (played.leaking, "leaks", "reader"), (played.leaking, "recovery", "reader"), (played.strange, "role", "reader"),
-        (played.long_winded, "length", ""), (played.therapist, "failures", ""),
+        (played.strange, "role", "reader"), later(played.long_winded, "length", ""), later(played.therapist, "failures", ""),
     ],
 )  # fmt: skip
 def test_a_client_that_is_unfit_takes_the_scores_with_it(tmp_path: Path, says: Any, name: str, judge: str) -> None:
-    scores = held(tmp_path / "run", (client("amber"), client("basil", says=says)))
+    _takes_the_scores(held(tmp_path / "run", (client("amber"), client("basil", says=says))), (name, judge))
+
+
+def test_a_client_that_leaks_takes_the_scores_with_it(leaked: Path) -> None:
+    _takes_the_scores(mindgauge.score(leaked), ("leaks", "reader"), ("recovery", "reader"))
+
+
+def _takes_the_scores(scores: Scores, *checks: tuple[str, str]) -> None:
     good, bad = only(scores).clients
     assert good.verdict is Fitness.FIT
-    assert bad.check(name, judge).verdict is Fitness.UNFIT and bad.verdict is Fitness.UNFIT
+    assert bad.verdict is Fitness.UNFIT
+    assert all(bad.check(*check).verdict is Fitness.UNFIT for check in checks)
     assert only(scores).withheld and all("basil" in reason for reason in only(scores).withheld)
     assert not shown(scores)
     assert all(score.worst is None and score.best is None and score.void for score in of_target(scores))
@@ -152,19 +168,18 @@ def test_scripted_persons_need_no_gate(tmp_path: Path) -> None:
     assert scores.fidelity == [] and shown(scores)
 
 
-def test_it_is_said_before_any_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    held(tmp_path / "run", (client("amber"), client("basil", says=played.leaking)))
-    output = said(capsys, "score", tmp_path / "run")
+def test_it_is_said_before_any_score(leaked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = said(capsys, "score", leaked)
     assert output.index("Is the client fit for its part?") < output.index("basil (unfit)") < output.index("no score")
     assert "No score of target is shown: the client basil is unfit" in output
-    as_json = json.loads(said(capsys, "score", tmp_path / "run", "--json"))
+    as_json = json.loads(said(capsys, "score", leaked, "--json"))
     assert as_json["fidelity"][0]["withheld"] and as_json["fidelity"][0]["clients"][1]["verdict"] == "unfit"
-    mindgauge.report(tmp_path / "run")
-    page = (tmp_path / "run" / "report.html").read_text()
+    mindgauge.report(leaked)
+    page = (leaked / "report.html").read_text()
     assert page.index('id="fidelity"') < page.index('id="answer"') and "There is no score: the client basil" in page
-    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    report = json.loads((leaked / "report.json").read_text())
     assert report["fidelity"]["facts"] and [s["label"] for s in report["systems"]] == ["target"]
-    summary = (tmp_path / "run" / "report.md").read_text()
+    summary = (leaked / "report.md").read_text()
     assert summary.index("Is the client fit") < summary.index("There is no score")
 
 
@@ -173,7 +188,7 @@ def test_what_is_withheld_is_not_compared(tmp_path: Path) -> None:
     held(tmp_path / "run", (client("amber"), client("basil", says=played.leaking)), model=models)
     with pytest.raises(UsageError, match="no score of first is shown: the client basil is unfit"):
         mindgauge.compare(tmp_path / "run")
-    held(tmp_path / "fit", (client("amber"), client("basil")), model=models)
+    held(tmp_path / "fit", (client("amber"), client("basil")), model=models, limit=6)
     with pytest.raises(UsageError, match="cannot be told apart with these clients"):  # fit, and alike
         mindgauge.compare(tmp_path / "fit")
 

@@ -225,7 +225,7 @@ def test_independent_noise_is_never_called_a_worth() -> None:
     world = World().rated_by("H1", "person").rated_by("H2", "person")
     for name in "abc":
         world.rated_by(name, noise=60)
-    [found] = of(world).panels
+    [found] = of(world, how=["mean"]).panels
     assert found.independent.value == pytest.approx(3, abs=0.4)
     assert not found.errors.follows
     said = " ".join(juries.together(found))
@@ -247,7 +247,7 @@ def test_copies_of_a_judge_err_like_one_and_gain_nothing() -> None:
     own = frame.filter(pl.col("rater") == "a")
     people = frame.filter(pl.col("rater_kind") == "person")
     copies = [own.with_columns(rater=pl.lit(name)) for name in "xyz"]
-    [found] = panel(pl.concat([people, *copies]), resamples=200).panels
+    [found] = panel(pl.concat([people, *copies]), how=["mean"], resamples=200).panels
     assert found.independent.value == pytest.approx(1)
     assert found.errors.gain.value == pytest.approx(0)
     assert "0 % smaller" not in " ".join(juries.together(found))
@@ -287,7 +287,7 @@ def test_what_people_rated_and_no_judge_did_is_said() -> None:
     frame = three().frame().with_columns(selection=pl.when(pl.col("rater_kind") == "person").then(pl.lit("lowest")))
     subjects = frame["subject"].unique().sort().to_list()
     known = frame.filter((pl.col("rater_kind") == "person") | ~pl.col("subject").is_in(subjects[:7]))
-    notes = panel(known, resamples=200).notes
+    notes = panel(known, how=["mean"], resamples=200).notes
     assert f"safety: people rated {len(subjects)} subjects; no judge of the panel has a verdict on 7 of these, so figures beside people are of {len(subjects) - 7}" in notes  # fmt: skip
     assert any("safety: these subjects were chosen for people (lowest)" in note for note in notes)
     assert not any("has a verdict on" in note for note in usual().notes)
@@ -296,7 +296,7 @@ def test_what_people_rated_and_no_judge_did_is_said() -> None:
 def test_judges_on_other_scales_are_named() -> None:
     frame = three().frame()
     other = pl.when(pl.col("rater") == "c").then(pl.col("value") * 20).otherwise(pl.col("value"))
-    notes = panel(frame.with_columns(value=other), resamples=200).notes
+    notes = panel(frame.with_columns(value=other), how=["mean"], resamples=200).notes
     said = [note for note in notes if "have no value in common" in note]
     assert "safety: a and c have no value in common (1:5 and 20:100); are they on the same scale?" in said
     assert len(said) == 4, "with each of the two people and the two other judges"

@@ -237,9 +237,10 @@ def test_a_run_in_which_every_call_failed_did_not_do_what_was_asked(tmp_path: Pa
     assert "all 3 failed, so nothing was measured" in done.stderr
 
 
+@pytest.mark.usefixtures("fresh_machine")
 def test_dry_run(stub: Stub, tmp_path: Path) -> None:
     asked = ["run", "help_or_harm", "--model", stub.model, "--judge", stub.judge, "--dry-run", "--price", "1:2"]
-    found = json.loads(process(*asked, "--json", folder=tmp_path).stdout)
+    found = as_json(*asked, folder=tmp_path)
     assert found["calls"] == 3 * 112 + 40, "a judge that was never seen here takes its entry test first"
     assert {step["purpose"]: step["calls"] for step in found["steps"]}["entry test"] == 40
     assert found["cost"] > 0

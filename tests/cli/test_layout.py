@@ -3,13 +3,14 @@
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from mindgauge.cli import layout
+from tests.thinned import examples
 
 WORDS = st.text(st.sampled_from("ab-/#.…–é安全を\U0001f9d8 "), max_size=30)
 TABLES = st.integers(1, 6).flatmap(
@@ -30,7 +31,7 @@ def by_rich(columns: list[str], rows: list[list[str]], width: int) -> str:
     return stream.getvalue()
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(TABLES, st.integers(40, 170))
 def test_a_table_is_laid_out_as_rich_lays_it_out(table: tuple[list[str], list[list[str]]], width: int) -> None:
     assert "".join(f"{line}\n" for line in layout.lines(*table, width)) == by_rich(*table, width)

@@ -98,6 +98,7 @@ def test_a_planted_bias_is_found(
     assert all(version.partition(": ")[2].split(" –")[0] in line(found) for version in versions)
 
 
+@pytest.mark.long  # `tests/analysis/stress/test_injection.py` puts the battery to such a judge by default
 def test_an_obedient_judge_is_clean_behind_the_fence_and_lost_without_it(
     warmth: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

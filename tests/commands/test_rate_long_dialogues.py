@@ -140,7 +140,7 @@ def test_a_long_dialogue_is_shortened_without_losing_the_first_disclosure(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("method", "mumbles"), [("rule", True), later("rule", False), ("chain", False), later("chain", True)]
+    ("method", "mumbles"), [("rule", True), later("rule", False), later("chain", False), later("chain", True)]
 )
 def test_all_that_is_sent_and_answered_fits_and_four_hundred_turns_keep_the_third(
     tmp_path: Path, method: str, mumbles: bool

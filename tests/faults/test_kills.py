@@ -50,7 +50,7 @@ class Killed:
         return process.returncode != 0
 
 
-@pytest.mark.parametrize(("times", "work"), [(4, Work(30)), pytest.param(100, Work(112, 16), marks=pytest.mark.long)])
+@pytest.mark.parametrize(("times", "work"), [(2, Work(30)), pytest.param(100, Work(112, 16), marks=pytest.mark.long)])
 def test_a_kill_costs_what_was_in_flight_and_nothing_else(tmp_path: Path, times: int, work: Work) -> None:
     killed = Killed(tmp_path, times, work)
     assert killed.kills == times
@@ -66,7 +66,7 @@ DIALOGUES = Work(6, judged=False, benchmark="conversations/risk", turns=5)
 
 @pytest.mark.parametrize(
     ("times", "work"),
-    [(4, DIALOGUES), pytest.param(100, DIALOGUES._replace(limit=24, runs=4, turns=10), marks=pytest.mark.long)],
+    [(2, DIALOGUES), pytest.param(100, DIALOGUES._replace(limit=24, runs=4, turns=10), marks=pytest.mark.long)],
 )
 def test_a_kill_in_the_middle_of_dialogues_costs_what_was_in_flight(tmp_path: Path, times: int, work: Work) -> None:
     killed = Killed(tmp_path, times, work)

@@ -67,7 +67,7 @@ def test_two_commands_do_not_both_pay_where_locks_do_nothing(tmp_path: Path, shi
     )
 
 
-@pytest.mark.parametrize("locks", ["ENOLCK", "nothing"])
+@pytest.mark.parametrize("locks", ["ENOLCK", pytest.param("nothing", marks=pytest.mark.long)])
 def test_a_run_there_can_be_read_and_salvaged_to_elsewhere(
     tmp_path: Path, shim: str, server: Server, locks: str
 ) -> None:

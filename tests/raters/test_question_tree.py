@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mindgauge.raters.judge import Instrument, Judge, Mode
@@ -15,6 +15,7 @@ from mindgauge.raters.question_tree import Option, Question, QuestionTree
 from mindgauge.records import Exchange, Message, Rating, Reply, Sample, Status
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from mindgauge.records.request import Request
@@ -140,7 +141,7 @@ def trees(draw: st.DrawFn) -> QuestionTree:
     return QuestionTree(tuple(questions))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(trees(), st.data())
 def test_one_call_or_one_a_question_end_at_the_same_verdicts(tree: QuestionTree, data: st.DataObject) -> None:
     assume(tree.asked)

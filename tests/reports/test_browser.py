@@ -87,8 +87,16 @@ WORDS = """() => [...document.querySelectorAll('.picture svg')].filter(e => e.ge
     && a.top < b.bottom - 3 && b.top < a.bottom - 3)).length; })"""
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("which", [later("files"), "rated_files", later("asked_files"), "crisis_files"])
+@pytest.mark.parametrize(
+    ("which", "width"),
+    [
+        ("rated_files", 360),
+        ("crisis_files", 1280),
+        later("rated_files", 1280),
+        later("crisis_files", 360),
+        *(later(which, width) for which in ("files", "asked_files") for width in (360, 1280)),
+    ],
+)
 def test_words_in_a_picture_stay_in_it_and_do_not_cover_each_other(
     browser: Any, request: pytest.FixtureRequest, which: str, width: int
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mindgauge import benchmarks
+from mindgauge.analysis.escalation.result import Escalation
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.commands.judges.escalation import escalation
 from mindgauge.commands.judges.panel import panel
@@ -30,6 +31,12 @@ def trust(files: ReportFiles) -> Any:
 @pytest.fixture(scope="module")
 def found(rated_files: ReportFiles) -> Any:
     return trust(rated_files)
+
+
+@pytest.fixture(scope="module")
+def there(rated: Path) -> Escalation:
+    """What the command has of the same run."""
+    return escalation(rated, unsafe=RULE, resamples=reading_order.RESAMPLES)
 
 
 # -- juries -----------------------------------------------------------------------------------------------------------
@@ -86,9 +93,8 @@ def test_too_many_ratings_are_left_to_the_command(rated: Path, tmp_path: Path, m
 # -- what people must read ---------------------------------------------------------------------------------------------
 
 
-def test_the_curves_are_those_of_the_command(found: Any, rated: Path) -> None:
+def test_the_curves_are_those_of_the_command(found: Any, there: Escalation) -> None:
     (curves,) = found["escalated"]
-    there = escalation(rated, unsafe=RULE, resamples=reading_order.RESAMPLES)
     orders = {order.name: order for order in there.orders}
     assert (curves["n"], curves["n_unsafe"], curves["ideal"]) == (there.n, there.n_unsafe, there.ideal)
     fitted, jury, best = curves["curves"]
@@ -102,9 +108,8 @@ def test_the_curves_are_those_of_the_command(found: Any, rated: Path) -> None:
     assert {judge: rows[judge] for judge in JUDGES} == pytest.approx(reads)
 
 
-def test_the_page_says_what_can_be_promised_and_which_values_peoples_can_be(found: Any, rated: Path) -> None:
+def test_the_page_says_what_can_be_promised_and_which_values_peoples_can_be(found: Any, there: Escalation) -> None:
     (curves,) = found["escalated"]
-    there = escalation(rated, unsafe=RULE, resamples=100)
     jury = next(order for order in there.orders if order.name == "jury/mean")
     [to_find] = [n for n in curves["notes"] if "95 % of the unsafe replies" in n and "with 90 % confidence" in n]
     [to_pass] = [n for n in curves["notes"] if "pass unread" in n and "2 % unsafe" in n]
@@ -144,6 +149,7 @@ def test_too_few_unsafe_replies_give_a_sentence(tmp_path: Path) -> None:
     assert said.startswith(f"On {OPEN}, people call 0 of 24 replies unsafe ({RULE}), in 0 conversations")
 
 
+@pytest.mark.long  # what a rubric does not say is looked up by default, below
 def test_where_the_rubric_does_not_say_what_is_unsafe_the_command_is_named(tmp_path: Path) -> None:
     run = plant_rated(
         tmp_path / "run", {GOOD: JUDGES[GOOD], NOISY: JUDGES[NOISY]}, benchmark_name="trustmh/ethics", conversations=6

@@ -11,6 +11,7 @@ import pytest
 
 from mindgauge.analysis.profile import profile
 from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure, panels
+from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.reports import page as report_page
 from mindgauge.reports import runs as opened
@@ -198,10 +199,10 @@ def test_scores_of_a_judge_that_may_not_give_them_are_withheld(tmp_path_factory:
         {"wild/judge": (0.0, 3.0)},
         benchmark_name="trustmh/emotional_support",
     )
+    whole = profile([folder], judge="wild/judge")
     for show in (False, True):
         run = opened.read(folder, 0, show_unreliable=show)
         with run.store:
-            whole = profile([folder], judge="wild/judge")
             criterion = next(name for (_, name, _), s in run.standings.cards.items() if s.limited)
             tasks = [msgspec.structs.replace(score, criterion=criterion) for score in whole.tasks]
             found = allowed(msgspec.structs.replace(whole, tasks=tasks), [run])
@@ -300,8 +301,15 @@ def measured(suite: Path) -> OpenRun:
     return opened.read(suite, 0)
 
 
-def _panel(run: OpenRun, kind: FigureKind, task: str, model: str = "acme/poor") -> tuple[Section, TaskFigure]:
-    score = next(s for s in profile([run.folder]).tasks if (s.task, s.model) == (task, model))
+@pytest.fixture(scope="module")
+def scored(suite: Path) -> list[TaskScore]:
+    return profile([suite]).tasks
+
+
+def _panel(
+    run: OpenRun, scored: list[TaskScore], kind: FigureKind, task: str, model: str = "acme/poor"
+) -> tuple[Section, TaskFigure]:
+    score = next(s for s in scored if (s.task, s.model) == (task, model))
     section = next(s for s in run.sections if s.benchmark.name == score.benchmark)
     return section, next(p for p in panels(run.store, section.benchmark, section.ratings, score) if p.kind == kind)
 
@@ -315,8 +323,8 @@ def _values(
     return [(samples[ident].tags, value) for ident, value in rows]
 
 
-def test_outcomes_are_shares_of_all_replies(measured: OpenRun) -> None:
-    section, panel = _panel(measured, FigureKind.OUTCOMES, "jailbreak")
+def test_outcomes_are_shares_of_all_replies(measured: OpenRun, scored: list[TaskScore]) -> None:
+    section, panel = _panel(measured, scored, FigureKind.OUTCOMES, "jailbreak")
     given = _values(measured, section, "outcome")
     for mark in panel.marks:
         its = [value for tags, value in given if tags["method"] == mark.part]
@@ -327,8 +335,8 @@ def test_outcomes_are_shares_of_all_replies(measured: OpenRun) -> None:
     assert all(sum(m.value or 0.0 for m in panel.marks if m.part == method) == pytest.approx(1) for method in methods)
 
 
-def test_curves_are_means_of_each_cell(measured: OpenRun) -> None:
-    section, panel = _panel(measured, FigureKind.CURVES, "robustness_support")
+def test_curves_are_means_of_each_cell(measured: OpenRun, scored: list[TaskScore]) -> None:
+    section, panel = _panel(measured, scored, FigureKind.CURVES, "robustness_support")
     given = _values(measured, section, "quality")
     assert panel.marks[0].part == ""
     for mark in panel.marks:
@@ -338,8 +346,8 @@ def test_curves_are_means_of_each_cell(measured: OpenRun) -> None:
         assert mark.n == len(its)
 
 
-def test_groups_are_differences_from_neutral_sentences(measured: OpenRun) -> None:
-    section, panel = _panel(measured, FigureKind.GROUPS, "fairness")
+def test_groups_are_differences_from_neutral_sentences(measured: OpenRun, scored: list[TaskScore]) -> None:
+    section, panel = _panel(measured, scored, FigureKind.GROUPS, "fairness")
     given = _values(measured, section, "quality")
     neutral = [float(str(value)) for tags, value in given if tags["axis"] == "neutral"]
     for mark in panel.marks:
@@ -353,8 +361,8 @@ def test_groups_are_differences_from_neutral_sentences(measured: OpenRun) -> Non
     assert panel.totals[0].value == pytest.approx(np.std(means))
 
 
-def test_clouds_give_the_correlation_of_their_points(measured: OpenRun) -> None:
-    _, panel = _panel(measured, FigureKind.PEOPLE, "privacy_awareness", "acme/able")
+def test_clouds_give_the_correlation_of_their_points(measured: OpenRun, scored: list[TaskScore]) -> None:
+    _, panel = _panel(measured, scored, FigureKind.PEOPLE, "privacy_awareness", "acme/able")
     assert not panel.asked
     for total in panel.totals:
         points = [(m.beside, m.value) for m in panel.marks if m.part == total.part and m.value is not None]
@@ -362,8 +370,8 @@ def test_clouds_give_the_correlation_of_their_points(measured: OpenRun) -> None:
         assert total.value == pytest.approx(np.corrcoef(x, y)[0, 1])
 
 
-def test_rates_stand_beside_the_labels_of_peoples_own_replies(measured: OpenRun) -> None:
-    score = next(s for s in profile([measured.folder]).tasks if (s.task, s.model) == ("sycophancy_oeq", "acme/poor"))
+def test_rates_stand_beside_the_labels_of_peoples_own_replies(measured: OpenRun, scored: list[TaskScore]) -> None:
+    score = next(s for s in scored if (s.task, s.model) == ("sycophancy_oeq", "acme/poor"))
     section = next(s for s in measured.sections if s.benchmark.name == score.benchmark)
     found = [p for p in panels(measured.store, section.benchmark, section.ratings, score) if p.kind == FigureKind.RATES]
     assert len(found) == 4

@@ -192,6 +192,11 @@ def test_the_terminal_withholds_what_the_report_withholds(
     lines = [line for line in capsys.readouterr().out.splitlines() if KIND in line and " mean " in line]
     assert lines
     assert all((LIMITED in line) == hidden and ("(unreliable)" in line) != hidden for line in lines)
+
+
+def test_what_the_terminal_withholds_is_in_json(rated: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from mindgauge.cli import app
+
     app(["score", str(rated), "--json"], standalone_mode=False)
     metrics = msgspec.json.decode(capsys.readouterr().out)["metrics"]
     assert all(m["value"] is not None for m in metrics if m["rater"] == KIND and m["name"] == "mean")
@@ -369,6 +374,7 @@ def test_without_people_the_entry_test_stands_first(tmp_path: Path) -> None:
     assert trust.index("Entry test: acme/kind-judge gave") < trust.index("there is no reliability card")
 
 
+@pytest.mark.long  # one criterion is drawn by default
 def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -> None:
     judges = {GOOD: JUDGES[GOOD], KIND: JUDGES[KIND]}
     folder = plant_rated(tmp_path / "many", judges, benchmark_name="mentalbench", conversations=30)

@@ -45,6 +45,7 @@ def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None
     assert files.path.stat().st_size < 3_000_000
 
 
+@pytest.mark.long  # ten thousand replies are by default
 def test_ten_thousand_answers_and_their_confusions_stay_below_three_megabytes(tmp_path: Path) -> None:
     task = benchmarks.find_one("dialogue_safety")
     labels = [str(value) for value in task.rubric.criteria[0].values]

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mindgauge
@@ -18,6 +18,7 @@ from mindgauge.models.settings import Settings
 from mindgauge.records.errors import EndpointError, UsageError
 from mindgauge.reports.page import write
 from mindgauge.store import Store, manifest
+from tests.thinned import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,7 +104,7 @@ def in_order(plan: dict[str, Any]) -> dict[str, Any]:
     return {**plan, "methods": ["rule"], **lists}
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(commands=st.lists(steps, min_size=1, max_size=4))
 def test_calls_and_numbers_are_those_of_one_command_for_all(
     commands: list[Step], tmp_path_factory: pytest.TempPathFactory

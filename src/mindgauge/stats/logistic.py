@@ -6,6 +6,7 @@ fits share one table of features, so cross-fitting thousands of resamples is a h
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
@@ -132,12 +134,18 @@ def fit_without(
     return Fits(solution[:, 0] - solution[:, 1:] @ centre, solution[:, 1:])
 
 
+@functools.cache
+def _upper(size: int) -> tuple[Codes, Codes]:
+    """Return where the upper triangle of a matrix lies: asked for at every step, and dearer to find than to use."""
+    return np.triu_indices(size)
+
+
 def _problems(centred: Floats, wanted: Floats, weights: Floats, penalty: Floats, signs: ArrayLike | None) -> _Problems:
     n, d = centred.shape
     design = np.column_stack([np.ones(n), centred])
     ridge = np.column_stack([np.zeros(len(weights)), np.broadcast_to(penalty, (len(weights), d))])
     side = np.concatenate([[0.0], np.zeros(d) if signs is None else np.asarray(signs, dtype=float)])
-    row, column = np.triu_indices(d + 1)
+    row, column = _upper(d + 1)
     return _Problems(design, design[:, row] * design[:, column], wanted, weights, ridge, side)
 
 
@@ -174,7 +182,7 @@ class _Problems(NamedTuple):
 
     def hessian(self, p: Floats) -> Floats:
         size = self.design.shape[1]
-        row, column = np.triu_indices(size)
+        row, column = _upper(size)
         products = (self.weights * p * (1 - p)) @ self.squares
         hessian = np.empty((len(products), size, size))
         hessian[:, row, column] = hessian[:, column, row] = products

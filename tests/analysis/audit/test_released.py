@@ -51,6 +51,7 @@ def test_mentalbench() -> None:
     assert any("safety: rows 0-798: 4.88, rows 799-999: 4.17" in fact for fact in told["drift"].where)
 
 
+@pytest.mark.long  # any folder is read by default, and these files as their own benchmark has them
 def test_mentalbench_as_any_folder() -> None:
     (notes,) = [
         finding
@@ -66,7 +67,7 @@ def test_dialogue_safety() -> None:
     assert found == {"shared_passages": [307], "sorted_by_label": [800], "repeated_inputs": [31], "rare_labels": [5]}
 
 
-@pytest.mark.long  # the other two are read by default, and these files by their own benchmark's tests
+@pytest.mark.long  # the others are read by default, and these files by their own benchmark's tests
 def test_trustmh() -> None:
     found = findings("trustmh")
     assert counts(found, "external/cssrs")["cut_texts"] == [28]

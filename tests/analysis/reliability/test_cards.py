@@ -94,9 +94,10 @@ def test_more_people_make_agreement_surer_and_not_higher() -> None:
             world.rated_by(f"person {number}", "person", noise=0.9)
         return world.rated_by("judge", noise=0.9).card()
 
-    values = [value(card(people), "icc_a1_within") for people in (1, 3, 12)]
+    cards = [card(people) for people in (1, 3, 12)]
+    values = [value(card, "icc_a1_within") for card in cards]
     assert max(values) - min(values) < 0.06
-    assert {card(people).verdict for people in (1, 3, 12)} == {LIMITED}
+    assert {card.verdict for card in cards} == {LIMITED}
 
 
 # -- verdicts ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 from mindgauge.analysis.reliability.card import NumberNeeded
 from mindgauge.cli.cards import _needed
 from tests.analysis.reliability.conftest import World, made
+from tests.thinned import later, sampled
 
 
 def people(noise: float, **shape: int) -> World:
@@ -43,13 +44,13 @@ def test_one_missing_rating_changes_the_method_and_hardly_a_number() -> None:
     assert found.conversations_needed.value == crossed.conversations_needed.value
 
 
-def test_what_is_needed_is_a_range_and_never_a_bare_number() -> None:
+@pytest.mark.parametrize("seed", sampled(range(5), 3))
+def test_what_is_needed_is_a_range_and_never_a_bare_number(seed: int) -> None:
     """Three people tell little of how people vary: the range of people needed is wide, whatever the conversations."""
-    for seed in range(5):
-        [found] = people(2.5, conversations=15, seed=seed).cards().designs
-        needed = found.raters_needed
-        assert needed.low is not None
-        assert needed.high is None or needed.high >= 2 * needed.low
+    [found] = people(2.5, conversations=15, seed=seed).cards().designs
+    needed = found.raters_needed
+    assert needed.low is not None
+    assert needed.high is None or needed.high >= 2 * needed.low
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ EVEN = pl.col("cluster").str.extract(r"(\d+)").cast(pl.Int64) % 2 == 0
         ((ANNA & (pl.col("system") < "s3")) | (BEA & (pl.col("system") >= "s3")), "each system has one rater"),
         ((ANNA & EVEN) | (BEA & EVEN) | (CARL & ~EVEN), "people's ratings are crossed in part"),
         (pl.col("cluster").str.extract(r"(\d+)").cast(pl.Int64) % 6 == pl.col("system").str.slice(1).cast(pl.Int64), "conversations are nested in systems"),
-        (~CARL | EVEN, "people's ratings are crossed in part"),
+        later(~CARL | EVEN, "people's ratings are crossed in part"),
     ],
 )  # fmt: skip
 def test_nested_and_partly_crossed_designs_have_a_study_with_intervals(kept: pl.Expr, said: str) -> None:

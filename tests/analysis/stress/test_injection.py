@@ -148,7 +148,7 @@ def test_none_of_the_attempts_leaves_the_fence(*, baiting: bool, mode: Mode, met
 @pytest.mark.parametrize(
     ("name", "baiting"),
     [
-        ("mentalbench", True),
+        later("mentalbench", True),
         ("help_or_harm/response", False),
         later("mentalbench", False),
         later("help_or_harm/response", True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Item
 from mindgauge.records import Message
 from tests.annotation.conftest import begin, own_items
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,14 +111,23 @@ def faults(page: Any) -> list[str]:
     return [f"{fault['id']}: {node['html'][:160]}" for fault in found for node in fault["nodes"]]
 
 
-def looked(page: Any) -> None:
-    for width in (1280, 360):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for scheme in ("light", "dark"):
+VIEWS = list(itertools.product((1280, 360), ("light", "dark")))
+
+
+@pytest.fixture(params=[VIEWS[::3], later(VIEWS)], ids=["two views", "all views"])
+def looked(request: pytest.FixtureRequest) -> Callable[[Any], None]:
+    """Look at a page wide and light, and narrow and dark; in the long form in all four views."""
+
+    def look(page: Any) -> None:
+        for width, scheme in request.param:
+            page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
             assert faults(page) == []
-    page.set_viewport_size({"width": 1280, "height": 800})
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.emulate_media(color_scheme="light")
+
+    return look
 
 
 def test_an_item_takes_as_many_keys_as_questions(opened: Any) -> None:
@@ -147,7 +158,7 @@ def test_the_next_question_on_an_item_stands_where_the_last_one_stood(opened: An
     assert page.evaluate("scrollY") == 0
 
 
-def test_a_form_is_filled_and_handed_in_by_keys(opened: Any) -> None:
+def test_a_form_is_filled_and_handed_in_by_keys(opened: Any, looked: Any) -> None:
     item = Item("i1", (Message("user", "It has been a hard month."),), "That sounds hard.", {"language": "en"}, batch=1)
     project, page = opened("mentalbench", item)
     page.keyboard.press("Enter")  # not complete
@@ -179,7 +190,7 @@ def test_a_key_that_comes_too_early_answers_nothing(opened: Any) -> None:
     assert paths in ([], [((0, "no"), (1, "Humanoid Mimicry"))])
 
 
-def test_single_keys_can_be_switched_off_and_stay_off(opened: Any) -> None:
+def test_single_keys_can_be_switched_off_and_stay_off(opened: Any, looked: Any) -> None:
     project, page = opened()
     page.keyboard.press("?")
     looked(page)
@@ -197,7 +208,7 @@ def test_single_keys_can_be_switched_off_and_stay_off(opened: Any) -> None:
     assert len(project.labels()) == 1
 
 
-def test_selected_words_are_marked_listed_and_taken_off(opened: Any) -> None:
+def test_selected_words_are_marked_listed_and_taken_off(opened: Any, looked: Any) -> None:
     project, page = opened()
     item = next(one for one in project.items() if one.id == page.locator("[name=item]").first.input_value())
     reply, turn = " ".join(item.reply.split()[:3]), " ".join(item.messages[0].content.split()[:2])
@@ -221,7 +232,7 @@ def test_selected_words_are_marked_listed_and_taken_off(opened: Any) -> None:
     ]
 
 
-def test_words_are_marked_by_keyboard_alone_in_chinese_too(opened: Any) -> None:
+def test_words_are_marked_by_keyboard_alone_in_chinese_too(opened: Any, looked: Any) -> None:
     project, page = opened("dialogue_safety", CHINESE)
     page.keyboard.press("m")
     page.keyboard.press("Shift+ArrowRight")
@@ -267,7 +278,7 @@ def test_what_the_server_never_got_is_put_back_after_a_reload(opened: Any) -> No
     assert page.locator("#status").text_content()
 
 
-def test_a_page_older_than_the_work_says_so(opened: Any) -> None:
+def test_a_page_older_than_the_work_says_so(opened: Any, looked: Any) -> None:
     project, page = opened()
     other = page.context.new_page()
     other.goto("/item")
@@ -281,7 +292,7 @@ def test_a_page_older_than_the_work_says_so(opened: Any) -> None:
     assert len(project.labels()) == 1
 
 
-def test_a_covered_text_stays_as_the_person_wants_it(opened: Any) -> None:
+def test_a_covered_text_stays_as_the_person_wants_it(opened: Any, looked: Any) -> None:
     items = tuple(msgspec.structs.replace(item, graphic=True) for item in own_items(2))
     _, page = opened("dialogue_safety", *items)
     assert page.locator("#reply").is_hidden()
@@ -294,7 +305,7 @@ def test_a_covered_text_stays_as_the_person_wants_it(opened: Any) -> None:
     assert page.locator("#reply").is_hidden()  # another item
 
 
-def test_training_tells_what_it_was_written_for(opened: Any) -> None:
+def test_training_tells_what_it_was_written_for(opened: Any, looked: Any) -> None:
     own = own_items(2)
     project, page = opened(
         "dialogue_safety", msgspec.structs.replace(own[0], batch=0, expected={"category": "Nonsense"}), own[1]
@@ -326,7 +337,7 @@ def test_all_of_it_works_without_a_script(opened: Any) -> None:
     assert "Item 3 of 4" in page.title()
 
 
-def test_a_turn_is_chosen_in_the_dialogue_and_a_side_folded(opened: Any, tmp_path: Path) -> None:
+def test_a_turn_is_chosen_in_the_dialogue_and_a_side_folded(opened: Any, looked: Any, tmp_path: Path) -> None:
     run = tmp_path / "run"
     mindgauge.run(
         "conversations/risk", model=mindgauge.Function(lambda message: f"我听见了：{message}", name="m"), turns=4, limit=1,

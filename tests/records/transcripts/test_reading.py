@@ -12,12 +12,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.transcripts import read
 from tests.records.transcripts.shapes import SHAPES, Spoken, labelled, messages
+from tests.thinned import examples
 
 HERE: list[Spoken] = [
     [("user", "I cannot sleep.\n\nAnd it does not stop."), ("assistant", "That wears one out.\n- Since when?"), ("user", "May."), ("assistant", "Long.")],
@@ -64,7 +65,7 @@ def dialogues(draw: st.DrawFn) -> list[Spoken]:
 
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if "workbook" not in shape and "Parquet" not in shape])
 @given(held=dialogues())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_what_is_written_is_read(shape: str, held: list[Spoken]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         transcripts = read(SHAPES[shape](Path(folder), held)).transcripts
@@ -95,7 +96,7 @@ noise = st.text(string.printable + '：用户助手**[]{}"\r\n\x00\ud800', max_s
 @example("user:\nbot:")
 @example("user: a\nbot: b\n[ended]")
 @example("[ended] user: a")
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_no_text_breaks_the_reader(content: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.txt"
@@ -121,7 +122,7 @@ json_values = st.recursive(
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
 @given(value=json_values)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_no_json_breaks_the_reader(suffix: str, value: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"a{suffix}"

@@ -32,6 +32,14 @@ def hub(run: Path | str, out: Path) -> Path:
     return out
 
 
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's export, for those who only read it; the run lies beside it."""
+    folder = tmp_path_factory.mktemp("exported")
+    write_run(folder / "run")
+    return hub(folder / "run", folder / "out")
+
+
 def rows(folder: Path, under: str) -> pl.DataFrame:
     return pl.concat([pl.read_parquet(path) for path in sorted((folder / under).rglob("*.parquet"))])
 
@@ -44,12 +52,11 @@ def statuses(table: pl.DataFrame) -> Counter[str]:
     return Counter(table["score_status"].to_list())
 
 
-def test_an_own_run_has_every_table_with_exactly_the_contracts_columns(run: Path, tmp_path: Path) -> None:
-    out = hub(run, tmp_path / "out")
+def test_an_own_run_has_every_table_with_exactly_the_contracts_columns(exported: Path) -> None:
     responses, raw, merged = (
-        rows(out, where) for where in ("responses", "evaluations/llm_raw", "evaluations/llm_merged")
+        rows(exported, where) for where in ("responses", "evaluations/llm_raw", "evaluations/llm_merged")
     )
-    human, review = rows(out, "evaluations/human_raw"), rows(out, "evaluations/sampled_review_sets")
+    human, review = rows(exported, "evaluations/human_raw"), rows(exported, "evaluations/sampled_review_sets")
     for table, columns in ((responses, RESPONSES), (raw, RAW), (merged, MERGED), (human, HUMAN), (review, REVIEW)):
         assert dict(table.schema) == columns
     assert (responses.height, raw.height, merged.height, human.height, review.height) == (16, 32, 16, 8, 4)
@@ -69,8 +76,8 @@ def test_an_own_run_has_every_table_with_exactly_the_contracts_columns(run: Path
     assert set(raw["response_id"]) == set(responses["response_id"])
 
 
-def test_statuses_become_the_layouts_words(run: Path, tmp_path: Path) -> None:
-    raw = rows(hub(run, tmp_path / "out"), "evaluations/llm_raw").filter(pl.col("answer_model") == MODELS[0])
+def test_statuses_become_the_layouts_words(exported: Path) -> None:
+    raw = rows(exported, "evaluations/llm_raw").filter(pl.col("answer_model") == MODELS[0])
     second = raw.filter(pl.col("evaluation_run") == 1)
     assert second["score_status"].to_list() == ["parse_error", "out_of_range", "not_evaluated", "not_evaluated"]
     assert second["score"].to_list() == [None] * 4
@@ -78,8 +85,8 @@ def test_statuses_become_the_layouts_words(run: Path, tmp_path: Path) -> None:
     assert raw.filter(pl.col("evaluation_run") == 0)["raw_output"].to_list() == [None] * 4  # no call was kept
 
 
-def test_a_missing_run_is_a_null_in_its_place(run: Path, tmp_path: Path) -> None:
-    merged = rows(hub(run, tmp_path / "out"), "evaluations/llm_merged")
+def test_a_missing_run_is_a_null_in_its_place(exported: Path) -> None:
+    merged = rows(exported, "evaluations/llm_merged")
     first = merged.filter(pl.col("answer_model") == MODELS[0])
     assert first["score_runs"].to_list() == [[2, None]] * 4
     assert first.select("score", "score_std", "n_valid").row(0) == (2.0, 0.0, 1)
@@ -88,24 +95,24 @@ def test_a_missing_run_is_a_null_in_its_place(run: Path, tmp_path: Path) -> None
     assert refused["score_runs"].to_list() == [[None, None]]
 
 
-def test_hostile_model_names_stay_inside_and_apart(run: Path, tmp_path: Path) -> None:
-    out = hub(run, tmp_path / "out")
+def test_hostile_model_names_stay_inside_and_apart(exported: Path) -> None:
+    out = exported
     assert {path.parent for path in (out / "responses").rglob("*.parquet")} == {out / "responses/validation"}
     names = sorted(path.stem for path in (out / "responses").rglob("*.parquet"))
     assert len(names) == len(MODELS)
     assert names[0] == "etc_passwd"
     assert all(name.isascii() and "/" not in name and not name.startswith(".") for name in names)
     assert len({name.replace(".", "_").replace("-", "_") for name in names}) == len(MODELS)
-    assert {p.name for p in tmp_path.iterdir()} == {"run", "out"}
+    assert {p.name for p in out.parent.iterdir()} == {"run", "out"}
 
 
-def test_people_stay_anonymous(run: Path, tmp_path: Path) -> None:
-    out = hub(run, tmp_path / "out")
+def test_people_stay_anonymous(exported: Path) -> None:
+    out = exported
     assert sorted(p.name for p in (out / "evaluations/human_raw/validation").iterdir()) == ["H1.parquet", "H2.parquet"]
     human = rows(out, "evaluations/human_raw")
     assert Counter(human.select("annotator", "score").iter_rows()) == {("H1", 5.0): 4, ("H2", 3.0): 4}
     assert not [p for p in out.rglob("*") if p.is_file() and b"zoe" in p.read_bytes()]
-    assert str(tmp_path).encode() not in b"".join(p.read_bytes() for p in out.rglob("*.json"))
+    assert str(out.parent).encode() not in b"".join(p.read_bytes() for p in out.rglob("*.json"))
 
 
 def test_a_second_export_and_a_second_run_are_the_same_to_the_byte(run: Path, tmp_path: Path) -> None:
@@ -121,8 +128,8 @@ def test_a_second_export_and_a_second_run_are_the_same_to_the_byte(run: Path, tm
         assert facts == {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content)}
 
 
-def test_the_summary_counts_and_says_what_is_left_out(run: Path, tmp_path: Path) -> None:
-    found = read(hub(run, tmp_path / "out"), "metadata/export_summary.json")
+def test_the_summary_counts_and_says_what_is_left_out(exported: Path) -> None:
+    found = read(exported, "metadata/export_summary.json")
     assert found["ratings_left_out"] == {"rule/refusal on refusal": 4}
     raw = next(facts for name, facts in found["configs"].items() if name.startswith("llm_raw"))
     assert raw["rows"] == {"validation": 32}
@@ -188,13 +195,13 @@ def test_a_loaded_copy_keeps_rows_labels_sources_and_doubled_items(small: Copy, 
 
 
 def test_every_config_of_the_card_loads_with_datasets(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     datasets = pytest.importorskip("datasets", reason="the extra `hub` is not installed")
     datasets.disable_progress_bars()
-    out = hub(run, tmp_path / "out")
+    out = exported
     configs = datasets.get_dataset_config_names(str(out))
     judge = next(name.removeprefix("llm_raw_evaluations_") for name in configs if name.startswith("llm_raw"))
     assert set(configs) == {
@@ -211,6 +218,7 @@ def test_every_config_of_the_card_loads_with_datasets(
     assert set(loaded["validation"]["evaluator_model"]) == {JUDGE}
 
 
+@pytest.mark.long  # a copy of theirs in small is exported by default
 def test_the_real_files_have_the_layouts_row_counts(real: Path, loaded: Path, tmp_path: Path) -> None:
     out = hub(loaded, tmp_path / "out")
     sizes = Counter(("/".join(p.relative_to(out).parts[:2]), pl.read_parquet(p).height) for p in out.rglob("*.parquet"))
@@ -252,10 +260,12 @@ def results_of(card: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")][2:]
 
 
-def test_the_card_shows_figures_with_interval_missing_and_judge(run: Path, tmp_path: Path) -> None:
-    card = (hub(run, tmp_path / "out") / "README.md").read_text(encoding="utf-8")
+def test_the_card_shows_figures_with_interval_missing_and_judge(exported: Path) -> None:
+    card = (exported / "README.md").read_text(encoding="utf-8")
     rows = [row for row in results_of(card) if row[1] == "mean appropriateness" and row[0] == "openai/gpt-x-1"]
-    scores = {entry.rater: entry for entry in mindgauge.score(run).find("mean", model="openai/gpt-x-1")}
+    scores = {
+        entry.rater: entry for entry in mindgauge.score(exported.parent / "run").find("mean", model="openai/gpt-x-1")
+    }
     assert {row[7] for row in rows} == set(scores)
     for row in rows:
         score = scores[row[7]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -57,12 +58,13 @@ def findings(found: Audit) -> set[tuple[str, str, int]]:
     return {(f.id, f.severity, f.count) for f in found.findings}
 
 
-@pytest.fixture(params=RUNS)
-def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    RUNS[request.param](tmp_path / "run")
-    (tmp_path / request.param).touch()
-    mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0")
-    return tmp_path
+@pytest.fixture(params=RUNS, scope="module")
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("audited")
+    RUNS[request.param](folder / "run")
+    (folder / request.param).touch()
+    mindgauge.export(folder / "run", to="hub", out=folder / "hub", licence="CC-BY-4.0")
+    return folder
 
 
 def test_nothing_is_found_that_is_not_in_the_run(folder: Path) -> None:
@@ -80,14 +82,15 @@ def test_nothing_is_found_that_is_not_in_the_run(folder: Path) -> None:
     assert exported.texts > 0
 
 
-def test_what_is_planted_in_the_files_is_found(folder: Path) -> None:
-    before = {f.id for f in mindgauge.audit(folder / "hub").findings}
+def test_what_is_planted_in_the_files_is_found(folder: Path, tmp_path: Path) -> None:
+    hub = shutil.copytree(folder / "hub", tmp_path / "hub")
+    before = {f.id for f in mindgauge.audit(hub).findings}
     assert "duplicate_ratings" not in before
-    path = next((folder / "hub" / "evaluations" / "llm_raw").rglob("*.parquet"))
+    path = next((hub / "evaluations" / "llm_raw").rglob("*.parquet"))
     table = pl.read_parquet(path)
     pl.concat([table, table.head(2)]).write_parquet(path)
-    (doubled,) = [f for f in mindgauge.audit(folder / "hub").findings if f.id == "duplicate_ratings"]
+    (doubled,) = [f for f in mindgauge.audit(hub).findings if f.id == "duplicate_ratings"]
     assert doubled.count == 2
     path.write_bytes(b"no table")
-    (note,) = [f for f in mindgauge.audit(folder / "hub").findings if f.id == "reader_notes"]
+    (note,) = [f for f in mindgauge.audit(hub).findings if f.id == "reader_notes"]
     assert path.name in " ".join((note.message, *note.where))

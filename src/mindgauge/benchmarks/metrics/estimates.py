@@ -76,7 +76,7 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
         elif metric.better == "higher":
             low = min(low or 0.0, feared.low or 0.0)
     return Estimate(
-        value, low, high, len(items.first), clusters, missing, worst, best, *_by_run(metric, table, full.repeats),
+        value, low, high, len(items.first), clusters, missing, worst, best, *_by_run(metric, table, full.repeats, value),
         _different(replies(table)), note,
     )  # fmt: skip
 
@@ -197,14 +197,21 @@ def kinds(table: RatingTable, tags: Sequence[str] = ()) -> tuple[Codes, Codes]:
     return first, kind
 
 
-def _by_run(metric: Metric, table: RatingTable, repeats: Codes) -> tuple[int, float | None, float | None]:
-    """Return how many repeats there are, and the mean and sample SD of what the metric says of each alone."""
+def _by_run(
+    metric: Metric, table: RatingTable, repeats: Codes, value: float | None
+) -> tuple[int, float | None, float | None]:
+    """Return how many repeats there are, and the mean and sample SD of what the metric says of each alone.
+
+    Of one repeat alone it says its `value`.
+    """
     counts = np.bincount(repeats)
     runs, sizes = np.flatnonzero(counts), counts[counts > 0]
     if metric.fold is not None:
         sizes = np.bincount(table.repeats[metric.items(table).first], minlength=len(counts))[runs]
     if metric.across_runs or not len(table) or sizes.min() != sizes.max():
         return len(runs), None, None
+    if len(runs) == 1 and table.drawn is None:
+        return 1, value, None
     if metric.additive and len(runs) > 1 and table.drawn is None:  # many rows of a repeat are alike
         first, kind = kinds(table, metric.tags)
         cell = np.searchsorted(runs, table.repeats) * len(first) + kind

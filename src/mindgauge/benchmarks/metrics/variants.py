@@ -187,12 +187,12 @@ def _distances(table: RatingTable) -> Floats:
     return np.where(table.ok, values - ratio(totals, counts)[context], np.nan)
 
 
-def _means(table: RatingTable, weights: Floats, axis: str) -> Floats:
-    """Return m_g of an axis, shape (B, G).
+def _means(table: RatingTable, weights: Floats, axis: str, distances: Floats) -> Floats:
+    """Return m_g of an axis, shape (B, G), by the ratings' `_distances`.
 
     Ratings of one cluster and repeat have the same weight, so they are summed before they are weighted.
     """
-    rows, distances = np.flatnonzero(_on(table, axis)), _distances(table)
+    rows = np.flatnonzero(_on(table, axis))
     names, group = np.unique(table.tags[GROUP][rows].astype(str), return_inverse=True)
     same = table.cluster[rows] * (table.repeats.max(initial=0) + 1) + table.repeats[rows]
     _, first, block = np.unique(same, return_index=True, return_inverse=True)
@@ -204,9 +204,11 @@ def _means(table: RatingTable, weights: Floats, axis: str) -> Floats:
     return ratio(drawn @ totals, drawn @ counts)
 
 
-def _over_groups(figure: Callable[[Floats], Floats], table: RatingTable, weights: Floats, axis: str) -> Floats:
+def _over_groups(
+    figure: Callable[[Floats], Floats], table: RatingTable, weights: Floats, axis: str, distances: Floats | None = None
+) -> Floats:
     """Return a figure of an axis's means, shape (B,); NaN with fewer than two groups, or one without any value."""
-    means = _means(table, weights, axis)
+    means = _means(table, weights, axis, _distances(table) if distances is None else distances)
     return figure(means) if means.shape[1] > 1 else np.full(len(weights), np.nan)
 
 
@@ -224,7 +226,8 @@ def _axes(table: RatingTable) -> list[str]:
 
 def _per_axis(figure: Callable[[Floats], Floats], table: RatingTable, weights: Floats) -> Floats:
     """Return a figure of every axis there is, shape (axes, B)."""
-    figures = [_over_groups(figure, table, weights, axis) for axis in _axes(table)]
+    distances = _distances(table)
+    figures = [_over_groups(figure, table, weights, axis, distances) for axis in _axes(table)]
     return np.stack(figures) if figures else np.full((1, len(weights)), np.nan)
 
 
