@@ -100,9 +100,11 @@ def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
     text = draft.policy(read_build(Path(run)), Path(place).as_posix())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    rules = read_policy(path)
-    number = len(rules.must) + len(rules.compare) + len(rules.items)
-    return GateFile(path, f"a policy of {plural(number, 'rule')}; set its limits to what you can answer for", str(run))
+    return GateFile(
+        path,
+        f"a policy of {plural(len(read_policy(path).rules), 'rule')}; set its limits to what you can answer for",
+        str(run),
+    )
 
 
 def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
