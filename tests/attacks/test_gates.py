@@ -12,7 +12,10 @@ from markdown_it import MarkdownIt
 
 import mindgauge
 from mindgauge import Function
+from mindgauge.benchmarks.registry import find_one
 from mindgauge.records.errors import UsageError
+from mindgauge.runs import entry_test, plan
+from mindgauge.runs.options import Judging
 from tests.attacks.test_markdown import ON_GITHUB
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
@@ -202,3 +205,19 @@ def test_a_baseline_without_any_of_the_messages_is_of_another_data_set(
     for baseline in (tmp_path / "r", file):
         with pytest.raises(UsageError, match=r"is of another data set.*none of the messages"):
             mindgauge.gate(runs["base"], policy=rule, baseline=baseline)
+
+
+def test_a_judge_that_passed_its_test_elsewhere_is_not_known_here(
+    runs: dict[str, Path], policy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A name is easily given to another server; what passed is a judge where it answered."""
+    monkeypatch.setenv("MINDGAUGE_STATE", str(tmp_path))
+    rule = policy('[[must]]\nrule = "mean.low >= 2"')
+    rule.write_text(rule.read_text(encoding="utf-8").replace('"any"', '"tested"'), encoding="utf-8")
+    (instrument,) = plan.instruments(find_one(RESPONSE), Judging())
+    elsewhere = Function(judged, name="judged")
+    elsewhere.host = "api.example.org"
+    entry_test.remember(elsewhere, instrument)
+    assert mindgauge.gate(runs["base"], policy=rule).exit_code == 3
+    entry_test.remember(Function(judged, name="judged"), instrument)
+    assert mindgauge.gate(runs["base"], policy=rule).exit_code == 0
