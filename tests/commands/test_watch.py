@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 import mindgauge
-from mindgauge.records import RaterKind
+from mindgauge.records import RaterKind, transcripts
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
 from tests.in_process import mindgauge as mindgauge_command
@@ -102,6 +102,21 @@ def test_a_limit_that_was_changed_begins_its_evidence_anew(tmp_path: Path) -> No
     assert result.look is not None
     (rate,) = result.look.rates
     assert rate.strength < 1
+
+
+def test_a_log_that_is_rotated_away_meanwhile_ends_no_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day in (1, 2):
+        log(tmp_path / "logs", day, 0, 3)
+    read = transcripts.read
+
+    def rotating(path: Path, *rest: Any) -> Any:
+        (tmp_path / "logs" / "day02.jsonl").unlink(missing_ok=True)
+        return read(path, *rest)
+
+    monkeypatch.setattr(transcripts, "read", rotating)
+    result = look(tmp_path)
+    assert result.look is not None
+    assert result.look.dialogues == 3
 
 
 def test_a_look_at_nothing_new_takes_no_call_and_leaves_no_look(tmp_path: Path) -> None:

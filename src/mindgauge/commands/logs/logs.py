@@ -170,8 +170,9 @@ def _undrawn(listed: Sequence[Transcript]) -> list[Transcript]:
 def _write(
     path: Path, chosen: Sequence[Transcript], frame: Sequence[Transcript], scrubber: Scrubber | None, *, text: bool
 ) -> None:
-    """Write dialogues, people by numbers in the order of the frame."""
+    """Write dialogues, people by numbers in the order of the frame, and so dialogues whose ids are personal data."""
     numbers = {cluster: f"person {number}" for number, cluster in enumerate(dict.fromkeys(t.cluster for t in frame if t.cluster), 1)}  # fmt: skip
+    idents = {ident: f"dialogue {number}" for number, ident in enumerate(dict.fromkeys(t.id for t in frame), 1)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with private.written(path) as file:
         for transcript in chosen:
@@ -179,7 +180,8 @@ def _write(
             clean = scrubber.scrub(transcript) if scrubber is not None else transcript
             if scrubber is not None:
                 tags = {name: value for name, value in clean.tags.items() if name != "participant"}
-                clean = msgspec.structs.replace(clean, cluster=numbers.get(clean.cluster, ""), tags=tags)
+                ident = idents[clean.id] if scrubber.finds(clean.id) else clean.id
+                clean = msgspec.structs.replace(clean, id=ident, cluster=numbers.get(clean.cluster, ""), tags=tags)
             row = transcripts.as_row(clean)
             row["tag.risk"] = risk
             if not text:

@@ -67,7 +67,7 @@ def new(
     faults = []
     for path in _files(source):
         name, state = str(path), _state(path)
-        if files.get(name) == state:
+        if state is None or files.get(name) == state:
             continue
         try:
             listed = transcripts.read(path, mapped).transcripts
@@ -93,8 +93,12 @@ def _files(source: Path) -> Iterable[Path]:
     return sorted(path for path in listed if path.is_file() and not path.name.startswith("."))
 
 
-def _state(path: Path) -> FileState:
-    facts = path.stat()
+def _state(path: Path) -> FileState | None:
+    """Return how a file is; None where it is gone by now, as logs are that are rotated."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
     return FileState(facts.st_size, facts.st_mtime_ns)
 
 
