@@ -224,7 +224,7 @@ def _read(content: bytes, shape: type[Shape], place: str, otherwise: str) -> Sha
     try:
         if not _ODD.search(content):
             return msgspec.json.decode(content, type=shape)
-        value = json.loads(bounds.clean(content.decode("utf-8", "replace")))
+        value = bounds.carried(json.loads(content.decode("utf-8", "replace")))
     except msgspec.ValidationError as error:
         raise DataError(f"{place} {otherwise} ({error})") from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
