@@ -84,6 +84,19 @@ def test_half_a_character_anywhere_is_replaced(tmp_path: Path, place: str) -> No
         assert half not in str([replies, ratings])
 
 
+def test_a_conversation_that_names_its_messages_again_and_again_is_not_built(tmp_path: Path) -> None:
+    """A few kilobytes would become gigabytes."""
+    pool = [{"role": "user", "content": "x" * 1000}] * 2000
+    files = {
+        "header.json": logs.members([])["header.json"],
+        "samples/a_epoch_1/sample.json": json.dumps({"id": "a", "message_refs": [[0, 10**9]] * 2000}).encode(),
+        "samples/a_epoch_1/messages/0.json": json.dumps(pool).encode(),
+        f"samples/a_epoch_1/messages/{'9' * 5000}.json": b"[]",
+    }
+    with pytest.raises(DataError, match=r"its conversation has more than 512 MiB"):
+        read(logs.deflated(tmp_path / "log.eval", files))
+
+
 def unfinished(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if name not in {"header.json", "summaries.json"}}
 
