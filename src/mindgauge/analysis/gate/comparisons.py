@@ -136,6 +136,15 @@ def _paired(
     return Pairing(block, same[0])
 
 
+def unweighted(pairing: Pairing) -> Pairing:
+    """Return a pairing as it is, or why its means are not compared: replies that were drawn have to be weighed."""
+    sides = [side for side in (pairing.build, pairing.baseline) if side is not None]
+    if all(side.rows["selection"].is_null().all() for side in sides):
+        return pairing
+    reason = "replies were drawn with known probabilities, which bounds weigh and comparisons do not: compare runs on all of them"
+    return Pairing(pairing.build, None, reason)
+
+
 def comparable(metric: Metric) -> bool:
     """Say whether a metric can be compared conversation by conversation: a mean of what has a better side, or of waits."""
     return bool(metric.better) and (metric.item_score is not None or metric.waits is not None)

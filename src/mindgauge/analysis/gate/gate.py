@@ -127,7 +127,8 @@ def _compared(
     pairs = []
     for rule in rules:
         _refuse_unknown(rule, build.benchmarks)
-        for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):
+        pairings = comparisons.pairings(rule, build.side, baseline, build.benchmarks)
+        for pairing in map(comparisons.unweighted, pairings):
             comparison = comparisons.compared(rule, pairing)
             if pairing.reason:
                 if _asks(rule, pairing.build.benchmark, pairing.build.criterion):

@@ -57,7 +57,7 @@ def new(
         seen: the dialogues of all looks before.
 
     Raises:
-        UsageError: there is no such file or folder.
+        UsageError: there is no such file or folder, or a sample lies in it.
         DataError: nothing in it can be read, and nothing was before.
     """
     if not source.exists():
@@ -75,6 +75,8 @@ def new(
             faults.append(str(error))
             continue
         read[name] = state
+        if any(transcript.drawn is not None for transcript in listed):
+            raise UsageError(f"{path}: a sample that was drawn of logs; a watch draws its own, so name the folder of the logs themselves")  # fmt: skip
         for transcript in listed:
             key = _key(transcript)
             before = seen.get(key)
