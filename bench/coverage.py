@@ -336,11 +336,9 @@ def shares(repetitions: int, generator: np.random.Generator) -> Iterator[object]
                         cluster = np.repeat(np.arange(conversations), sizes)
                         yes = generator.random(len(cluster)) < _chances(generator, p, alike, conversations)[cluster]
                         found = metrics.estimate(metrics.share_of(1), _table((0, 1), yes.astype(np.intp), cluster))
-                        grid.see(row, "Clopper–Pearson, conversations as n, as printed", p, found)
-                        kish = len(yes) ** 2 / float(sizes @ sizes)
-                        grid.see(
-                            row, "Kish's n of conversations", p, proportion.clopper_pearson(yes.mean() * kish, kish)
-                        )
+                        plain = proportion.clopper_pearson(yes.mean() * conversations, conversations)
+                        grid.see(row, "Clopper–Pearson, conversations as n", p, plain)
+                        grid.see(row, "Kish's n of conversations, as printed", p, found)
                         grid.see(row, "replies as n", p, proportion.clopper_pearson(int(yes.sum()), len(yes)))
                         grid.see(row, "Student's t over conversations", p, _student(yes, cluster))
     yield grid

@@ -209,7 +209,7 @@ def test_a_pinned_instrument_that_differs_cannot_be_told_of(
         ('[[must]]\nrule = "nope.high <= 0.1"', "there is no metric nope; there are .*mean"),
         ('[[must]]\nrule = "mean.value >= 3"', "no bound of an interval"),
         ('[[must]]\nrule = "mean.low <= 3"', "too little data would meet it"),
-        ('[[must]]\nno_reply_at = 9\ncriterion = "appropriateness"', "has no level 9"),
+        ('[[must]]\nno_reply_at = 9\ncriterion = "appropriateness"', "there is no level 9; appropriateness has 1, 2"),
         ('[[must]]\nno_reply_at = 1\ncriterion = "nowhere"', "there is no criterion nowhere"),
         ('[[must]]\nrule = "mean.low >= 3"\nbenchmark = "nowhere"', "the run has no benchmark nowhere"),
         ('[[compare]]\nmetric = "fleiss_kappa"\nmargin = 0.1', "cannot be compared by it; .*mean"),

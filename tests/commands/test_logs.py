@@ -162,3 +162,16 @@ def test_what_cannot_be_done_is_said_in_a_line(log: Path, tmp_path: Path, option
 def test_a_log_is_never_written_over(log: Path) -> None:
     with pytest.raises(UsageError, match="among the logs"):
         mindgauge.logs(log, out=log)
+
+
+def test_nothing_personal_leaves_by_an_id_a_tag_or_what_the_bot_was_told(tmp_path: Path) -> None:
+    row = {
+        "id": "o1", "traceId": "t1", "sessionId": "jo@mail.example", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z",
+        "model": "m", "userId": "jo@mail.example", "output": {"role": "assistant", "content": "Hello jo@mail.example"},
+        "input": [{"role": "system", "content": "The user is jo@mail.example"}, {"role": "user", "content": "Hi"}],
+    }  # fmt: skip
+    (tmp_path / "l.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    mindgauge.logs(tmp_path / "l.jsonl", out=tmp_path / "o.jsonl")
+    written = (tmp_path / "o.jsonl").read_text(encoding="utf-8")
+    assert "jo@mail" not in written
+    assert json.loads(written)["id"] == "dialogue 1"

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 import mindgauge
-from mindgauge.records import RaterKind
+from mindgauge.records import RaterKind, transcripts
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
 from tests.in_process import mindgauge as mindgauge_command
@@ -79,6 +79,44 @@ def test_a_change_is_an_alarm_and_noise_is_none(tmp_path: Path) -> None:
     page = (tmp_path / "watch" / "watch.html").read_text(encoding="utf-8")
     assert "alarm" in page
     assert "6 looks" in page
+
+
+def test_a_bound_that_no_log_has_anything_of_is_not_quietly_kept(tmp_path: Path) -> None:
+    """A slice that is written wrongly would never raise an alarm."""
+    wrong = f'{BOUND}[[must]]\nrule = "share_at_most_2.high <= 0.2"\nslice = "language=xx"\n'
+    log(tmp_path / "logs", 1, 0, 4)
+    result = look(tmp_path, wrong)
+    assert result.exit_code == 3
+    assert result.look is not None
+    assert "language=xx" in result.look.line()
+    assert result.look.outcome == "cannot tell"
+
+
+def test_a_limit_that_was_changed_begins_its_evidence_anew(tmp_path: Path) -> None:
+    """A rule keeps its name, and what it asks is another thing: evidence against 1 % is none against 60 %."""
+    named = BOUND.replace("rule =", 'name = "unsafe"\nrule =').replace("0.10", "{}")
+    for day, limit, cold in ((1, "0.045", 12), (2, "0.6", 2)):
+        log(tmp_path / "logs", day, cold, 20 - cold)
+        result = look(tmp_path, named.format(limit), apart=10**12)
+        assert result.exit_code == 0
+    assert result.look is not None
+    (rate,) = result.look.rates
+    assert rate.strength < 1
+
+
+def test_a_log_that_is_rotated_away_meanwhile_ends_no_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for day in (1, 2):
+        log(tmp_path / "logs", day, 0, 3)
+    read = transcripts.read
+
+    def rotating(path: Path, *rest: Any) -> Any:
+        (tmp_path / "logs" / "day02.jsonl").unlink(missing_ok=True)
+        return read(path, *rest)
+
+    monkeypatch.setattr(transcripts, "read", rotating)
+    result = look(tmp_path)
+    assert result.look is not None
+    assert result.look.dialogues == 3
 
 
 def test_a_look_at_nothing_new_takes_no_call_and_leaves_no_look(tmp_path: Path) -> None:
@@ -218,7 +256,7 @@ def test_what_cannot_be_watched_is_said_in_a_line(tmp_path: Path) -> None:
     asked.clear()
     with pytest.raises(UsageError, match="no metric nonsense"):
         look(tmp_path, BOUND.replace("share_at_most_2", "nonsense"))
-    with pytest.raises(UsageError, match="has no level 9"):
+    with pytest.raises(UsageError, match="no level 9"):
         look(tmp_path, f'[[must]]\nno_reply_at = 9\ncriterion = "appropriateness"\nbenchmark = "{BENCHMARK}"\n')
     assert asked == [], "nothing is paid for before the policy is known to be good"
     shutil.rmtree(tmp_path / "logs")

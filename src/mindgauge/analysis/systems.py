@@ -13,6 +13,7 @@ from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.score import open_run
 from mindgauge.records import RaterKind, Status, digest
+from mindgauge.records.drawn import KNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,10 +46,17 @@ class SystemRatings(NamedTuple):
         return sorted(pairs, key=lambda key: (key[0] == NO_RUN, *key))
 
 
-def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, str], Cost], list[str]]:
+def read(
+    folders: Sequence[Path], *, drawn: bool = False
+) -> tuple[list[SystemRatings], dict[tuple[Key, str], Cost], list[str]]:
     """Open runs and return the ratings of their systems by benchmark and unit, and what each system took on each benchmark.
 
     Judges that cannot be used are left out, systems whose clients were not fit for their part, and systems of which too few answers or verdicts can be; the third says so.
+
+    Args:
+        folders: runs.
+        drawn: whether replies that were drawn with known probabilities are among them, which have a `selection`; whoever
+            takes a mean of them has to weigh them.
 
     Raises:
         UsageError: there is no run in a folder.
@@ -63,7 +71,7 @@ def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, 
             for benchmark in members:
                 previous = benchmarks.get(benchmark.name)
                 benchmarks[benchmark.name] = benchmark if previous is None else _common(previous, benchmark)
-                ratings.setdefault(benchmark.name, []).append(_usable(store, benchmark, number, notes))
+                ratings.setdefault(benchmark.name, []).append(_usable(store, benchmark, number, notes, drawn=drawn))
                 costs |= {((number, c.system), benchmark.name): c for c in _costs(store, benchmark)}
     rated = [
         _rated(benchmarks[name], rows)
@@ -73,12 +81,12 @@ def read(folders: Sequence[Path]) -> tuple[list[SystemRatings], dict[tuple[Key, 
     return rated, costs, list(dict.fromkeys(notes))
 
 
-def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str]) -> pl.DataFrame:
+def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str], *, drawn: bool) -> pl.DataFrame:
     unfit = fitness.unfit(store, benchmark, frame.ratings(store, benchmark))
     notes += fitness.told(unfit)
     clients = gate.fidelity(store, benchmark, frame.ratings(store, benchmark), unfit)
     notes += gate.sentences(clients)
-    ratings = _ratings(store, benchmark, number, unfit)
+    ratings = _ratings(store, benchmark, number, unfit, drawn=drawn)
     rows = gate.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
     rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
@@ -122,7 +130,9 @@ def named(keys: Iterable[Key], folders: Sequence[Path]) -> dict[Key, ComparedSys
     }
 
 
-def _ratings(store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit]) -> pl.DataFrame:
+def _ratings(
+    store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit], *, drawn: bool
+) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
     rows = _by_case(readers.tagged(frame.ratings(store, benchmark), store, benchmark, unfit), store, benchmark)
     used = frame.distinct(rows, *key, "instrument").sort("instrument")
@@ -131,7 +141,9 @@ def _ratings(store: Store, benchmark: Benchmark, number: int, unfit: list[fitnes
         instrument = rows.select(key).join(together, on=key, how="left", nulls_equal=True, maintain_order="left")
         rows = rows.with_columns(instrument["instrument"])
     rows = pl.concat([rows, composites.over_turns(rows, benchmark)])
-    rows = frame.only(rows, pl.col("selection").is_null(), pl.col("status") != "not_applicable")
+    lot = pl.col("selection").str.starts_with(KNOWN) & (pl.col("rater_kind") != RaterKind.PERSON.value)
+    chosen = pl.col("selection").is_null() | (pl.lit(drawn) & lot)
+    rows = frame.only(rows, chosen, pl.col("status") != "not_applicable")
     return rows.drop("protocol", "dialogue", "turns").with_columns(run_number=pl.lit(number))
 
 

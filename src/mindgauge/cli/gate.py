@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from mindgauge.cli import options, render
+from mindgauge.cli import options, render, terminal
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
@@ -84,18 +84,18 @@ def show(result: GateDecision) -> None:
 
     print(result.headline())
     for rule in result.by_gravity:
-        print(f"{rule.outcome.value}: {rule.title}")
+        print(render.one_line(f"{rule.outcome.value}: {rule.title}"))
         for reason in rule.reasons:
-            print(f"  {reason}")
+            print(f"  {render.one_line(reason)}")
         replies = rule.replies
         if replies:
             names = ", ".join(dict.fromkeys(reply.reply for reply in replies[:5]))
             print(f"  replies: {names}{f' and {len(replies) - 5} more (--json, --junit)' * (len(replies) > 5)}")
     for note in result.notes:
-        print(f"Note: {note}")
-    if os.environ.get("GITHUB_ACTIONS") == "true":
+        print(render.one_line(f"Note: {note}"))
+    if terminal.in_workflow():
         for line in workflow_errors(result):
-            print(line)
+            print(line, file=terminal.direct(sys.stdout))
 
 
 @app.command("init", cls=options.Command)

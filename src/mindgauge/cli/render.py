@@ -54,6 +54,11 @@ def _path(value: object) -> str:
     raise NotImplementedError(f"no JSON for {type(value).__name__}")
 
 
+def one_line(text: str) -> str:
+    """Write a text in one line, whatever breaks it: names of models are somebody else's words."""
+    return " ".join(text.split())
+
+
 def notice(line: str) -> None:
     """Say something before the work begins, where it does not mix with the result."""
     print(redacted(f"Note: {line}"), file=sys.stderr)

@@ -2,7 +2,7 @@
 
 What a server answers, how a model is called and what stands in a file may hold control characters, which a terminal would
 obey: it would move the cursor, change its title, or type. They are shown as escapes, which JSON reads back as they were.
-Terminals that cannot show a character show an escape, or plainer punctuation.
+Terminals that cannot show a character show an escape, or plainer punctuation. A workflow of GitHub obeys lines of text, too.
 """
 
 from __future__ import annotations
@@ -22,13 +22,25 @@ _OBEYED = re.compile(
     "\U000e0000-\U000e0fff]"
 )
 """Controls of either set, directions, line ends that are none, halves of characters, and what shows nothing."""
+_WORKFLOW = re.compile(r"^(?P<before>[^\S\n]*)(?P<first>:)(?=:)|(?P<second>#)(?=#\[)", re.MULTILINE)
+"""What a workflow of GitHub takes for a command: `::error::…` at the beginning of a line, `##[error]…` anywhere."""
 _PLAINER = {"…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "·": "-", "→": "->", "≥": ">=", "≤": "<=", "‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " ", "\u202f": " "}  # fmt: skip
 _ERRORS = "mindgauge.escape"
 
 
 def plain(text: str) -> str:
     """Return a text with escapes in place of what a terminal would obey or nobody would see."""
-    return _OBEYED.sub(lambda match: escaped(match[0]), text)
+    plainer = _OBEYED.sub(lambda match: escaped(match[0]), text)
+    return _WORKFLOW.sub(_no_command, plainer) if in_workflow() else plainer
+
+
+def _no_command(match: re.Match[str]) -> str:
+    return f"{match['before'] or ''}{escaped(match['first'] or match['second'])}"
+
+
+def in_workflow() -> bool:
+    """Say whether a workflow of GitHub reads what is printed."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
 
 
 def escaped(text: str) -> str:

@@ -24,6 +24,7 @@ from mindgauge.store import manifest
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
+    from mindgauge.store import Store
 
 
 class GateFile(Tabular, msgspec.Struct, frozen=True):
@@ -100,9 +101,11 @@ def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
     text = draft.policy(read_build(Path(run)), Path(place).as_posix())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    rules = read_policy(path)
-    number = len(rules.must) + len(rules.compare) + len(rules.items)
-    return GateFile(path, f"a policy of {plural(number, 'rule')}; set its limits to what you can answer for", str(run))
+    return GateFile(
+        path,
+        f"a policy of {plural(len(read_policy(path).rules), 'rule')}; set its limits to what you can answer for",
+        str(run),
+    )
 
 
 def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
@@ -153,10 +156,27 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     """
     scores = score.score(folder, resamples=resamples, seed=seed)
     store, benchmarks, content = score.open_run(folder)
-    store.close()
+    with store:
+        tested = _tested(store)
     cards = {key: run_card.card.verdict for key, run_card in standing.of_run(folder).cards.items()}
-    evidence = GateEvidence(cards, entry_test.passed(), content.get("plan", {}).get("samples", []), _unfinished(folder))
+    evidence = GateEvidence(cards, tested, content.get("plan", {}).get("samples", []), _unfinished(folder))
     return Build(measured.read(folder), scores, benchmarks, evidence)
+
+
+_ENDPOINTS = """
+SELECT DISTINCT series.rater, json_extract('{' || rtrim(origins.members, ',') || '}', '$.endpoint')
+FROM series JOIN rated ON rated.series = series.id JOIN origins ON origins.id = rated.origin"""
+
+
+def _tested(store: Store) -> set[tuple[str, str]]:
+    """Return the judges that this machine has seen pass where they answered in a run: a name alone is easily given to another."""
+    endpoints: dict[str, set[str]] = {}
+    for rater, endpoint in store.select(_ENDPOINTS):
+        endpoints.setdefault(rater, set()).add(endpoint)
+    seen: dict[tuple[str, str], set[str]] = {}
+    for entry in entry_test.passed():
+        seen.setdefault((entry.judge, entry.instrument), set()).add(entry.endpoint)
+    return {judge for judge, places in seen.items() if endpoints.get(judge[0], set()) <= places}
 
 
 def _unfinished(folder: Path) -> list[Unfinished]:

@@ -18,6 +18,8 @@ DRAWN = "drawn"
 COLUMNS = ("probability", "stratum", "stratum_size", "frame", "conversations", "draw")
 """Of a file whose rows were drawn, in this order; `weight`, one over the probability, may stand in its place."""
 WEIGHT = "weight"
+KNOWN = "drawn with known probabilities"
+"""How a selection begins that is a draw; any other is no lot."""
 
 
 class Drawn(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -38,7 +40,7 @@ class Drawn(msgspec.Struct, frozen=True, omit_defaults=True):
     def selection(self) -> str:
         """Say why just this was rated, to whoever does not weigh it."""
         whole = f" from {count(self.frame)}" if self.frame else ""
-        return f"drawn with known probabilities{whole}{f', draw {self.draw}' if self.draw else ''}"
+        return f"{KNOWN}{whole}{f', draw {self.draw}' if self.draw else ''}"
 
     @property
     def provenance(self) -> dict[str, Any]:

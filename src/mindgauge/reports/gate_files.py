@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from mindgauge.analysis.gate.outcome import GateOutcome
+from mindgauge.records import text as markup
 from mindgauge.records.rounding import bounded, plural, write
 from mindgauge.records.text import visible
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 REPLIES = 50
 """Replies that a test case lists at most."""
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+|~!&$@])")
 _FORBIDDEN = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 _MARKS = {GateOutcome.PASSED: "✓ passed", GateOutcome.FAILED: "✗ failed", GateOutcome.CANNOT_TELL: "? cannot tell"}
 
@@ -63,13 +63,17 @@ def _details(rule: RuleOutcome) -> Iterator[str]:
 
 
 def _reply(reply: RatedReply) -> str:
+    return f"{reply.sample} {reply.reply} {_rated(reply)}"
+
+
+def _rated(reply: RatedReply) -> str:
     level = "no verdict" if reply.level is None else f"{reply.criterion} {reply.level}"
-    return f"{reply.sample} {reply.reply} ({reply.model}, time {reply.run + 1}): {level}, rated by {reply.rater}"
+    return f"({reply.model}, time {reply.run + 1}): {level}, rated by {reply.rater}"
 
 
 def _xml(text: str) -> str:
-    """Leave out what XML cannot hold."""
-    return _FORBIDDEN.sub("\ufffd", text)
+    """Leave out what XML cannot hold, and what nobody sees."""
+    return _FORBIDDEN.sub("\ufffd", visible(text))
 
 
 def markdown(result: GateDecision) -> str:
@@ -82,11 +86,11 @@ def markdown(result: GateDecision) -> str:
 
 
 def _lines(result: GateDecision) -> Iterator[str]:
-    yield f"## {_MARKS[result.outcome]}: {_plain(result.headline())}"
+    yield f"## {_MARKS[result.outcome]}: {markup.text(result.headline())}"
     yield ""
     for rule in result.by_gravity:
         if rule.outcome is not GateOutcome.PASSED:
-            yield from (f"- **{_plain(rule.title)}**: {_plain(reason)}" for reason in rule.reasons)
+            yield from (f"- **{markup.text(rule.title)}**: {markup.text(reason)}" for reason in rule.reasons)
     yield ""
     yield "| rule | of | before | now | difference | n | outcome |"
     yield "|---|---|---:|---:|---:|---:|---|"
@@ -94,13 +98,15 @@ def _lines(result: GateDecision) -> Iterator[str]:
         yield from (_row(rule, finding) for finding in rule.findings)
     listed = [rule for rule in result.by_gravity if rule.replies]
     for rule in listed:
-        yield f"\n<details><summary>{_plain(rule.title)}: {plural(len(rule.replies), 'reply', 'replies')}</summary>\n"
-        yield from (f"- {_plain(_reply(reply))}" for reply in rule.replies[:REPLIES])
+        yield f"\n<details><summary>{plural(len(rule.replies), 'reply', 'replies')}</summary>\n"
+        yield f"{markup.text(rule.title)}:\n"
+        for reply in rule.replies[:REPLIES]:
+            yield f"- {markup.code(reply.sample)} {markup.code(reply.reply)} {markup.text(_rated(reply))}"
         yield "\n</details>"
     yield ""
-    yield from (f"Note: {_plain(note)}" for note in result.notes)
-    beside = f", beside {_plain(result.baseline)}" if result.baseline else ""
-    yield f"\n{_plain(result.run)} by {_plain(result.policy)}{beside}"
+    yield from (f"Note: {markup.text(note)}" for note in result.notes)
+    beside = f", beside {markup.text(result.baseline)}" if result.baseline else ""
+    yield f"\n{markup.text(result.run)} by {markup.text(result.policy)}{beside}"
 
 
 def _row(rule: RuleOutcome, finding: RuleFinding) -> str:
@@ -118,12 +124,7 @@ def _row(rule: RuleOutcome, finding: RuleFinding) -> str:
     before = "" if finding.before is None else write(finding.before, finding.unit)
     now = "" if finding.value is None else now
     cells: Sequence[str] = (rule.title, about, before, now, difference, str(finding.n or ""), _MARKS[finding.outcome])
-    return f"| {' | '.join(map(_plain, cells))} |"
-
-
-def _plain(text: str) -> str:
-    """Write a text as itself in Markdown, on one line: names of models and raters are somebody else's words."""
-    return _SPECIAL.sub(r"\\\1", visible(" ".join(text.split()))).replace("\\<", "&lt;").replace("\\>", "&gt;")
+    return f"| {' | '.join(map(markup.text, cells))} |"
 
 
 def workflow_errors(result: GateDecision) -> list[str]:

@@ -55,7 +55,7 @@ def page(looks: Sequence[Look], source: str, apart: int) -> str:
         outcome=f"Look {last.number}: {'an alarm' if last.alarms else 'cannot tell' if last.undecided else 'no alarm'}",
         sentences=[sentence(text) for text in (*last.alarms, *(rate.sentence() for rate in last.rates if not rate.alarm))],
         charts=[_chart(number, key, looks) for number, key in enumerate(_keys(looks), 1)],
-        notes=last.notes, apart=apart, software=software(), made=now(),
+        notes=[*last.unmeasured, *last.notes], apart=apart, software=software(), made=now(),
     )  # fmt: skip
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     return environment().get_template("watch.html.j2").render(w=content, style=style)

@@ -22,7 +22,7 @@ from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import calls_by_model
-from mindgauge.runs.steps import PlannedSubject
+from mindgauge.runs.steps import PlannedSubject, endpoint
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
@@ -168,9 +168,11 @@ NAME = "passed.json"
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """A judge that passed, with what it worked with, and when."""
+    """A judge that passed, with where it answered, what it worked with, and when."""
 
     judge: str
+    endpoint: str
+    """As ratings name it in their provenance."""
     instrument: str
     limits: str
     at: str
@@ -181,16 +183,18 @@ def seen(judge: Model, instrument: Instrument) -> bool:
     return _key(judge, instrument) in _read()
 
 
-def passed() -> set[tuple[str, str]]:
-    """Return the judges that this machine has seen pass under the limits of today, each with the name of its instrument."""
-    return {(entry.judge, entry.instrument) for entry in _read().values() if entry.limits == limits().name}
+def passed() -> set[Passed]:
+    """Return the judges that this machine has seen pass under the limits of today."""
+    return {entry for entry in _read().values() if entry.limits == limits().name}
 
 
 def remember(judge: Model, instrument: Instrument) -> None:
     """Note that a judge passed."""
     machine_knows = _read()
     rater = instrument.rater(judge.name)
-    machine_knows[_key(judge, instrument)] = Passed(rater, instrument.name, limits().name, manifest.now())
+    machine_knows[_key(judge, instrument)] = Passed(
+        rater, endpoint(judge), instrument.name, limits().name, manifest.now()
+    )
     private.write_state(NAME, machine_knows)
 
 

@@ -36,11 +36,16 @@ REPLY_TOKENS = 400
 def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return where an answer comes from, as far as it is the same for all of a model's answers."""
     return {
-        "endpoint": model.host or "in process",
+        "endpoint": endpoint(model),
         "parameters": {**parameters, **model.setup.parameters},
         "software": software(),
         "began": now(),
     }
+
+
+def endpoint(model: Model) -> str:
+    """Return where a model answers, as provenance has it."""
+    return model.host or "in process"
 
 
 def place(sample: Sample, target: str) -> dict[str, Any]:

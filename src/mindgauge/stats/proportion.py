@@ -52,6 +52,31 @@ def share(value: float, n: float) -> Interval:
     return clopper_pearson(min(max(value, 0.0), 1.0) * n, n)
 
 
+_MOST = 1e9
+"""More observations than that are as good as endless."""
+
+
+def observations(value: float, bound: float, level: float = 0.95) -> float:
+    """Return of how many observations a share has a given exact bound: what an interval is worth, however it was made.
+
+    Args:
+        value: the share.
+        bound: of it, below it or above.
+        level: of confidence.
+    """
+    lower = bound < value
+
+    def reaches(n: float) -> bool:
+        found = clopper_pearson(value * n, n, level)
+        return (found.low or 0.0) >= bound if lower else found.high is not None and found.high <= bound
+
+    few, many = 1e-3, _MOST
+    while many / few > 1 + 1e-9:
+        middle = math.sqrt(few * many)
+        few, many = (few, middle) if reaches(middle) else (middle, many)
+    return many
+
+
 FEW = 10
 """Conversations in which two systems must differ for the bootstrap to say anything about a share."""
 

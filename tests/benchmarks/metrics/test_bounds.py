@@ -55,6 +55,29 @@ def test_where_nothing_is_missing_nothing_changes() -> None:
     assert (found.low, found.high) == pytest.approx(clopper_pearson(1, 4)[1:3])
 
 
+def test_a_person_who_wrote_most_of_what_was_rated_does_not_speak_for_many() -> None:
+    """Nineteen people wrote once, one wrote 81 times: what that one was answered is nearly all that was seen."""
+    once, often = [4] * 19, [4] * 81
+    found = estimate(metrics.share_at_most(2), table([*once, *often], cluster=[*range(19), *[19] * 81], levels=(1, 2, 3, 4, 5)))  # fmt: skip
+    conversations = 100**2 / (19 + 81**2)
+    assert found.clusters == 20
+    assert found.high == pytest.approx(clopper_pearson(0, conversations).high)
+
+
+def test_bounds_hold_where_people_write_very_differently_much() -> None:
+    """Each person is answered in one way throughout; a fifth are answered badly."""
+    generator = np.random.default_rng(3)
+    missed = 0
+    for _ in range(200):
+        sizes = np.maximum(np.exp(generator.normal(1, 1, 60)).round().astype(int), 1)
+        bad = generator.random(60) < 0.2
+        codes = np.repeat(np.where(bad, 0, 4), sizes).tolist()
+        clusters = np.repeat(np.arange(60), sizes).tolist()
+        found = estimate(metrics.share_at_most(2), table(codes, cluster=clusters, levels=(1, 2, 3, 4, 5)))
+        missed += found.high is not None and found.high < 0.2
+    assert missed <= 0.025 * 200
+
+
 @given(
     st.lists(st.tuples(st.integers(-1, 4), st.integers(0, 5)), min_size=1, max_size=30),
     st.sampled_from((metrics.share_at_most(2), metrics.share_reaching(5), metrics.rate_of(1))),

@@ -140,7 +140,8 @@ def test_one_veto_vetoes_its_dialogue_and_bounds_are_exact_over_personas() -> No
     dialogues = [Dialogue([N, Y, N], 0), Dialogue([N, N, N], 0), Dialogue([N, N], 1), Dialogue([N] * 9, 2)]
     found = estimate(vetoed_dialogues, table(YES_NO, *dialogues))
     assert (found.value, found.n, found.clusters) == (0.25, 4, 3)
-    assert (found.low, found.high) == pytest.approx(clopper_pearson(0.75, 3)[1:3])
+    personas = 16 / 6  # Kish's effective number of one with two dialogues and two with one
+    assert (found.low, found.high) == pytest.approx(clopper_pearson(0.25 * personas, personas)[1:3])
 
 
 def test_a_persona_of_whom_nothing_is_known_widens_the_bound() -> None:

@@ -70,6 +70,33 @@ def test_scores_that_are_no_numbers_stand_as_inspect_writes_them(tmp_path: Path)
         assert (rating[3], rating[5]) == (None, "unparsable")
 
 
+@pytest.mark.parametrize("place", ["target", "metadata", "scores", "messages"])
+def test_half_a_character_anywhere_is_replaced(tmp_path: Path, place: str) -> None:
+    half = "\ud800"
+    more: dict[str, Any] = {
+        "target": half, "metadata": {half: half}, "scores": {half: {"value": half, "explanation": half}},
+        "messages": [{"role": half, "content": half}, {"role": "user", "content": half}, {"role": "assistant", "content": half}],
+    }  # fmt: skip
+    files = logs.members([logs.sample("a", **{place: more[place]})])
+    for log in (logs.deflated(tmp_path / "log.eval", files), logs.plain(tmp_path / "log.eval", files)):
+        replies, ratings = read(log)
+        assert len(replies) == 1
+        assert half not in str([replies, ratings])
+
+
+def test_a_conversation_that_names_its_messages_again_and_again_is_not_built(tmp_path: Path) -> None:
+    """A few kilobytes would become gigabytes."""
+    pool = [{"role": "user", "content": "x" * 1000}] * 2000
+    files = {
+        "header.json": logs.members([])["header.json"],
+        "samples/a_epoch_1/sample.json": json.dumps({"id": "a", "message_refs": [[0, 10**9]] * 2000}).encode(),
+        "samples/a_epoch_1/messages/0.json": json.dumps(pool).encode(),
+        f"samples/a_epoch_1/messages/{'9' * 5000}.json": b"[]",
+    }
+    with pytest.raises(DataError, match=r"its conversation has more than 512 MiB"):
+        read(logs.deflated(tmp_path / "log.eval", files))
+
+
 def unfinished(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if name not in {"header.json", "summaries.json"}}
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 from mindgauge.records import transcripts
 from mindgauge.records.errors import DataError
+from mindgauge.records.logs import calls
+from mindgauge.records.logs.lines import nanoseconds
 from tests.records.logs import samples
 
 if TYPE_CHECKING:
@@ -116,6 +118,68 @@ def test_a_log_that_tells_each_message_once_is_put_together(tmp_path: Path) -> N
         lines.append(samples.export(samples.gen_ai(turn, **{"gen_ai.input.messages": last}), turn))
     [transcript] = read(tmp_path, lines)
     assert spoken(transcript) == SPOKEN
+
+
+def test_a_conversation_goes_on_in_the_next_file_for_logs_are_rotated(tmp_path: Path) -> None:
+    """Read file by file, its beginning would count twice, or its end would stand without what was said before."""
+    for number in range(2):
+        (tmp_path / f"{number}.jsonl").write_text(
+            samples.export(samples.gen_ai(number), number) + "\n", encoding="utf-8"
+        )
+    for source in (tmp_path, [tmp_path / "1.jsonl", tmp_path / "0.jsonl"]):
+        [transcript] = transcripts.read(source).transcripts
+        assert spoken(transcript) == SPOKEN[:4]
+
+
+def test_calls_that_name_neither_conversation_nor_trace_are_not_put_together(tmp_path: Path) -> None:
+    def line(user: str) -> str:
+        sent = {"llm.model_name": "m", "llm.input_messages": [{"role": "user", "content": user}], "llm.output_messages": [{"role": "assistant", "content": "Yes?"}]}  # fmt: skip
+        return json.dumps({"span_kind": "LLM", "context": {}, "attributes": sent}) + "\n"
+
+    (tmp_path / "l.jsonl").write_text(line("One.") + line("Two."), encoding="utf-8")
+    assert [spoken(t)[0][1] for t in transcripts.read(tmp_path / "l.jsonl").transcripts] == ["One.", "Two."]
+
+
+def test_a_file_of_other_spans_beside_one_of_calls_is_left_out_and_said(tmp_path: Path) -> None:
+    (tmp_path / "0.jsonl").write_text(samples.export({"http.method": "GET"}) + "\n", encoding="utf-8")
+    (tmp_path / "1.jsonl").write_text(samples.export(samples.gen_ai(0)) + "\n", encoding="utf-8")
+    result = transcripts.read(tmp_path)
+    assert len(result.transcripts) == 1
+    assert any("none of a call to a model" in line for line in result.account.left_out)
+
+
+@pytest.mark.parametrize(
+    ("time", "month"),
+    [
+        (1767225600, "2026-01"), (1767225600.5, "2026-01"), (1767225600_000, "2026-01"), (1767225600_000_000, "2026-01"),
+        (1767225600_000_000_000, "2026-01"), ("1767225600000", "2026-01"), ("2026-01-01T00:00:00Z", "2026-01"), ("9" * 5000, ""),
+        (10**30, ""), (1e300, ""), (-5, ""), ("9999-12-31T23:59:59-23:59", ""), ("0001-01-01T00:00:00", ""), (True, "1970-01"), ("soon", ""),
+    ],
+)  # fmt: skip
+def test_times_are_read_in_any_unit_and_what_is_none_is_none(time: Any, month: str) -> None:
+    started = nanoseconds(time)
+    assert (calls.month(started) if started else "") == month
+
+
+VALUES: tuple[Any, ...] = (
+    {"intValue": "one"}, {"intValue": [1]}, {"arrayValue": [1]}, {"arrayValue": {"values": None}}, {"kvlistValue": {"values": [1, {"key": [2]}]}},
+    {"kvlistValue": 3}, {"stringValue": None}, None, [], {}, {"other": 1},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES)
+def test_a_value_of_the_wrong_kind_is_none(tmp_path: Path, value: Any) -> None:
+    line = json.loads(samples.export(samples.gen_ai(0)))
+    line["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"] += [{"key": "gen_ai.odd", "value": value}, {"key": "user.id", "value": value}]  # fmt: skip
+    [transcript] = read(tmp_path, [json.dumps(line)])
+    assert spoken(transcript) == SPOKEN[:2]
+
+
+@pytest.mark.parametrize("attributes", [None, True, [], "text", 5])
+def test_an_event_of_a_span_may_have_anything_for_its_attributes(tmp_path: Path, attributes: Any) -> None:
+    span = {"context": {"trace_id": "t", "span_id": "s"}, "span_kind": "LLM", "attributes": samples.flattened(0), "events": [{"name": "gen_ai.user.message", "attributes": attributes}]}  # fmt: skip
+    [transcript] = read(tmp_path, [json.dumps(span)])
+    assert spoken(transcript) == SPOKEN[:2]
 
 
 def test_a_window_that_slides_over_the_dialogue_is_put_together(tmp_path: Path) -> None:

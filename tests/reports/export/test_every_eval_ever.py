@@ -138,12 +138,13 @@ def test_a_model_may_be_called_anything_and_leaves_the_folder_never(run: Path, t
     assert ".." not in Path(file.place).parts
 
 
-@given(name=st.text(max_size=40))
+@given(name=st.text(max_size=40) | st.builds(str.__mul__, st.text(min_size=1, max_size=9), st.integers(30, 3000)))
 def test_any_name_has_a_place_of_five_parts(name: str) -> None:
     identity = ModelIdentity.of(name)
     place = Path(identity.folder("help_or_harm/response"))
     assert len(place.parts) == 4
     assert not set(place.parts) & {"..", ".", ""}
+    assert all(len(part.encode(errors="replace")) <= 101 for part in place.parts)
     assert re.fullmatch(r"[^/]+/[^/]+(/.+)?", identity.ident, re.DOTALL)
 
 

@@ -249,3 +249,13 @@ def test_what_holds_no_conversation_is_refused_in_one_line(tmp_path: Path) -> No
         export(tmp_path / "run", to="inspect")
     with pytest.raises(UsageError, match="writes to folders of this machine only"):
         export(tmp_path / "run", to="inspect", out="s3://bucket/logs")
+
+
+@pytest.mark.parametrize("model", ["判" * 90, 'a"b<c>|d?*', "m\u202egpj"])
+def test_a_log_of_any_model_has_a_name_that_file_systems_take(tmp_path: Path, model: str) -> None:
+    rows = [{"user": "Hi", "reply": "Hello.", "model": model, "category": "anxiety_crisis"}]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    mindgauge.rate("help_or_harm/response", replies=tmp_path / "r.jsonl", judge="rule/refusal", out=tmp_path / "run")
+    [path] = logs(tmp_path / "run", tmp_path / "logs").values()
+    assert len(path.name.encode()) <= 255
+    assert not set(path.name) & set('<>:"/\\|?*\u202e')

@@ -9,7 +9,7 @@ import polars as pl
 from scipy import special
 
 from mindgauge.analysis import frame, scoring_views, wait_contrasts
-from mindgauge.analysis.gate import measured
+from mindgauge.analysis.gate import levels, measured
 from mindgauge.analysis.gate.musts import of_scope, rated_replies, takes
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.pairing import PairedScores, pair
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
-    from mindgauge.analysis.gate.policy import Compare, NewlyUnsafe, Scope
+    from mindgauge.analysis.gate.policy import Compare, NewlyUnsafe, PolicyRule
+    from mindgauge.analysis.systems import SystemRatings
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.metrics import Metric
 
@@ -64,37 +65,55 @@ class PairedMetric(NamedTuple):
     conversation: list[str]
 
 
-def pairings(rule: Scope, build: GateSide, baseline: GateSide, benchmarks: Sequence[Benchmark]) -> list[Pairing]:
+def pairings(rule: PolicyRule, build: GateSide, baseline: GateSide, benchmarks: Sequence[Benchmark]) -> list[Pairing]:
     """Put the build's ratings of a rule beside the baseline's.
 
     Raises:
         UsageError: the baseline has other benchmarks, or systems that cannot be told which is which.
     """
+    if not set(build.benchmarks) & set(baseline.benchmarks):
+        raise UsageError(f"{baseline.name} is of another data set: it has {named(baseline.benchmarks, limit=9) or 'no ratings'}, not {named(build.benchmarks, limit=9)}")  # fmt: skip
     result = []
     for benchmark in of_scope(rule, benchmarks):
-        if benchmark.name not in baseline.benchmarks:
-            if rule.benchmark or not set(build.benchmarks) & set(baseline.benchmarks):
-                raise UsageError(
-                    f"{baseline.name} is of another data set: it has {named(baseline.benchmarks, limit=9) or 'no ratings'}, not {benchmark.name}"
-                )
-            continue
         models, others = build.models(benchmark.name), baseline.models(benchmark.name)
-        for part in build.parts:
-            if part.benchmark.name != benchmark.name:
-                continue
-            own = measured.blocks(part, rule.slice, criterion=rule.criterion, rater=rule.rater, model=rule.model)
-            for block in own:
-                other = measured.counterpart(block.model, models, others)
-                if not other:
-                    raise UsageError(
-                        f"{block.model} has no counterpart in {baseline.name}, which has {named(others, limit=9)}: name the same systems in both, or one in each"
-                    )
-                result.append(_paired(block, other, part.rows, baseline, rule, closed=benchmark.closed))
+        messages = _samples(build, benchmark.name)
+        if messages and benchmark.name in baseline.benchmarks and not messages & _samples(baseline, benchmark.name):
+            raise UsageError(f"{baseline.name} is of another data set: of {benchmark.name} it has none of the messages that {build.name} has")  # fmt: skip
+        own = _blocks(build, rule, benchmark.name)
+        for part, block in own:
+            other = measured.counterpart(block.model, models, others)
+            if others and not other:
+                raise UsageError(
+                    f"{block.model} has no counterpart in {baseline.name}, which has {named(others, limit=9)}: name the same systems in both, or one in each"
+                )
+            result.append(_paired(block, other, part.rows, baseline, rule, closed=benchmark.closed))
+        rated = {block.criterion for _, block in own}
+        result += [
+            Pairing(block, None, f"{block.criterion} was rated in {baseline.name}, and is not here")
+            for _, block in _blocks(baseline, rule, benchmark.name)
+            if own and block.criterion not in rated and block.criterion in frame.criteria(benchmark)
+        ]
     return result
 
 
+def _samples(side: GateSide, benchmark: str) -> set[str]:
+    return {
+        sample for part in side.parts if part.benchmark.name == benchmark for sample in part.rows["sample"].unique()
+    }
+
+
+def _blocks(side: GateSide, rule: PolicyRule, benchmark: str) -> list[tuple[SystemRatings, SystemBlock]]:
+    """Return what a rule is about on one side, each block with the part that it is of."""
+    return [
+        (part, block)
+        for part in side.parts
+        if part.benchmark.name == benchmark
+        for block in measured.blocks(part, rule.slice, criterion=rule.criterion, rater=rule.rater, model=rule.model)
+    ]
+
+
 def _paired(
-    block: SystemBlock, other: str, own_rows: pl.DataFrame, baseline: GateSide, rule: Scope, *, closed: bool
+    block: SystemBlock, other: str, own_rows: pl.DataFrame, baseline: GateSide, rule: PolicyRule, *, closed: bool
 ) -> Pairing:
     unit = own_rows["unit"].first()
     candidates = [
@@ -117,6 +136,15 @@ def _paired(
     return Pairing(block, same[0])
 
 
+def unweighted(pairing: Pairing) -> Pairing:
+    """Return a pairing as it is, or why its means are not compared: replies that were drawn have to be weighed."""
+    sides = [side for side in (pairing.build, pairing.baseline) if side is not None]
+    if all(side.rows["selection"].is_null().all() for side in sides):
+        return pairing
+    reason = "replies were drawn with known probabilities, which bounds weigh and comparisons do not: compare runs on all of them"
+    return Pairing(pairing.build, None, reason)
+
+
 def comparable(metric: Metric) -> bool:
     """Say whether a metric can be compared conversation by conversation: a mean of what has a better side, or of waits."""
     return bool(metric.better) and (metric.item_score is not None or metric.waits is not None)
@@ -126,7 +154,7 @@ def compared(rule: Compare, pairing: Pairing) -> PairedMetric | None:
     """Compare two systems by a metric; None where the metric says nothing of the criterion, or they share no message.
 
     Raises:
-        UsageError: the metric cannot be compared conversation by conversation.
+        UsageError: the metric cannot be compared conversation by conversation, or the margin is as wide as its scale.
     """
     block = pairing.build
     question = scoring_views.find(block.benchmark, block.criterion, block.kind)
@@ -146,6 +174,10 @@ def compared(rule: Compare, pairing: Pairing) -> PairedMetric | None:
     scores = pair(metric, table, system, sample) if metric.waits is None else wait_contrasts.pair(metric, table, system)
     if scores is None or not len(scores.value):
         return None
+    if scores.ends is not None and rule.margin >= scores.ends[1] - scores.ends[0]:
+        raise UsageError(
+            f"{rule.title}: nothing can be worse by {rule.margin:g}, for {rule.metric} lies between {scores.ends[0]:g} and {scores.ends[1]:g}"
+        )
     sign = -1.0 if metric.better == "higher" else 1.0
     best, worst = (scores.highest, scores.lowest) if metric.better == "higher" else (scores.lowest, scores.highest)
     both = np.isfinite(scores.value).all(axis=1)
@@ -263,23 +295,28 @@ def _worse_replies(comparison: PairedMetric) -> list[RatedReply]:
 # -- single messages --------------------------------------------------------------------------------------------------
 
 
+def unsafe_levels(rule: NewlyUnsafe, block: SystemBlock) -> set[str]:
+    """Return the levels that no message may newly be at: those of a rule, or else of the rubric; none where it has none."""
+    criterion = frame.criteria(block.benchmark)[block.criterion]
+    return levels.of(criterion, rule.levels or worst_levels(criterion))
+
+
 def broken(rule: NewlyUnsafe, pairing: Pairing) -> RuleFinding | None:
     """Say whether a message that was answered safely each time is answered unsafely each time now.
 
     None where the criterion has no levels that are unsafe.
     """
     block = pairing.build
-    criterion = frame.criteria(block.benchmark)[block.criterion]
-    levels = {str(level) for level in (rule.levels or worst_levels(criterion)) if level in criterion.values}
-    if not levels or pairing.baseline is None:
+    unsafe = unsafe_levels(rule, block)
+    if not unsafe or pairing.baseline is None:
         return None
-    build, baseline = (_by_message(side.rows, levels) for side in (block, pairing.baseline))
+    build, baseline = (_by_message(side.rows, unsafe) for side in (block, pairing.baseline))
     both = build.join(baseline, on="sample", suffix="_before")
     safe_before = both.filter((pl.col("unsafe_before") == 0) & (pl.col("open_before") == 0))
     breaks = safe_before.filter(pl.col("unsafe") == pl.col("repeats"))
     sure = breaks.filter((pl.col("repeats") >= rule.repeats) & (pl.col("repeats_before") >= rule.repeats))
     open_now = safe_before.filter((pl.col("open") > 0) & (pl.col("unsafe") + pl.col("open") == pl.col("repeats")))
-    at = f"{block.criterion} {' or '.join(sorted(levels))}"
+    at = f"{block.criterion} {' or '.join(sorted(unsafe))}"
     n = plural(both.height, "message")
     listed = breaks
     if sure.height:
@@ -300,11 +337,11 @@ def broken(rule: NewlyUnsafe, pairing: Pairing) -> RuleFinding | None:
     else:
         outcome, sentence = GateOutcome.PASSED, f"none of {n} that both answered is newly at {at}"
     samples = listed["sample"].to_list()
-    unsafe = block.rows.filter(pl.col("sample").is_in(samples), pl.col("value").is_in(list(levels)))
+    worse = block.rows.filter(pl.col("sample").is_in(samples), pl.col("value").is_in(list(unsafe)))
     return RuleFinding(
         outcome=outcome, sentence=f"{_who(block)}: {sentence}", benchmark=block.benchmark.name, criterion=block.criterion,
         slice=rule.slice, rater=block.rater, model=block.model, title=f"messages newly at {at}", n=both.height,
-        conversations=block.rows["cluster"].n_unique(), missing=int(build["open"].sum()), replies=rated_replies(unsafe)[:LISTED],
+        conversations=block.rows["cluster"].n_unique(), missing=int(build["open"].sum()), replies=rated_replies(worse)[:LISTED],
     )  # fmt: skip
 
 

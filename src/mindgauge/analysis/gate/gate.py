@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.analysis.gate import comparisons, musts, needs
+from mindgauge.analysis import frame
+from mindgauge.analysis.gate import comparisons, levels, musts, needs
 from mindgauge.analysis.gate.outcome import GateDecision, GateOutcome, RuleFinding, RuleOutcome, gravest
+from mindgauge.analysis.score import MAJORITY
 from mindgauge.records.errors import UsageError
 from mindgauge.stats.significance import holm
 
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.gate.measured import GateSide
     from mindgauge.analysis.gate.needs import GateEvidence
-    from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe
-    from mindgauge.analysis.score import Scores
+    from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe, PolicyRule
+    from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
 
 _DECIDED = {"stop": GateOutcome.CANNOT_TELL, "pass": GateOutcome.PASSED, "fail": GateOutcome.FAILED}
@@ -60,14 +62,11 @@ def hold(
         kind: policy.false_alarms * n / max(tests, 1)
         for kind, n in (("must", len(bounds)), ("compare", len(policy.compare)))
     }
+    for rule in policy.rules:
+        musts.refuse_unknown_criterion(rule, musts.of_scope(rule, build.benchmarks))
     notes = build.side.notes
-    rules = [
-        RuleOutcome(
-            "needs",
-            "what the gate needs",
-            needs.findings(policy.needs, build.side, build.evidence, distrusted),
-        )
-    ]
+    needed = needs.findings(policy.needs, build.side, build.scores, build.evidence, distrusted)
+    rules = [RuleOutcome("needs", "what the gate needs", needed)]
     rules += _bounds(bounds, build, levels["must"])
     rules += [
         RuleOutcome("must", rule.title, musts.at_levels(rule, build.side, build.benchmarks))
@@ -77,7 +76,8 @@ def hold(
     if baseline is not None:
         rules += _compared(policy.compare, build, baseline, levels["compare"], resamples, seed)
         rules += [RuleOutcome("items", rule.title, _broken(rule, build, baseline)) for rule in policy.items]
-    rules = [_doubted(_or_missing(rule, build), distrusted) for rule in rules]
+    asked = {rule.title: rule for rule in policy.rules}
+    rules = [_doubted(_or_missing(rule, asked.get(rule.title), build), distrusted) for rule in rules]
     outcome = gravest(rule.outcome for rule in rules)
     decision = _DECIDED[policy.cannot_tell] if outcome is GateOutcome.CANNOT_TELL else outcome
     notes = [*notes, *(_shared(build.side, baseline) if baseline is not None else [])]
@@ -127,7 +127,8 @@ def _compared(
     pairs = []
     for rule in rules:
         _refuse_unknown(rule, build.benchmarks)
-        for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):
+        pairings = comparisons.pairings(rule, build.side, baseline, build.benchmarks)
+        for pairing in map(comparisons.unweighted, pairings):
             comparison = comparisons.compared(rule, pairing)
             if pairing.reason:
                 if _asks(rule, pairing.build.benchmark, pairing.build.criterion):
@@ -156,9 +157,13 @@ def _asks(rule: Compare, benchmark: Benchmark, criterion: str) -> bool:
 
 def _broken(rule: NewlyUnsafe, build: Build, baseline: GateSide) -> list[RuleFinding]:
     findings = []
+    members = musts.of_scope(rule, build.benchmarks)
+    named = [c for b in members for name, c in frame.criteria(b).items() if rule.criterion in {"", name}]
+    levels.refuse_unknown(rule.title, rule.levels, named)
     for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):
         if pairing.reason:
-            findings.append(_not_compared(pairing))
+            if comparisons.unsafe_levels(rule, pairing.build):
+                findings.append(_not_compared(pairing))
         elif (finding := comparisons.broken(rule, pairing)) is not None:
             findings.append(finding)
     return findings
@@ -172,14 +177,24 @@ def _not_compared(pairing: comparisons.Pairing) -> RuleFinding:
     )  # fmt: skip
 
 
-def _or_missing(rule: RuleOutcome, build: Build) -> RuleOutcome:
-    """Let a rule fail of which the run holds nothing: what was not measured cannot be released."""
-    if rule.findings:
-        return rule
+def _or_missing(outcome: RuleOutcome, rule: PolicyRule | None, build: Build) -> RuleOutcome:
+    """Let a rule fail of which the run holds nothing: what was not measured cannot be released.
+
+    Where somebody was asked, and nothing that they said can be used, nobody can tell.
+    """
+    if outcome.findings or rule is None:
+        return outcome
+    asked = any(score.void and _about(rule, score) for score in build.scores.metrics)
     why = f" ({'; '.join(build.side.notes)})" if build.side.notes else ""
-    outcome = GateOutcome.CANNOT_TELL if build.scores.unfit else GateOutcome.FAILED
     sentence = f"the run, or the baseline, has nothing of it: a metric, slice or rater that is missing is no pass{why}"
-    return RuleOutcome(rule.kind, rule.title, [RuleFinding(outcome=outcome, sentence=sentence)])
+    verdict = GateOutcome.CANNOT_TELL if asked else GateOutcome.FAILED
+    return RuleOutcome(outcome.kind, outcome.title, [RuleFinding(outcome=verdict, sentence=sentence)])
+
+
+def _about(rule: PolicyRule, score: Score) -> bool:
+    """Whether a rule may be about a score, whatever its slice."""
+    named = ((rule.benchmark, score.benchmark), (rule.criterion, score.criterion), (rule.rater, score.rater), (rule.model, score.model))  # fmt: skip
+    return all(wanted in {"", name} for wanted, name in named)
 
 
 def _doubted(rule: RuleOutcome, distrusted: Mapping[tuple[str, str, str], str]) -> RuleOutcome:
@@ -190,7 +205,7 @@ def _doubted(rule: RuleOutcome, distrusted: Mapping[tuple[str, str, str], str]) 
 
 
 def _held(finding: RuleFinding, distrusted: Mapping[tuple[str, str, str], str]) -> RuleFinding:
-    reason = distrusted.get((finding.benchmark, finding.criterion, finding.rater), "")
+    reason = distrusted.get((finding.benchmark, finding.criterion, finding.rater.removesuffix(MAJORITY)), "")
     if not reason or finding.outcome is GateOutcome.CANNOT_TELL:
         return finding
     sentence = f"{finding.sentence}, but the judge is not trusted"
@@ -198,15 +213,15 @@ def _held(finding: RuleFinding, distrusted: Mapping[tuple[str, str, str], str]) 
 
 
 def _shared(build: GateSide, baseline: GateSide) -> list[str]:
-    """Say how many of the build's messages the baseline has, where it does not have all."""
+    """Say how many messages both sides have, where one has more."""
     notes = []
     for name in build.benchmarks:
         own, other = (
             {sample for part in side.parts if part.benchmark.name == name for sample in part.rows["sample"].unique()}
             for side in (build, baseline)
         )
-        if other and own - other:
+        if other and own != other:
             notes.append(
-                f"{name}: {len(own & other):,} of {len(own):,} messages are in the baseline; only these are compared"
+                f"{name}: {len(own):,} messages here, {len(other):,} in the baseline; only the {len(own & other):,} of both are compared"
             )
     return notes

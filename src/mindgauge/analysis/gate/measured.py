@@ -59,7 +59,7 @@ def read(folder: Path) -> GateSide:
     Raises:
         UsageError: there is no run in the folder.
     """
-    parts, _, notes = systems.read([folder])
+    parts, _, notes = systems.read([folder], drawn=True)
     return GateSide(str(folder), [part._replace(rows=_without_constant(part)) for part in parts], notes)
 
 

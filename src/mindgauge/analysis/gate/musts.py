@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from scipy import special
 
 from mindgauge.analysis import baselines, frame, scoring_views
-from mindgauge.analysis.gate import measured
+from mindgauge.analysis.gate import levels, measured
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.score import MAJORITY
 from mindgauge.benchmarks.metrics import SHARES_OF_YES
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import bounded, count, percent, plural, write
+from mindgauge.records.rubric.criterion import numbers_of_levels
 from mindgauge.stats import noninferiority, proportion
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from mindgauge.analysis.gate.measured import GateSide, SystemBlock
-    from mindgauge.analysis.gate.policy import BoundText, Must, Scope
+    from mindgauge.analysis.gate.policy import BoundText, Must, PolicyRule
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
 
@@ -40,7 +41,8 @@ def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: 
     """Return the scores that a bound is asked of; a criterion in a metric's place asks how often it is said yes to.
 
     Raises:
-        UsageError: no benchmark of the run has such a metric; the message names those there are.
+        UsageError: no benchmark of the run has such a metric, or the limit is one that nothing can break; the message says
+            what there is.
     """
     members = of_scope(rule, benchmarks)
     metrics = {metric.name for b in members for metric in (*b.metrics, *b.distribution)} | {s.name for s in scores}
@@ -49,6 +51,7 @@ def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: 
         raise UsageError(
             f"{rule.title}: there is no metric {bound.metric}; there are {', '.join(sorted(metrics))}, and the criteria {', '.join(sorted(criteria))}"
         )
+    refuse_idle(rule, bound, members)
     names = {bound.metric} if bound.metric in metrics else SHARES_OF_YES
     criterion = rule.criterion or ("" if bound.metric in metrics else bound.metric)
     constant = {name for b in members for name in baselines.names(b)}
@@ -65,7 +68,38 @@ def matching(rule: Must, bound: BoundText, scores: Sequence[Score], benchmarks: 
     ]
 
 
-def of_scope(rule: Scope, benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
+def refuse_idle(rule: Must, bound: BoundText, benchmarks: Sequence[Benchmark]) -> None:
+    """See that a limit lies where the metric can be: 5 is no share of five in hundred, and everything would keep to it.
+
+    Raises:
+        UsageError: whatever the run holds, the bound is kept.
+    """
+    reaches = [reach for b in benchmarks for reach in _reaches(b, bound.metric, rule.criterion)]
+    if not reaches or None in reaches:
+        return
+    low, high = min(reach[0] for reach in reaches if reach), max(reach[1] for reach in reaches if reach)
+    if bound.holds(high if bound.side == "high" else low):
+        shares = "; five in hundred are written 0.05 or 5 %" if (low, high) == (0, 1) else ""
+        raise UsageError(
+            f"{rule.title}: nothing can break it, for {bound.metric} lies between {low:g} and {high:g}{shares}"
+        )
+
+
+def _reaches(benchmark: Benchmark, name: str, criterion: str) -> list[tuple[float, float] | None]:
+    """Return the ends between which a metric lies, or the share of a criterion's yes; None where it has none that are known."""
+    metric = benchmark.metric(name)
+    criteria = frame.criteria(benchmark)
+    if metric is None:
+        return [(0.0, 1.0)] if name in criteria or name in SHARES_OF_YES else []
+    if metric.exact:
+        return [(0.0, 1.0)]
+    if not metric.of_level:
+        return [None]
+    counts = [numbers_of_levels(c).values() for c in criteria.values() if criterion in {"", c.name} and metric.suits(c)]
+    return [(min(numbers), max(numbers)) for numbers in counts if numbers]
+
+
+def of_scope(rule: PolicyRule, benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
     """Return the benchmarks that a rule is about.
 
     Raises:
@@ -77,6 +111,17 @@ def of_scope(rule: Scope, benchmarks: Sequence[Benchmark]) -> list[Benchmark]:
             f"policy: the run has no benchmark {rule.benchmark}; it has {named([b.name for b in benchmarks], limit=9)}"
         )
     return members
+
+
+def refuse_unknown_criterion(rule: PolicyRule, benchmarks: Sequence[Benchmark]) -> None:
+    """See that some benchmark has the criterion of a rule, if it names one.
+
+    Raises:
+        UsageError: none has; the message names those there are.
+    """
+    names = {name for benchmark in benchmarks for name in frame.criteria(benchmark)}
+    if rule.criterion and rule.criterion not in names:
+        raise UsageError(f"{rule.title}: there is no criterion {rule.criterion}; there are {', '.join(sorted(names))}")
 
 
 def test(bound: BoundText, scores: Sequence[Score]) -> list[BoundTest]:
@@ -94,10 +139,11 @@ def _p(bound: BoundText, score: Score) -> float:
     ends = [end for end in (score.value, score.worst, score.best) if end is not None]
     value = kindest(ends)
     if score.unit == "share":
-        events, n, limit = value * score.clusters, float(score.clusters), min(max(bound.limit, 0.0), 1.0)
+        # As many observations as its interval is worth: fewer than conversations, where these or their weights differ.
+        n = min(proportion.observations(score.value, score.low if bound.side == "high" else score.high), score.clusters)
         if bound.side == "high":
-            return noninferiority.above(min(events, n), n, limit)
-        return noninferiority.above(max(n - events, 0.0), n, 1 - limit)
+            return noninferiority.above(min(value * n, n), n, bound.limit)
+        return noninferiority.above(max(n - value * n, 0.0), n, 1 - bound.limit)
     reach = score.value - score.low if bound.side == "high" else score.high - score.value
     distance = value - bound.limit if bound.side == "high" else bound.limit - value
     return float(special.ndtr(-_NORMAL * distance / reach)) if reach > 0 else float(distance <= 0)
@@ -170,8 +216,11 @@ def takes(needed: int | None, conversations: int) -> str:
 def _needed(bound: BoundText, score: Score, edge: float) -> int | None:
     value = score.value if score.value is not None else edge
     if score.unit == "share":
-        feared = score.worst if score.worst is not None and bound.holds(value) else value
-        return noninferiority.enough_for_share(feared, bound.limit) if 0 <= bound.limit <= 1 else None
+        feared = score.worst if score.worst is not None else value
+        if bound.holds(value) and not bound.holds(feared):
+            return None  # it takes the verdicts that are missing, not more conversations
+        needed = noninferiority.enough_for_share(feared if bound.holds(value) else value, bound.limit)
+        return needed and max(needed, score.clusters + 1)
     near = edge if bound.holds(value) else (score.low if bound.side == "high" else score.high)
     return noninferiority.enough(value, near if near is not None else edge, bound.limit, score.clusters)
 
@@ -192,19 +241,9 @@ def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> li
         UsageError: the run has no such criterion or level; the message names those there are.
     """
     members = {b.name: b for b in of_scope(rule, benchmarks)}
-    criteria_by_name = {c.name: c for b in members.values() for c in b.criteria}
-    composites = {name for b in members.values() for name in b.composites}
-    if rule.criterion not in criteria_by_name and rule.criterion not in composites:
-        raise UsageError(
-            f"{rule.title}: there is no criterion {rule.criterion}; there are {', '.join(sorted({*criteria_by_name, *composites}))}"
-        )
-    if rule.criterion in criteria_by_name:
-        values = {str(value) for value in criteria_by_name[rule.criterion].values}
-        unknown = [level for level in map(str, rule.levels) if level not in values]
-        if unknown:
-            raise UsageError(
-                f"{rule.title}: {rule.criterion} has no level {', '.join(unknown)}; it has {', '.join(sorted(values))}"
-            )
+    refuse_unknown_criterion(rule, list(members.values()))
+    named_criteria = [c for b in members.values() for name, c in frame.criteria(b).items() if name == rule.criterion]
+    levels.refuse_unknown(rule.title, rule.levels, named_criteria)
     blocks = [
         block
         for part in side.parts
@@ -215,12 +254,12 @@ def at_levels(rule: Must, side: GateSide, benchmarks: Sequence[Benchmark]) -> li
 
 
 def _at_levels(rule: Must, block: SystemBlock) -> RuleFinding:
-    levels = set(map(str, rule.levels))
+    unwanted = levels.of(frame.criteria(block.benchmark)[block.criterion], rule.levels)
     rows = block.rows
-    breaking = rows.filter(rows["value"].is_in(list(levels)))
+    breaking = rows.filter(rows["value"].is_in(list(unwanted)))
     missing = rows.filter(rows["value"].is_null())
     n, conversations = rows["subject"].n_unique(), rows["cluster"].n_unique()
-    at = f"{block.criterion} {' or '.join(sorted(levels))}"
+    at = f"{block.criterion} {' or '.join(sorted(unwanted))}"
     replies = rated_replies(breaking)
     who = f"{block.model}, rated by {block.rater}" if block.rater != block.model else block.model
     if replies:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis.gate.outcome import GateOutcome, RuleFinding
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE
+from mindgauge.analysis.score import MAJORITY
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.records import RaterKind
 from mindgauge.records.english import named
@@ -94,12 +95,17 @@ def _untested(aside: str, tests: Sequence[tuple[str, str] | None]) -> str:
 
 
 def findings(
-    needs: GateNeeds, side: GateSide, evidence: GateEvidence, distrusted: Mapping[tuple[str, str, str], str]
+    needs: GateNeeds,
+    side: GateSide,
+    scores: Scores,
+    evidence: GateEvidence,
+    distrusted: Mapping[tuple[str, str, str], str],
 ) -> list[RuleFinding]:
     """Say what of the needs is not met; one finding that all are, otherwise."""
     result = [
         *(_finding(part.sentence) for part in evidence.unfinished if part.share > needs.missing),
         *_judges(distrusted),
+        *_without_score(scores, distrusted),
         *_missing(needs, side),
         *_pinned(needs, side, evidence),
     ]
@@ -124,6 +130,19 @@ def _judges(distrusted: Mapping[tuple[str, str, str], str]) -> Iterator[RuleFind
         criteria.setdefault((benchmark, judge, reason), []).append(criterion)
     for (benchmark, judge, reason), names in criteria.items():
         yield _finding(f"{judge} on {named(names)}: {reason}", benchmark=benchmark, rater=judge, criterion=names[0])
+
+
+def _without_score(scores: Scores, distrusted: Mapping[tuple[str, str, str], str]) -> Iterator[RuleFinding]:
+    """Say once of each rater and system why there is no score at all: no rule can tell anything of what was left out."""
+    criteria: dict[tuple[str, str, str, str], list[str]] = {}
+    for score in scores.metrics:
+        known = (score.benchmark, score.criterion, score.rater) in distrusted or score.rater.endswith(MAJORITY)
+        if score.void and score.slice == "all" and not known:
+            criteria.setdefault((score.benchmark, score.model, score.rater, score.void), []).append(score.criterion)
+    for (benchmark, model, rater, reason), listed in criteria.items():
+        about = f"{rater}, of {model}" if rater != model else model
+        names = list(dict.fromkeys(listed))
+        yield _finding(f"{about} on {named(names)}: there is no score: {reason}", benchmark=benchmark, rater=rater, model=model, criterion=names[0])  # fmt: skip
 
 
 def _missing(needs: GateNeeds, side: GateSide) -> Iterator[RuleFinding]:

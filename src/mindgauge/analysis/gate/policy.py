@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -78,7 +79,10 @@ class Must(Scope, frozen=True, forbid_unknown_fields=True, kw_only=True):
             raise ValueError(
                 f"{self.rule!r}: too little data would meet it; .high is held against an upper limit (<=), .low against a lower (>=)"
             )
-        return BoundText(metric, side, relation, float(limit) / (100 if percent else 1))
+        number = float(limit) / (100 if percent else 1)
+        if not math.isfinite(number):
+            raise ValueError(f"{self.rule[:60]!r}: a limit is a number that a metric can reach")
+        return BoundText(metric, side, relation, number)
 
     @property
     def levels(self) -> list[Value]:
@@ -124,6 +128,9 @@ class NewlyUnsafe(Scope, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return self.name or _titled(f"no message newly unsafe{f' by {self.criterion}' * bool(self.criterion)}", self)
 
 
+PolicyRule: TypeAlias = Must | Compare | NewlyUnsafe
+
+
 class GateNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What must be so for the gate to tell anything."""
 
@@ -153,6 +160,11 @@ class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """A run, or a file that `mindgauge gate baseline` wrote, as seen from the policy's folder."""
     path: str = ""
     """Where the policy was read from."""
+
+    @property
+    def rules(self) -> list[PolicyRule]:
+        """All that is asked of a build."""
+        return [*self.must, *self.compare, *self.items]
 
     @property
     def compares(self) -> bool:
@@ -187,23 +199,29 @@ def read(path: Path) -> GatePolicy:
 
 def _faults(policy: GatePolicy) -> Iterator[str]:
     """Say what the types of a policy do not."""
-    rules: list[Must | Compare | NewlyUnsafe] = [*policy.must, *policy.compare, *policy.items]
-    if not rules:
+    if not policy.rules:
         yield "no [[must]], no [[compare]], no [[items]]: nothing is asked of the build"
     if not 0 < policy.false_alarms <= MOST_FALSE_ALARMS:
         yield f"false_alarms = {policy.false_alarms:g} must lie above 0 and be at most {MOST_FALSE_ALARMS:g}"
-    if not 0 <= policy.needs.missing <= 1:
-        yield f"[needs] missing = {policy.needs.missing:g} must be a share, 0 to 1"
+    yield from _faults_of_needs(policy.needs)
     yield from (f"[[must]] {number}{fault}" for number, must in enumerate(policy.must, 1) if (fault := _fault(must)))
     for number, rule in enumerate(policy.compare, 1):
-        if not rule.margin >= 0:
-            yield f"[[compare]] {number}: margin = {rule.margin:g} must be 0 or more"
+        if not 0 <= rule.margin < math.inf:
+            yield f"[[compare]] {number}: margin = {rule.margin:g} must be 0 or more, and a number"
     for number, items in enumerate(policy.items, 1):
         if items.repeats < 1:
             yield f"[[items]] {number}: repeats = {items.repeats} must be 1 or more"
-    titles = [rule.title for rule in rules]
+    titles = [rule.title for rule in policy.rules]
     for title in dict.fromkeys(title for title in titles if titles.count(title) > 1):
         yield f"two rules are called {title!r}: give one of them a name"
+
+
+def _faults_of_needs(needs: GateNeeds) -> Iterator[str]:
+    if not 0 <= needs.missing <= 1:
+        yield f"[needs] missing = {needs.missing:g} must be a share, 0 to 1"
+    for name, pins in (("instruments", needs.instruments), ("samples", needs.samples)):
+        if not all(pin.removesuffix("…").strip() for pin in pins):
+            yield f"[needs] {name}: an empty text would pin nothing; `mindgauge gate init RUN` writes those of a run"
 
 
 def _fault(must: Must) -> str:
@@ -211,6 +229,8 @@ def _fault(must: Must) -> str:
     if bool(must.rule) == (must.no_reply_at is not None):
         return f" needs either rule or no_reply_at; {_FORM}"
     if must.no_reply_at is not None:
+        if not must.levels:
+            return ": no_reply_at names no level"
         return "" if must.criterion else ": no_reply_at needs the criterion that the level is of"
     try:
         _ = must.bound

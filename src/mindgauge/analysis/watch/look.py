@@ -64,6 +64,12 @@ def watched(
     ]
 
 
+def unseen(policy: GatePolicy, rates: Sequence[WatchedRate]) -> list[str]:
+    """Return the titles of the bounds of which a look has nothing."""
+    here = {rate.key.rule for rate in rates}
+    return [rule.title for rule in policy.must if rule.rule and rule.title not in here]
+
+
 def _scores(rule: Must, build: Build) -> list[Score]:
     return musts.matching(rule, rule.bound, build.scores.metrics, build.benchmarks)
 
@@ -80,7 +86,8 @@ def _rate(
     instrument = ", ".join(sorted(block.instruments)) if block is not None else ""
     key = RateKey(rule.title, score.benchmark, score.criterion, score.slice, score.model, score.rater, instrument)
     last = before.get(key)
-    evidence = np.array(last.evidence) if last is not None and not last.alarm else detector.none_yet()
+    goes_on = last is not None and not last.alarm and (last.side, last.limit) == (bound.side, bound.limit)
+    evidence = np.array(last.evidence) if last is not None and goes_on else detector.none_yet()
     if block is not None and not doubt:
         items = _items(block, score.name, rule)
         worse, limit = _worse(items, bound.side, bound.limit)

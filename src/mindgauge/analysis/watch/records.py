@@ -72,6 +72,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     rates: list[WatchedRate]
     broken: list[str]
     """Rules that forbid a level, with the replies at it."""
+    unmeasured: list[str] = []
+    """Bounds of which no look so far has anything, a sentence each."""
     notes: list[str]
 
     @property
@@ -91,11 +93,11 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
 
     def line(self) -> str:
         """Say it in one line: what came, what it comes to, and why."""
-        reasons = self.alarms or [rate.sentence() for rate in self.rates]
+        reasons = self.alarms or [*self.unmeasured, *(rate.sentence() for rate in self.rates)]
         counted = f"{count(self.dialogues)} new, {count(self.drawn)} drawn and rated"
         return f"Look {self.number}, {self.date}: {counted}: {self.outcome}: {' | '.join(reasons)}"
 
     @property
     def undecided(self) -> bool:
         """Whether it says nothing that can be trusted of some rate."""
-        return any(rate.distrusted or rate.value is None for rate in self.rates)
+        return bool(self.unmeasured) or any(rate.distrusted or rate.value is None for rate in self.rates)

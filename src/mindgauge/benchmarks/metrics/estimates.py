@@ -11,6 +11,7 @@ import numpy as np
 from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.stats import bootstrap, sampling
 from mindgauge.stats.interval import SAME, Interval, tied
+from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, unanimous
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ class Estimate(msgspec.Struct, frozen=True):
 def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed: int = 0) -> Estimate:
     """Compute a metric with everything that travels with it.
 
-    The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with the clusters as n, so that
-    repeats of one conversation count once. A mean that no resample moves, since all conversations have the same value,
+    The interval resamples clusters; a share (`exact`) gets Clopper-Pearson bounds with Kish's effective number of
+    clusters as n, so that repeats of one conversation count once, and a conversation that holds most of what was rated
+    does not speak for as many as there are. A mean that no resample moves, since all conversations have the same value,
     gets the exact interval on its scale (`unanimous`); any other such metric has no interval. `worst` and `best` are the
     least and most favourable of: every missing rating set to one level, for each level, or to its target. The bound of a
     share on its bad side counts missing ratings as bad: it is the bound of `worst`, which it never falls short of. What was
@@ -70,7 +72,8 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     lowest, highest = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
     if metric.exact and missing and worst is not None and value is not None:
-        feared = clopper_pearson(worst * clusters, clusters) if table.drawn is None else _feared(metric, table, worst)
+        n = _conversations(table.cluster[items.first])
+        feared = clopper_pearson(worst * n, n) if table.drawn is None else _feared(metric, table, worst)
         if metric.better == "lower":
             high = max(high or 0.0, feared.high or 0.0)
         elif metric.better == "higher":
@@ -160,13 +163,19 @@ def _exact(metric: Metric, table: RatingTable) -> Interval:
     if value is None:
         return Interval(None, undefined="the share is not defined on these ratings")
     items = metric.items(table)
-    n = _different(table.cluster[items.first if metric.missing_is_outcome else items.first[~items.missing]])
+    counted = items.first if metric.missing_is_outcome else items.first[~items.missing]
+    n = _conversations(table.cluster[counted])
     return Interval(value, *clopper_pearson(value * n, n)[1:])
 
 
 def replies(table: RatingTable) -> Codes:
     """Number what was rated: of several ratings of one subject in one repeat, all have one number."""
     return np.asarray(table.subject * (int(table.repeats.max(initial=0)) + 1) + table.repeats)
+
+
+def _conversations(cluster: Codes) -> float:
+    """Return how many equally large conversations some items are worth."""
+    return effective(np.bincount(cluster).astype(np.float64))
 
 
 def _different(codes: Codes) -> int:

@@ -115,7 +115,8 @@ def logs(
         raise UsageError("--sample draws dialogues to be written: name the file with --out sample.jsonl")
     if sample is not None and sample < 1:
         raise UsageError("--sample must be at least 1")
-    listed, read = _read(sources, columns or {})
+    found = transcripts.read(sources, columns)
+    listed, read = found.transcripts, [] if found.account.plain else found.account.lines()
     drawn = sampling.sampled(listed, sample if sample is not None else len(listed), by, seed)
     scrubber = Scrubber(_names(names)) if scrub else None
     if path is not None:
@@ -136,17 +137,6 @@ def _checked(path: Path, sources: Sequence[Path]) -> Path:
     if any(path.resolve() == source.resolve() or source.resolve() in path.resolve().parents for source in sources):
         raise UsageError(f"--out {path}: that file is among the logs; name another place")
     return path
-
-
-def _read(sources: Sequence[Path], columns: Mapping[str, str]) -> tuple[list[Transcript], list[str]]:
-    """Read all files; a dialogue that stands in several counts once."""
-    listed: dict[tuple[str, str], Transcript] = {}
-    read: list[str] = []
-    for source in sources:
-        result = transcripts.read(source, columns)
-        listed |= {(t.id if t.named else "", t.words): t for t in result.transcripts}
-        read += [] if result.account.plain else result.account.lines()
-    return list(listed.values()), list(dict.fromkeys(read))
 
 
 def _names(path: str | Path | None) -> list[str] | None:
@@ -170,8 +160,9 @@ def _undrawn(listed: Sequence[Transcript]) -> list[Transcript]:
 def _write(
     path: Path, chosen: Sequence[Transcript], frame: Sequence[Transcript], scrubber: Scrubber | None, *, text: bool
 ) -> None:
-    """Write dialogues, people by numbers in the order of the frame."""
+    """Write dialogues, people by numbers in the order of the frame, and so dialogues whose ids are personal data."""
     numbers = {cluster: f"person {number}" for number, cluster in enumerate(dict.fromkeys(t.cluster for t in frame if t.cluster), 1)}  # fmt: skip
+    idents = {ident: f"dialogue {number}" for number, ident in enumerate(dict.fromkeys(t.id for t in frame), 1)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with private.written(path) as file:
         for transcript in chosen:
@@ -179,7 +170,8 @@ def _write(
             clean = scrubber.scrub(transcript) if scrubber is not None else transcript
             if scrubber is not None:
                 tags = {name: value for name, value in clean.tags.items() if name != "participant"}
-                clean = msgspec.structs.replace(clean, cluster=numbers.get(clean.cluster, ""), tags=tags)
+                ident = idents[clean.id] if scrubber.finds(clean.id) else clean.id
+                clean = msgspec.structs.replace(clean, id=ident, cluster=numbers.get(clean.cluster, ""), tags=tags)
             row = transcripts.as_row(clean)
             row["tag.risk"] = risk
             if not text:

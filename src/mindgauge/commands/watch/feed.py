@@ -57,7 +57,7 @@ def new(
         seen: the dialogues of all looks before.
 
     Raises:
-        UsageError: there is no such file or folder.
+        UsageError: there is no such file or folder, or a sample lies in it.
         DataError: nothing in it can be read, and nothing was before.
     """
     if not source.exists():
@@ -67,7 +67,7 @@ def new(
     faults = []
     for path in _files(source):
         name, state = str(path), _state(path)
-        if files.get(name) == state:
+        if state is None or files.get(name) == state:
             continue
         try:
             listed = transcripts.read(path, mapped).transcripts
@@ -75,6 +75,8 @@ def new(
             faults.append(str(error))
             continue
         read[name] = state
+        if any(transcript.drawn is not None for transcript in listed):
+            raise UsageError(f"{path}: a sample that was drawn of logs; a watch draws its own, so name the folder of the logs themselves")  # fmt: skip
         for transcript in listed:
             key = _key(transcript)
             before = seen.get(key)
@@ -93,8 +95,12 @@ def _files(source: Path) -> Iterable[Path]:
     return sorted(path for path in listed if path.is_file() and not path.name.startswith("."))
 
 
-def _state(path: Path) -> FileState:
-    facts = path.stat()
+def _state(path: Path) -> FileState | None:
+    """Return how a file is; None where it is gone by now, as logs are that are rotated."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return None
     return FileState(facts.st_size, facts.st_mtime_ns)
 
 

@@ -12,7 +12,7 @@ import msgspec
 from mindgauge import benchmarks
 from mindgauge.analysis.gate import measured, musts, policy
 from mindgauge.analysis.gate.measured import GateSide
-from mindgauge.analysis.watch.look import broken, watched
+from mindgauge.analysis.watch.look import broken, unseen, watched
 from mindgauge.analysis.watch.records import Look, RateKey, WatchedRate
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, STATUS_RATES
 from mindgauge.commands.gate import read_build
@@ -75,7 +75,7 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
             return
         look = self.look
         yield f"Look {look.number}, {look.date}: {plural(look.dialogues, 'new dialogue')}, {count(look.drawn)} drawn and rated: {look.outcome}"
-        yield from look.alarms
+        yield from (*look.alarms, *look.unmeasured)
         yield from (rate.sentence() for rate in look.rates if not rate.alarm)
         yield from look.notes
         yield self.page
@@ -237,8 +237,14 @@ def _held(rules: _Policy, folder: Path, current: MetDialogues, apart: int) -> Lo
     if not rates and all(rule.rule for rule in rules.must):
         raise UsageError(f"nothing that was rated has a metric of --policy {rules.path}; see mindgauge score {_place(folder, current.number) / _RUN}")  # fmt: skip
     drawn = sum(dialogue.drawn for dialogue in current.dialogues.values())
-    notes = [*current.notes, *build.side.notes]
+    absent, ever = unseen(rules, rates), {key.rule for key in before}
+    notes = [
+        *current.notes,
+        *build.side.notes,
+        *(f"{title}: nothing of it in this look" for title in absent if title in ever),
+    ]
     return Look(
         number=current.number, at=current.at, dialogues=len(current.dialogues), drawn=drawn, rates=rates, broken=broken(rules, build),
+        unmeasured=[f"{title}: nothing of it in this look or any before; are slice, rater and model written as the logs have them?" for title in absent if title not in ever],
         notes=list(dict.fromkeys(notes)),
     )  # fmt: skip

@@ -281,7 +281,7 @@ def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> A
         raise Fault(_TOO_DEEP) from error
     _refuse_deep(value)
     if _HALF.search(text):
-        value = _carried(value, nulls=not as_written, mended=mended)
+        value = carried(value, nulls=not as_written, mended=mended)
     return value
 
 
@@ -308,17 +308,26 @@ def _refuse_deep(value: Any) -> None:
         raise Fault(_TOO_DEEP)
 
 
-def _carried(value: Any, *, nulls: bool, mended: bool) -> Any:
-    """Replace, in texts and keys, what no store or protocol can carry. The depth is known to be small."""
+def carried(value: Any, *, nulls: bool = True, mended: bool = True) -> Any:
+    """Replace, in texts and keys of a value whose depth is known to be small, what no store or protocol can carry.
+
+    Args:
+        value: of JSON.
+        nulls: null characters, too.
+        mended: half a character is replaced; otherwise it is a fault.
+
+    Raises:
+        Fault: two keys become one, or there is half a character.
+    """
     if isinstance(value, str):
         if not mended and _HALVES.search(value):
             raise Fault("broken JSON (half a character)")
         return clean(value, nulls=nulls)
     if isinstance(value, list):
-        return [_carried(part, nulls=nulls, mended=mended) for part in value]
+        return [carried(part, nulls=nulls, mended=mended) for part in value]
     if isinstance(value, dict):
-        carried = (tuple(_carried(part, nulls=nulls, mended=mended) for part in pair) for pair in value.items())
-        return _object([(key, part) for key, part in carried])
+        pairs = (tuple(carried(part, nulls=nulls, mended=mended) for part in pair) for pair in value.items())
+        return _object([(key, part) for key, part in pairs])
     return value
 
 

@@ -11,6 +11,7 @@ import math
 import re
 import zipfile
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -31,7 +32,7 @@ ENDING = ".eval"
 _HEADER, _START = "header.json", "_journal/start.json"
 _WHOLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
 _SHELL = re.compile(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
-_PIECE = re.compile(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d+)\.json", re.DOTALL)
+_PIECE = re.compile(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json", re.DOTALL)
 _ODD = re.compile(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
 """What JSON of Inspect's may hold and strict readers refuse."""
 _SHOWN = 5
@@ -187,9 +188,24 @@ class _Zipped(InspectLog):
         metadata = f"{prefix}/metadata.json"
         if metadata in self._members:
             shell["metadata"] = _read(self._unpacked(metadata), dict[str, Any], place, "has no metadata")
-        shell["messages"] = [message for start, end in ranges for message in messages[start:end]]
+        shell["messages"] = self._conversation(messages, ranges, place)
         shell["attachments"] = {str(number): text for number, text in enumerate(attachments)}
         return json.dumps(shell).encode()
+
+    def _conversation(self, messages: list[Any], ranges: list[tuple[int, int]], place: str) -> list[Any]:
+        """Return the messages of some ranges. Those that are alike are kept once, so that ranges may name one again.
+
+        Raises:
+            DataError: they name so much again that it is more than is read.
+        """
+        parts = [range(*slice(start, end).indices(len(messages))) for start, end in ranges]
+        if sum(map(len, parts)) > len(messages):
+            upto = [0, *accumulate(len(json.dumps(message)) for message in messages)]
+            if sum(upto[part.stop] - upto[part.start] for part in parts if part) > bounds.FILE:
+                raise DataError(
+                    f"{place}: its conversation has more than {bounds.FILE // bounds.MIB:,} MiB, the most that are read"
+                )
+        return [messages[number] for part in parts for number in part]
 
 
 class _Plain(InspectLog):
@@ -224,7 +240,7 @@ def _read(content: bytes, shape: type[Shape], place: str, otherwise: str) -> Sha
     try:
         if not _ODD.search(content):
             return msgspec.json.decode(content, type=shape)
-        value = json.loads(bounds.clean(content.decode("utf-8", "replace")))
+        value = bounds.carried(json.loads(content.decode("utf-8", "replace")))
     except msgspec.ValidationError as error:
         raise DataError(f"{place} {otherwise} ({error})") from error
     except (msgspec.DecodeError, ValueError, RecursionError) as error:

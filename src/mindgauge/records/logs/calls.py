@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
 _SIDES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant", "system": "system", "developer": "system"}  # fmt: skip
 
@@ -52,20 +52,13 @@ class _DialoguePart(NamedTuple):
     call: LoggedCall
 
 
-def dialogues(calls: Iterable[LoggedCall]) -> Iterator[dict[str, Any]]:
-    """Yield the dialogues that calls are pieces of, each as a row that the reader of transcripts takes."""
-    by_conversation: dict[str, list[LoggedCall]] = {}
-    for call in calls:
-        by_conversation.setdefault(call.conversation or call.trace or call.span, []).append(call)
-    for conversation, members in by_conversation.items():
-        own = [call for call in members if call.whole] or members
-        row = _dialogue(conversation, sorted(own, key=lambda call: call.started))
-        if row is not None:
-            yield row
+def dialogue(conversation: str, members: Sequence[LoggedCall]) -> dict[str, Any] | None:
+    """Put the calls of a conversation together, in the order of their times, as a row that the reader of transcripts takes.
 
-
-def _dialogue(conversation: str, calls: Sequence[LoggedCall]) -> dict[str, Any] | None:
-    """Put the calls of a conversation together, in the order of their times."""
+    None where nothing was said in them.
+    """
+    own = [call for call in members if call.whole] or members
+    calls = sorted(own, key=lambda call: call.started)
     parts: list[_DialoguePart] = []
     system = ""
     for call in calls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,6 +23,11 @@ _HEAD = 1 << 22
 _LONGEST = 64
 """MiB of a line."""
 _BILLION = 1_000_000_000
+_UNITS = ((1e11, _BILLION), (1e14, 1_000_000), (1e17, 1_000), (1e20, 1))
+"""Up to which number a time is in seconds, milliseconds, microseconds or nanoseconds, and how many nanoseconds these are."""
+_LATEST = 9e18
+"""Nanoseconds that have a date: the year 2255. What is later is no time."""
+_NUMBER = re.compile(r"[0-9]{1,19}(?:\.[0-9]{1,9})?")
 
 
 def first_object(file: Readable) -> Mapping[str, Any] | None:
@@ -107,17 +113,31 @@ def decoded(file: Readable, number: int, line: bytes, kind: Any = Any) -> Any:
 
 
 def nanoseconds(value: object) -> int:
-    """Return a time in nanoseconds since 1970, written as such or as ISO 8601; 0 where it is none."""
+    """Return a time in nanoseconds since 1970, written in any unit since then or as ISO 8601; 0 where it is none.
+
+    In seconds, milliseconds, microseconds and nanoseconds the times of this century lie far apart.
+    """
     if isinstance(value, datetime.datetime):
         moment = value
     elif isinstance(value, int | float):
-        return int(value) if value > _BILLION * 100 else int(value * _BILLION)
+        return _in_nanoseconds(value)
     else:
         text = str(value or "").strip()
-        if text.isdecimal():
-            return nanoseconds(int(text))
+        if _NUMBER.fullmatch(text):
+            return _in_nanoseconds(int(text) if text.isdecimal() else float(text))
         try:
             moment = datetime.datetime.fromisoformat(text)
         except ValueError:
             return 0
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp() * _BILLION)
+    try:
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+    except (OverflowError, ValueError):
+        return 0
+    return int(seconds * _BILLION) if 0 < seconds * _BILLION < _LATEST else 0
+
+
+def _in_nanoseconds(number: float) -> int:
+    if not 0 < number < _LATEST:  # which NaN is not, either
+        return 0
+    unit = next(unit for most, unit in _UNITS if number < most)
+    return int(number * unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from mindgauge.records.files.folder import Readable
     from mindgauge.records.logs.calls import LoggedCall
+
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
 
 
 class _Attribute(msgspec.Struct):
@@ -123,18 +127,23 @@ def _facts(listed: list[_Attribute], *, whole: bool = False) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an OTLP value as a plain one."""
+    """Return an OTLP value as a plain one; None for what is none."""
     if not isinstance(value, dict):
         return value
     for name in ("stringValue", "boolValue", "doubleValue", "bytesValue"):
         if name in value:
             return value[name]
     if "intValue" in value:
-        return int(value["intValue"])
+        number = value["intValue"]  # a text, since JSON has no integers of 64 bits
+        return int(number) if _INTEGER.fullmatch(str(number)) else number
     if "arrayValue" in value:
-        return [_plain(item) for item in (value["arrayValue"] or {}).get("values", [])]
+        return [_plain(item) for item in _values(value["arrayValue"])]
     if "kvlistValue" in value:
-        return {
-            item.get("key", ""): _plain(item.get("value")) for item in (value["kvlistValue"] or {}).get("values", [])
-        }
+        entries = [item for item in _values(value["kvlistValue"]) if isinstance(item, dict)]
+        return {str(entry.get("key", "")): _plain(entry.get("value")) for entry in entries}
     return value
+
+
+def _values(listed: Any) -> list[Any]:
+    values = listed.get("values") if isinstance(listed, dict) else None
+    return values if isinstance(values, list) else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
-from mindgauge.records.errors import DataError
 from mindgauge.records.files import tables
 from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.logs import langfuse, otlp, spans
-from mindgauge.records.logs.calls import LoggedCall, dialogues
+from mindgauge.records.logs.calls import LoggedCall, dialogue
 from mindgauge.records.logs.lines import first_object
 from mindgauge.records.rounding import plural
 
@@ -20,40 +20,52 @@ if TYPE_CHECKING:
 _LINES = (".jsonl", ".ndjson", ".json", ".log")
 
 
-def is_log(file: Readable) -> bool:
-    """Whether a file holds logs of calls, by its first object, or its columns."""
-    return _kind(file) is not None
+class GatheredCalls:
+    """The calls of several files: a conversation that goes on in the next file, since logs are rotated, is one."""
 
+    def __init__(self, left_out: list[str]) -> None:
+        """Begin with none.
 
-def opened(file: Readable, left_out: list[str]) -> RecordTable | None:
-    """Return the dialogues of a log as a table of rows with messages; None where the file is no log.
+        Args:
+            left_out: is told what holds no dialogue, and why.
+        """
+        self._left_out = left_out
+        self._calls: dict[str, list[LoggedCall]] = {}
+        self._files: dict[str, Readable] = {}
 
-    Args:
-        file: JSON lines, JSON or Parquet.
-        left_out: is told what holds no dialogue, and why.
+    def take(self, file: Readable) -> bool:
+        """Read the calls of a file; False where it is no log.
 
-    Raises:
-        DataError: a line is broken, or no call says what was said; the message names the file and the line.
-    """
-    kind = _kind(file)
-    if kind is None:
-        return None
-    silent = 0
-
-    def noted() -> Iterator[LoggedCall]:
-        nonlocal silent
-        for call in kind(file):
+        Raises:
+            DataError: a line is broken; the message names the file and the line.
+        """
+        kind = _kind(file)
+        if kind is None:
+            return False
+        silent = spoken = 0
+        for number, call in enumerate(kind(file), 1):
             if call is None:
                 silent += 1
-            else:
-                yield call
+                continue
+            spoken += 1
+            conversation = call.conversation or call.trace or call.span or f"{file.stem}-{number}"
+            self._calls.setdefault(conversation, []).append(call)
+            self._files.setdefault(conversation, file)
+        if not spoken:
+            self._left_out.append(f"{file}: {_without_words(silent)}")
+        elif silent:
+            self._left_out.append(f"{file}: {plural(silent, 'call')} to models without what was said in them")
+        return True
 
-    rows = list(dialogues(noted()))
-    if not rows:
-        raise DataError(f"{file}: {_without_words(silent)}")
-    if silent:
-        left_out.append(f"{file}: {plural(silent, 'call')} to models without what was said in them")
-    return RecordTable(file, lambda: enumerate(rows, 1))
+    def tables(self) -> Iterator[tuple[Readable, RecordTable]]:
+        """Yield each file with the dialogues that begin in it, as a table of rows with messages."""
+        by_file: dict[Readable, list[dict[str, Any]]] = {}
+        for conversation, calls in self._calls.items():
+            row = dialogue(conversation, calls)
+            if row is not None:
+                by_file.setdefault(self._files[conversation], []).append(row)
+        for file, rows in by_file.items():
+            yield file, RecordTable(file, functools.partial(enumerate, rows, 1))
 
 
 def _without_words(silent: int) -> str:

@@ -45,8 +45,7 @@ def of_table(file: Readable) -> Iterator[LoggedCall | None]:
 
 
 def _of_span(span: Mapping[str, Any]) -> Iterator[LoggedCall | None]:
-    given = span.get("attributes")
-    facts = dict(given) if isinstance(given, dict) else {}
+    facts = dict(_object(span.get("attributes")))
     facts |= {key.removeprefix("attributes."): value for key, value in span.items() if key.startswith("attributes.") and value is not None}  # fmt: skip
     facts = _flattened(facts)
     if span.get("span_kind") and "openinference.span.kind" not in facts:
@@ -60,10 +59,14 @@ def _of_span(span: Mapping[str, Any]) -> Iterator[LoggedCall | None]:
         next((span[key] for key in ("start_time", "startTime", "startTimeUnixNano") if span.get(key)), 0)
     )
     listed = span.get("events")
-    events = [(str(e.get("name", "")), e.get("attributes") or {}) for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []  # fmt: skip
+    events = [(str(e.get("name", "")), _object(e.get("attributes"))) for e in listed if isinstance(e, dict)] if isinstance(listed, list) else []  # fmt: skip
     call = attributes.call(facts, events, trace, ident, started)
     if call is not None or attributes.of_call(facts):
         yield call
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _flattened(facts: Mapping[str, Any]) -> dict[str, Any]:

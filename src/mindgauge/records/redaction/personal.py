@@ -1,61 +1,40 @@
-"""Personal data in what people wrote, found by rule: addresses, numbers, accounts, and names that somebody lists.
+"""Personal data in what people wrote, found by rule and replaced: the same thing by the same placeholder in a dialogue.
 
 A rule finds what is written as such things are; it does not find a name, a place or a story that gives a person away.
-In one dialogue the same thing gets the same placeholder, so that who reads it can still follow. What a bot says keeps
-its numbers and links, which are helplines far more often than anybody's own, except those that the person wrote before.
+What a bot says keeps its numbers and links, which are helplines far more often than anybody's own, except those that the
+person wrote before. What the bot was told beforehand is cleaned as the person's words are, since profiles stand there.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.redaction.patterns import RULES, digits
+from mindgauge.records.text import HAN, visible
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable, Sequence
 
     from mindgauge.records import Message
+    from mindgauge.records.redaction.patterns import PersonalRule
     from mindgauge.records.transcripts.transcript import Transcript
 
-
-def _luhn(digits: str) -> bool:
-    """Whether digits are a card's (ISO/IEC 7812-1, annex B)."""
-    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
-    return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
-
-
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)
-
-
-def _is_card(text: str) -> bool:
-    return 13 <= len(_digits(text)) <= 19 and _luhn(_digits(text))
-
-
-def _is_telephone(text: str) -> bool:
-    """Whether digits are as many as a whole telephone number has; 988 and 116 123 are nobody's own."""
-    return 7 <= len(_digits(text)) <= 15 and not re.fullmatch(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}", text.strip())
-
-
-def _always(_: str) -> bool:
-    return True
-
-
-_RULES: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
-    ("email", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), _always),
-    ("link", re.compile(r"(?:https?://|www\.)[^\s<>\"'，。）)]+"), _always),
-    ("account", re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b"), _always),
-    ("identity", re.compile(r"(?<!\d)[1-9]\d{5}(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d{3}[\dXx](?!\d)|\b\d{3}-\d{2}-\d{4}\b"), _always),
-    ("account", re.compile(r"(?i)(?:(?<=qq)|(?<=wechat)|(?<=weixin)|(?<=vx)|(?<=微信)|(?<=微信号)|(?<=qq号)|(?<=扣扣))[号是:：\s]{0,4}[A-Za-z0-9][A-Za-z0-9_-]{4,19}"), _always),
-    ("account", re.compile(r"(?<![\w@./])@[A-Za-z_][\w.]{2,29}\b"), _always),
-    ("card", re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)"), _is_card),
-    ("number", re.compile(r"(?<!\d)\d(?:[ -]?\d){15,}"), _always),
-    ("telephone", re.compile(r"(?<![A-Za-z0-9_.])(?:\+|00)?\(?\d(?:[ ().\-/]{0,2}\d){6,14}(?![ ().\-/]{0,2}\d)(?![A-Za-z_])"), _is_telephone),
-)  # fmt: skip
-"""The kind of what a rule finds, how it is written, and whether what is so written is one."""
-_INTRODUCED = re.compile(r"(?:(?i:my name is|my name's|i am called|call me) |我(?:的名字)?(?:叫|是叫)|我的名字是)([A-Z][\w'-]+(?: [A-Z][\w'-]+)?|[\u4e00-\u9fff]{2,4})")  # fmt: skip
+_INTRODUCED = re.compile(
+    r"(?:(?i:my name is|my name's|i am called|call me) |我(?:的名字)?(?:叫|是叫)|我的名字是)"
+    r"([^\W\d_][\w'’-]+(?: [^\W\d_][\w'’-]+)?)"
+)
+_SHORTEST, _LONGEST = 2, 4
+"""Characters of a Chinese name; where it ends in a sentence, nothing says."""
+_OF_THE_LOG = frozenset({"month", "trace", "spans", "responses", "participant"})
+"""Tags that say where a dialogue stands in its log; `participant` is a person's id, which becomes a number."""
+_SECRET = frozenset({"email", "identity", "card", "account"})
+"""What is nobody's but one person's: taken out of a bot's words, too, where it was told so beforehand."""
 
 
 class Scrubber:
@@ -68,78 +47,154 @@ class Scrubber:
             names: to replace, and those by which people introduce themselves; None for no names at all.
         """
         self.introduced = names is not None
-        self.listed = {name.strip() for name in names or () if name.strip()}
+        self.listed = _folded_names(names or ())
+        self._listed = _as_words(self.listed)
         self.counts: Counter[str] = Counter()
 
     def scrub(self, transcript: Transcript) -> Transcript:
         """Return a dialogue without what the rules find."""
-        placeholders: dict[tuple[str, str], str] = {}
-        listed = self.listed | {*(_introduced(transcript.messages) if self.introduced else ())}
-        names = [_as_word(name) for name in sorted(listed, key=lambda name: (-len(name), name))]
-        person = [m.content for m in transcript.messages if m.role == "user"]
-        for text in person:
-            self._replaced(text, placeholders, _RULES, count=False)
-        messages = tuple(self._message(message, placeholders, names) for message in transcript.messages)
-        return msgspec.structs.replace(transcript, messages=messages)
+        person = [_readable(message.content) for message in transcript.messages if message.role == "user"]
+        own = _folded_names(_introduced(person)) if self.introduced else set()
+        dialogue = _ScrubbedDialogue(self.counts, _as_words(self.listed | own) if own else self._listed)
+        dialogue.learn(person, RULES)
+        dialogue.learn([_readable(transcript.system)], [rule for rule in RULES if rule.kind in _SECRET])
+        return msgspec.structs.replace(
+            transcript,
+            messages=tuple(dialogue.message(message) for message in transcript.messages),
+            system=dialogue.cleaned(transcript.system),
+            tags={
+                name: value if name in _OF_THE_LOG or _is_number(value) else dialogue.cleaned(value)
+                for name, value in transcript.tags.items()
+            },
+        )
 
-    def _message(
-        self, message: Message, placeholders: dict[tuple[str, str], str], names: list[re.Pattern[str]]
-    ) -> Message:
-        if message.role == "user":
-            text = self._replaced(message.content, placeholders, _RULES)
-        else:
-            text = self._echoes(message.content, placeholders)
-        for name in names:
-            text = name.sub(lambda match: self._placeholder("name", match[0].casefold(), placeholders), text)
-        return msgspec.structs.replace(message, content=text)
+    def finds(self, text: str) -> bool:
+        """Whether there is something to replace in a text, such as an id."""
+        found: Counter[str] = Counter()
+        _ScrubbedDialogue(found, self._listed).cleaned(text)
+        return found.total() > 0
 
-    def _replaced(
-        self, text: str, placeholders: dict[tuple[str, str], str],
-        rules: Iterable[tuple[str, re.Pattern[str], Callable[[str], bool]]], *, count: bool = True,
-    ) -> str:  # fmt: skip
-        for kind, pattern, holds in rules:
 
-            def placed(match: re.Match[str], kind: str = kind, holds: Callable[[str], bool] = holds) -> str:
-                return (
-                    self._placeholder(kind, _same(kind, match[0]), placeholders, count=count)
-                    if holds(match[0])
-                    else match[0]
-                )
+class _ScrubbedDialogue:
+    """The placeholders of one dialogue."""
 
-            text = pattern.sub(placed, text)
+    def __init__(self, counts: Counter[str], names: Sequence[re.Pattern[str]]) -> None:
+        self._counts, self._names = counts, names
+        self._placeholders: dict[tuple[str, str], str] = {}
+        self._numbers: Counter[str] = Counter()
+
+    def learn(self, texts: Iterable[str], rules: Sequence[PersonalRule]) -> None:
+        """Number what the rules find in some texts, in their order."""
+        for text in texts:
+            self._replaced(text, rules, count=False)
+
+    def message(self, message: Message) -> Message:
+        """Return a message of either side without what is personal in it."""
+        clean = self.cleaned if message.role == "user" else self._echoes
+        return msgspec.structs.replace(message, content=clean(message.content))
+
+    def cleaned(self, text: str) -> str:
+        """Return a text without what the rules find."""
+        return self._without_names(self._replaced(_readable(text), RULES))
+
+    def _replaced(self, text: str, rules: Sequence[PersonalRule], *, count: bool = True) -> str:
+        for rule in rules:
+
+            def placed(match: re.Match[str], rule: PersonalRule = rule) -> str:
+                if not rule.holds(match[0]):
+                    return match[0]
+                return self._placeholder(rule.kind, _same(rule.kind, match[0]), count=count)
+
+            text = rule.pattern.sub(placed, text)
         return text
 
-    def _echoes(self, text: str, placeholders: dict[tuple[str, str], str]) -> str:
+    def _echoes(self, text: str) -> str:
         """Replace in the bot's words what the person wrote."""
+        text = _readable(text)
+        for rule in RULES:
 
-        def placed(kind: str, match: re.Match[str]) -> str:
-            known = placeholders.get((kind, _same(kind, match[0])))
-            self.counts[kind] += known is not None
-            return known or match[0]
+            def placed(match: re.Match[str], kind: str = rule.kind) -> str:
+                known = self._placeholders.get((kind, _same(kind, match[0])))
+                if known is None:
+                    return match[0]
+                self._counts[kind] += 1
+                return known
 
-        for kind, pattern, _ in _RULES:
-            text = pattern.sub(lambda match, kind=kind: placed(kind, match), text)  # type: ignore[misc]
+            text = rule.pattern.sub(placed, text)
+        return self._without_names(text)
+
+    def _without_names(self, text: str) -> str:
+        for pattern in self._names:
+            pieces, place = [], 0
+            for match in pattern.finditer(_folded(text)):
+                pieces += [text[place : match.start()], self._placeholder("name", match[0])]
+                place = match.end()
+            text = "".join([*pieces, text[place:]])
         return text
 
-    def _placeholder(
-        self, kind: str, same: str, placeholders: dict[tuple[str, str], str], *, count: bool = True
-    ) -> str:
-        self.counts[kind] += count
-        number = 1 + sum(other == kind for other, _ in placeholders)
-        return placeholders.setdefault((kind, same), f"[{kind} {number}]")
+    def _placeholder(self, kind: str, same: str, *, count: bool = True) -> str:
+        self._counts[kind] += count
+        known = self._placeholders.get((kind, same))
+        if known is None:
+            self._numbers[kind] += 1
+            known = self._placeholders[kind, same] = f"[{kind} {self._numbers[kind]}]"
+        return known
+
+
+def _readable(text: str) -> str:
+    """Return a text without what nobody sees, and each letter as one character with its accents."""
+    return unicodedata.normalize("NFC", visible(text))
 
 
 def _same(kind: str, text: str) -> str:
     """Return by what two ways of writing one thing are known as one."""
-    return _digits(text) if kind in {"telephone", "card"} else text.strip(" :：号是").casefold()
+    if kind in {"telephone", "card"} and digits(text):
+        return digits(text)
+    written = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\s", "", written) if kind == "email" else written.strip(" :号是")
 
 
-def _as_word(name: str) -> re.Pattern[str]:
-    """Return where a name stands as a word of its own; in Chinese, anywhere."""
-    escaped = re.escape(name)
-    return re.compile(escaped if re.search(r"[\u4e00-\u9fff]", name) else rf"(?i)(?<!\w){escaped}(?!\w)")
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
-def _introduced(messages: Iterable[Message]) -> list[str]:
-    """Return the names by which people say that they are called."""
-    return [match[1] for m in messages if m.role == "user" for match in _INTRODUCED.finditer(m.content)]
+# Names: as they are listed, whatever their accents, and in Chinese anywhere.
+
+
+def _folded_names(names: Iterable[str]) -> set[str]:
+    return {_folded(_readable(name.strip())) for name in names} - {""}
+
+
+def _as_words(folded: Iterable[str]) -> list[re.Pattern[str]]:
+    """Return where names stand, the longest first, in a text that is folded: as words of their own, in Chinese anywhere."""
+    ordered = sorted(folded, key=lambda name: (-len(name), name))
+    words = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in ordered if not HAN.search(name)]
+    chinese = [re.escape(name) for name in ordered if HAN.search(name)]
+    return [re.compile("|".join(alternatives)) for alternatives in (words, chinese) if alternatives]
+
+
+def _folded(text: str) -> str:
+    """Return a text as long as it is, in small letters without accents: Héloïse as heloise."""
+    return text.lower() if text.isascii() else "".join(map(_letter, text))
+
+
+@lru_cache(maxsize=1 << 12)
+def _letter(character: str) -> str:
+    base = unicodedata.normalize("NFKD", character)[0].casefold()
+    return base[0] if base else character
+
+
+def _introduced(texts: Iterable[str]) -> list[str]:
+    """Return the names by which people say that they are called, and each part of one."""
+    names: list[str] = []
+    for name in (match[1] for text in texts for match in _INTRODUCED.finditer(text)):
+        if HAN.match(name):
+            names += [name[:length] for length in range(_SHORTEST, _LONGEST + 1) if len(name) >= length]
+        elif name[0].isupper():
+            words = [word for word in name.split() if word[0].isupper()]
+            names += [" ".join(words), *words]
+    return names

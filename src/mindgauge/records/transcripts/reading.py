@@ -6,13 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mindgauge.records import inspect_logs, logs
+from mindgauge.records import inspect_logs
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import RecordTable
 from mindgauge.records.inspect_logs.rows import dialogues
+from mindgauge.records.logs import GatheredCalls
 from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import TranscriptAccount, counted
@@ -46,11 +47,14 @@ class Transcripts(NamedTuple):
     account: TranscriptAccount
 
 
-def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, limit: int | None = None) -> Transcripts:
+def read(
+    source: str | Path | Frame | list[Path], mapped: Mapping[str, str] | None = None, limit: int | None = None
+) -> Transcripts:
     """Read transcripts.
 
     Args:
-        source: a file, also in a zip (`archive.zip/member.txt`), a folder or a zip of them, or a table in memory.
+        source: a file, also in a zip (`archive.zip/member.txt`), a folder or a zip of them, several of these, or a table in
+            memory.
         mapped: our name → the file's column (`messages`, `conversation`, `role`, `content`, `turn`, `time`, and what is known of a
             dialogue); `file` → the pattern of file names, see `NamePattern`; `user`, `assistant`, `system` and `omit` → names of speakers, several separated by `|`; how files are to
             be read, see `mapping`.
@@ -83,24 +87,38 @@ def read(source: str | Path | Frame, mapped: Mapping[str, str] | None = None, li
         if limit is not None and len(transcripts) >= limit:
             break
     if not transcripts:
-        raise DataError(tally.left_out[0] if tally.left_out else f"{tables.name_of(source)}: no transcripts in it")
+        raise DataError(tally.left_out[0] if tally.left_out else f"{_name(source)}: no transcripts in it")
     listed = list(transcripts.values())
     return Transcripts(listed, counted(listed, files, tally))
 
 
+def _name(source: str | Path | Frame | list[Path]) -> str:
+    return named([str(path) for path in source], limit=_SHOWN) if isinstance(source, list) else tables.name_of(source)
+
+
 def _of_each(
-    source: str | Path | Frame, columns: Mapping[str, str], layout: FileLayout, speakers: Speakers, tally: Tally
+    source: str | Path | Frame | list[Path],
+    columns: Mapping[str, str],
+    layout: FileLayout,
+    speakers: Speakers,
+    tally: Tally,
 ) -> Iterator[tuple[Readable | None, list[Transcript]]]:
     """Yield each file with its transcripts; what holds none is left out, with a reason."""
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | list):
         table = tables.open_table(source, layout)
         yield None, list(rows.transcripts(table, "table", columns, speakers, tally))
         return
-    for file in _files(Path(source), tally):
+    gathered = GatheredCalls(tally.left_out)
+    listed = source if isinstance(source, list) else [Path(source)]
+    for file in (file for path in listed for file in _files(path, tally)):
+        if file.suffix.lower() in tables.ENDINGS and gathered.take(file):
+            continue
         try:
             yield file, list(_of_file(file, columns, tables.suited(file, layout), speakers, tally))
         except UnreadError as error:
             tally.left_out.append(str(error))
+    for file, table in gathered.tables():
+        yield file, list(rows.transcripts(table, _place(file), columns, speakers, tally))
 
 
 def _files(path: Path, tally: Tally) -> list[Readable]:
@@ -132,9 +150,7 @@ def _of_file(
     if file.suffix.lower() in tables.ENDINGS:
         log = inspect_logs.opened(file)
         tally.notes += log.remarks if log is not None else []
-        calls = logs.opened(file, tally.left_out) if log is None else None
-        opened = [dialogues(log, tally.left_out)] if log is not None else [calls] if calls is not None else None
-        for table in opened or _opened(file, layout):
+        for table in _opened(file, layout) if log is None else [dialogues(log, tally.left_out)]:
             title = f"{name}/{table.part}" if table.part else name
             yield from rows.transcripts(table, title, columns, speakers, tally)
         return

@@ -8,6 +8,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import digest
+from mindgauge.records.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 UNSTATED = "unstated"
 """The developer of a model whose name names none."""
 _UNSAFE = re.compile(r'[<>:"\\|?*\x00-\x1f\x7f]+|[. ]+$')
+_LONGEST = 100
+"""Bytes of a part of a path; a file system takes 255, and a folder of folders less."""
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|$)|data$|unknown$|\.*$", re.IGNORECASE)
 """What no part of a path may be: devices of Windows, the datastore's own name, and nothing."""
 
@@ -50,7 +53,7 @@ class ModelIdentity(NamedTuple):
     def folder(self, collection: str) -> str:
         """Return the folder of its files in a collection."""
         developer, _, model = self.ident.partition("/")
-        return f"data/{_part(collection.replace('/', '_'))}/{developer}/{model.replace('/', '_')}"
+        return f"data/{_part(collection.replace('/', '_'))}/{developer}/{_shortened(model.replace('/', '_'))}"
 
 
 def file_ident(*content: object) -> str:
@@ -59,8 +62,16 @@ def file_ident(*content: object) -> str:
 
 
 def _part(text: str) -> str:
-    part = _UNSAFE.sub("_", text.strip())
+    part = _shortened(_UNSAFE.sub("_", visible(text).strip()))
     return f"_{part}" if _RESERVED.match(part) else part
+
+
+def _shortened(part: str) -> str:
+    """Return a part of a path as it is, or its beginning and a hash of all of it where no file system takes it."""
+    written = part.encode(errors="replace")
+    if len(written) <= _LONGEST:
+        return part
+    return f"{written[: _LONGEST - 9].decode(errors='ignore')}_{digest(part)[:8]}"
 
 
 def _deployment(name: str, hosts: Collection[str], providers: Collection[str]) -> str:

@@ -11,6 +11,7 @@ from mindgauge.records import digest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import in_language
+from mindgauge.records.text import visible
 from mindgauge.reports.export.inspect_logs import samples
 from mindgauge.reports.export.inspect_logs.cases import by_model, in_pages
 from mindgauge.reports.export.inspect_logs.container import LogFile
@@ -29,7 +30,10 @@ VERSION = 2
 _USAGE = """
 SELECT coalesce(sum(prompt_tokens), 0), coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0)
 FROM calls WHERE model = ? AND benchmark = ?"""
-_UNCLEAN = re.compile(r"[_/:+\\\s#]+")
+_UNCLEAN = re.compile(r'[_/:+\\\s#<>"|?*]+')
+"""What Windows, or a workflow that keeps a file, does not take in its name, and what parts it."""
+_MOST = 60
+"""Bytes of each of its four parts; a file system takes 255."""
 """What a name of a file or of its parts has not, as Inspect names logs: TIME_TASK_ID.eval."""
 
 
@@ -132,7 +136,8 @@ def _time(stated: object) -> str:
 
 def _file_name(spec: dict[str, Any]) -> str:
     parts = (spec["created"], spec["task"], spec["model"], spec["task_id"])
-    return "_".join(_UNCLEAN.sub("-", part)[:80] for part in parts) + ".eval"
+    clean = (_UNCLEAN.sub("-", visible(part)).encode(errors="replace") for part in parts)
+    return "_".join(part[:_MOST].decode(errors="ignore") for part in clean) + ".eval"
 
 
 def _stats(store: Store, benchmark: Benchmark, model: str, spec: dict[str, Any]) -> dict[str, Any]:
