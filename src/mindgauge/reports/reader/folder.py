@@ -102,7 +102,7 @@ def files(page: Path, title: str, runs: Sequence[OpenRun], systems: Sequence[Sys
     criteria = [list(listing.judged_on(section)) for _, section in sections]
     index = listing.index(title, lines, sections, systems, firsts)
     template = render.environment().get_template("reader/index.html.j2")
-    yield "index.html", template.render(title=title, page=page.name, mark=MARK)
+    yield "index.html", template.render(title=title, page=page.name)
     yield "style.css", (render.TEMPLATES / "style.css").read_bytes()
     for path in sorted(STATIC.iterdir()):
         if path.suffix in {".js", ".css", ".txt"}:

@@ -28,6 +28,7 @@ class ListedSystem(msgspec.Struct, frozen=True):
     """A model, with the number of its colour and the outline of its mark."""
 
     label: str
+    model: str
     colour: int
     shape: str
 
@@ -137,7 +138,7 @@ def index(
         title=title,
         lines=len(rows),
         hidden=texts.hidden(list({id(run): run for run, _ in sections}.values())),
-        systems=[ListedSystem(s.label, s.number % len(canvas.COLOURS), canvas.shape(s)) for s in systems],
+        systems=[ListedSystem(s.label, s.model, s.number % len(canvas.COLOURS), canvas.shape(s)) for s in systems],
         raters=everybody,
         sections=[_section(rows, place, run, section, places, several=several) for place, (run, section) in enumerate(sections)],
         shards=list(shards),

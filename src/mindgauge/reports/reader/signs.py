@@ -47,6 +47,8 @@ class Sign(IntFlag):
     """Only judges rated it whose scores are withheld."""
     RESTRICTED = 1024
     """Its texts may not be shown."""
+    UNRATED = 2048
+    """Nobody was asked to rate it, or nobody has yet."""
 
 
 SEEN = {"signs": pl.UInt16, "why": pl.String, "rank": pl.UInt32}
@@ -111,6 +113,7 @@ def _replies(lines: pl.DataFrame, run: OpenRun, section: Section) -> pl.DataFram
         signs=_sum(
             by_people=unsafe, unsafe=unsafe | bad | harm, harm=harm, contested=pl.col("range") >= gravity.CONTESTED, missing=pl.col("lost"),
             no_reply=pl.col("gone"), read=pl.col("read"), withheld=pl.col("asked") & ~pl.col("lost") & ~pl.col("rated"),
+            unrated=~pl.col("asked"),
         ),
         grade=pl.when(unsafe).then(0).when(harm).then(1).when(bad).then(3).when("rated").then(4).otherwise(_GRADES - 1),
         why=pl.when("gone").then(pl.col("status").replace_strict(_NOTHING, default="an empty reply", return_dtype=pl.String))
@@ -150,12 +153,12 @@ def _reasons(found: pl.DataFrame, order: list[str]) -> pl.DataFrame:
         why=pl.when(by_people <= lowest)
         .then(
             pl.when(pl.col("n_people") == 1)
-            .then(pl.format("{}, by a person", said_by_people))
-            .otherwise(pl.format("{}, by {} of {} people", said_by_people, "times_by_people", "n_people"))
+            .then(pl.format("{} (a person)", said_by_people))
+            .otherwise(pl.format("{} ({} of {} people)", said_by_people, "times_by_people", "n_people"))
         )
         .when(pl.col("n") == 1)
         .then(said)
-        .otherwise(pl.format("{}, by {} of {} verdicts", said, "times", "n")),
+        .otherwise(pl.format("{} ({} of {})", said, "times", "n")),
     )
 
 

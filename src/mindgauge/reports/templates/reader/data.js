@@ -128,7 +128,7 @@ const Mindgauge = (() => {
       else if (value === true) node.setAttribute(key, "");
       else if (value !== false && value !== null && value !== undefined && value !== "") node.setAttribute(key, String(value));
     }
-    node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+    node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
     return node;
   }
 
@@ -144,8 +144,9 @@ const Mindgauge = (() => {
     return drawing(["svg", { class: `key m${system.colour}`, viewBox: "-1.4 -1.4 2.8 2.8", "aria-hidden": "true" }, ["path", { d: system.shape }]]);
   }
 
+  const raised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
   const inWords = (name) => name.replaceAll("_", " ");
   const counted = (n) => n.toLocaleString("en");
 
-  return { load, shard, shardOf, levelsOf, index: () => started.index.then(unpacked), element, drawing, key, inWords, counted };
+  return { load, shard, shardOf, levelsOf, index: () => started.index.then(unpacked), element, drawing, key, inWords, raised, counted };
 })();

@@ -14,6 +14,7 @@ Mindgauge.filters = (() => {
     ["no_reply", "No reply, or an empty one"],
     ["read", "Rated by people"],
     ["unread", "Not rated by people"],
+    ["unrated", "Without any verdict"],
     ["withheld", "Rated only by judges whose scores are withheld"],
     ["restricted", "Texts that may not be shown"],
   ];
@@ -203,7 +204,7 @@ Mindgauge.filters = (() => {
         const sign = event.target.checked ? [...state.sign, name] : state.sign.filter((other) => other !== name);
         go(address({ sign, open: "" }));
       }));
-    return items.length ? element("fieldset", {}, element("legend", {}, "What is known of the line"), element("ul", {}, items)) : null;
+    return items.length ? element("fieldset", {}, element("legend", {}, "What to look for"), element("ul", {}, items)) : null;
   }
 
   function options(facet, tally, go) {

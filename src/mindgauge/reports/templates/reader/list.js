@@ -2,7 +2,7 @@
 "use strict";
 
 Mindgauge.list = (() => {
-  const { element, key, inWords } = Mindgauge;
+  const { element, key, inWords, raised } = Mindgauge;
   const AROUND = 6; // lines drawn above and below what is seen
   const MARKS = [["by_people", "unsafe by people"], ["harm", "harm"], ["missed", "missed"], ["contested", "raters differ"], ["missing", "verdict missing"]];
   let index;
@@ -70,9 +70,9 @@ Mindgauge.list = (() => {
       role: "option", id: `line-${line}`, class: `line${at === active ? " active" : ""}`, "data-at": at, "aria-selected": line === opened ? "true" : "false",
       "aria-setsize": lines.length, "aria-posinset": at + 1,
     },
-    element("p", { class: "of" }, key(system), element("span", { class: "what" }, place(line)), index.systems.length > 1 ? element("span", { class: "aside" }, ` – ${system.label}`) : null),
+    element("p", { class: "of" }, key(system), element("span", { class: "what" }, raised(place(line))), index.systems.length > 1 ? element("span", { class: "aside" }, ` – ${system.label}`) : null),
     element("p", { class: "words", lang: language, dir: "auto" }, words || "[not shown]"),
-    element("p", { class: "why" }, index.why.names[index.why.places[line]], MARKS.filter(([name]) => index.sign[line] & index.signs[name]).map(([, text]) => element("span", { class: "mark" }, text))));
+    element("p", { class: "why" }, element("span", {}, index.why.names[index.why.places[line]]), MARKS.filter(([name]) => index.sign[line] & index.signs[name]).map(([, text]) => element("span", { class: "mark" }, text))));
     node.style.transform = `translateY(${at * height}px)`;
     return node;
   }

@@ -2,7 +2,7 @@
 "use strict";
 
 Mindgauge.opened = (() => {
-  const { element, key, drawing, inWords, counted } = Mindgauge;
+  const { element, key, drawing, inWords, raised, counted } = Mindgauge;
   const AT_ONCE = 30000; // characters of one text
   const WHO = { user: "Person", assistant: "Assistant", system: "System" };
   const STATUS = { failed: "no reply came", refused: "the model declined", filtered: "blocked by a filter", unparsable: "nothing that can be read" };
@@ -22,6 +22,8 @@ Mindgauge.opened = (() => {
     const content = { line, own, shard, section: index.sections[index.section[line]], verdicts: shard.verdicts(), query, go };
     last = () => draw(box, content);
     last();
+    const turn = box.querySelector(".dialogue ~ .chat .opened-turn");
+    if (turn) turn.scrollIntoView({ block: "nearest" });
   }
 
   function groupOf(texts, own) {
@@ -40,7 +42,7 @@ Mindgauge.opened = (() => {
     const repeats = others.filter((other) => index.system[other] === index.system[line] && !group.dialogue && !section.closed);
     box.replaceChildren(
       element("div", { class: "heading-row" },
-        element("h2", { tabindex: "-1", id: "title" }, key(system), Mindgauge.list.place(line)),
+        element("h2", { tabindex: "-1", id: "title" }, key(system), raised(Mindgauge.list.place(line))),
         element("div", { class: "tools" },
           element("button", { type: "button", "aria-pressed": String(plain), on: { click: () => { plain = !plain; last(); document.querySelector(".tools button").focus(); } } }, "Plain text"),
           element("button", { type: "button", on: { click: () => go("") } }, "Close"))),
@@ -51,7 +53,7 @@ Mindgauge.opened = (() => {
       repeats.length > 1 ? beside(content, repeats, quotes) : "",
       element("h3", {}, section.closed ? "Answers" : "Verdicts"),
       section.closed ? label(line, group) : "",
-      rows.length ? Mindgauge.verdicts.table(rows, { protocol: group.protocol, language }) : element("p", {}, "Nobody rated it."),
+      rows.length ? Mindgauge.verdicts.table(rows, { protocol: group.protocol, language, own: section.closed ? system.model : "" }) : element("p", {}, "Nobody rated it."),
       more(content, others.filter((other) => other !== line && !repeats.includes(other)), group),
     );
   }
@@ -61,7 +63,7 @@ Mindgauge.opened = (() => {
     const parts = [system.label, section.title, section.run];
     const category = index.category.names[index.category.places[line]];
     if (category && !Mindgauge.list.place(line).startsWith(inWords(category))) parts.push(inWords(category));
-    return `${parts.filter(Boolean).join(" – ")}. ${index.why.names[index.why.places[line]]}.`;
+    return [parts.filter(Boolean).join(" – "), element("br"), `${raised(index.why.names[index.why.places[line]])}.`];
   }
 
   function label(line, group) {

@@ -13,6 +13,7 @@
   let share = 1;
   let typing = 0;
   let shown = "";
+  let drawn = 0;
 
   index.byRank = new Uint32Array(index.lines);
   index.rank.forEach((rank, line) => (index.byRank[rank] = line));
@@ -69,6 +70,7 @@
     byId("count").replaceChildren(of + searching, ...(chosen || searched ? [" ", clearing()] : []));
     document.body.dataset.shown = String(lines.length);
     document.body.dataset.searched = String(share);
+    document.body.dataset.drawn = String((drawn += 1));
   }
 
   function clearing() {
@@ -86,9 +88,9 @@
     }
     if (document.body.dataset.open === key && box.dataset.query === searched) return;
     box.dataset.query = searched;
+    byId("read").scrollTop = 0;
     await opened.show(box, line, searched, () => close());
     document.body.dataset.open = key;
-    byId("read").scrollTop = 0;
     if (document.activeElement !== byId("list") || narrow()) byId("title").focus({ preventScroll: !narrow() });
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 Mindgauge.verdicts = (() => {
-  const { element, inWords } = Mindgauge;
+  const { element, inWords, raised } = Mindgauge;
   const CONTESTED = 0.5;
 
   /* Gather a line's verdicts: criterion by criterion, rater by rater, repeats together. */
@@ -37,14 +37,15 @@ Mindgauge.verdicts = (() => {
     return rows.flatMap((row) => row.raters.flatMap((r) => r.marks.flatMap((m) => m.quotes.filter(([, found]) => found).map(([text]) => text))));
   }
 
+  /* `own` is the rater whose answer is open, if any, which comes first. */
   function table(rows, facts) {
     const said = new Map();
     return element("table", { class: "judged" },
-      element("caption", {}, "Verdicts, criterion by criterion"),
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Level"), element("th", { scope: "col" }, "Given by"))),
+      element("caption", {}, facts.own ? "Answers" : "Verdicts, criterion by criterion"),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, facts.own ? "Answer" : "Level"), element("th", { scope: "col" }, "Given by"))),
       rows.map((row) => element("tbody", {},
-        element("tr", { class: "criterion" }, element("th", { scope: "rowgroup", colspan: "2" }, element("span", { class: "what" }, row.criterion.words), row.contested ? element("span", { class: "mark" }, "raters differ") : null, meaning(row, facts))),
-        row.raters.map((rater) => given(row, rater, said)))));
+        element("tr", { class: "criterion" }, element("th", { scope: "rowgroup", colspan: "2" }, element("span", { class: "what" }, raised(row.criterion.words)), row.contested && !facts.own ? element("span", { class: "mark" }, "raters differ") : null, meaning(row, facts))),
+        [...row.raters].sort((a, b) => (b.rater.name === facts.own) - (a.rater.name === facts.own)).map((rater) => given(row, rater, said)))));
   }
 
   function given(row, { rater, kind, marks, withheld }, said) {
