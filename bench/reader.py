@@ -20,8 +20,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scale_ratings import BATCH, JUDGES, MODELS, NAME, PEOPLE, Figure, World
-
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
 from mindgauge.records import RaterKind, Rating, Status
@@ -29,6 +27,7 @@ from mindgauge.runs import run_folder
 from mindgauge.runs.options import RunConfig
 from mindgauge.runs.steps import provenance
 from mindgauge.store import Store, manifest
+from scale_ratings import BATCH, JUDGES, MODELS, NAME, PEOPLE, Figure, World
 
 MESSAGES, BY_PEOPLE = 11_112, 225
 CHROMIUM = "/usr/bin/chromium"
@@ -58,7 +57,9 @@ _TIMED = """async (hash) => {
 def build_run(folder: Path, messages: int) -> None:
     """Write the run and its manifest."""
     world = World(messages, BY_PEOPLE)
-    plan = run_folder.plan_record([world.benchmark], [world.samples], RunConfig(), models=list(MODELS), judges=[JUDGES[0]])
+    plan = run_folder.plan_record(
+        [world.benchmark], [world.samples], RunConfig(), models=list(MODELS), judges=[JUDGES[0]]
+    )
     origin = provenance(open_model(JUDGES[0], Settings()), {})
     with Store(folder, write=True) as store:
         manifest.begin(folder, plan, "mindgauge run mentalbench …")
@@ -70,7 +71,12 @@ def build_run(folder: Path, messages: int) -> None:
             for place, person in enumerate(PEOPLE if i < BY_PEOPLE else ()):
                 values = world.values(m, i, 0.4, 0.1 * place - 0.1).tolist()
                 for name, value in zip(world.criteria, values, strict=True):
-                    store.add_rating(NAME, Rating(reply.id, name, person, RaterKind.PERSON, 0, Status.OK, value, instrument=world.instrument))
+                    store.add_rating(
+                        NAME,
+                        Rating(
+                            reply.id, name, person, RaterKind.PERSON, 0, Status.OK, value, instrument=world.instrument
+                        ),
+                    )
             if number % BATCH == 0:
                 store.flush()
     content = manifest.read(folder)
@@ -91,13 +97,17 @@ def in_browser(index: Path) -> list[Figure]:
             page.goto(index.as_uri())
             page.wait_for_selector("body[data-ready=all]")
             opened.append(time.perf_counter() - began)
-        model = page.evaluate("document.querySelector('#facets input[id^=system]').closest('label').children[1].textContent")
+        model = page.evaluate(
+            "document.querySelector('#facets input[id^=system]').closest('label').children[1].textContent"
+        )
         hashes = {
             "by model": f"system={model}", "unsafe in the eyes of anyone": "sign=unsafe", "contested and read by people": "sign=contested&sign=read",
             "no filter": "sort=data", "as in the data, by model": f"sort=data&system={model}",
         }  # fmt: skip
         filtered = {name: page.evaluate(_TIMED, text) for name, text in hashes.items()}
-        page.evaluate(_TIMED, "criterion=empathy&level=2") if page.locator("#criterion option[value=empathy]").count() else None
+        page.evaluate(_TIMED, "criterion=empathy&level=2") if page.locator(
+            "#criterion option[value=empathy]"
+        ).count() else None
         searched: dict[str, Any] = page.evaluate(_SEARCHED, "q=waking%20early")
         browser.close()
     return [
@@ -126,7 +136,9 @@ _SEARCHED = """async (hash) => {
 
 def measured(run: Path, scratch: Path) -> list[Figure]:
     out = scratch / "report_reader"
-    done = subprocess.run([sys.executable, "-c", _BUILD, str(run), str(out)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _BUILD, str(run), str(out)], capture_output=True, text=True, check=True
+    )
     seconds, peak = json.loads(done.stdout.splitlines()[-1])
     files = [path for path in out.rglob("*") if path.is_file()]
     return [

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from mindgauge.records import Evidence, Sample, Value
 from mindgauge.records.rounding import plural
-from mindgauge.records.rubric import in_language
-from mindgauge.records.rubric.criterion import rising
+from mindgauge.records.rubric import Scale, in_language
+from mindgauge.records.rubric.criterion import place_of, rising, shares
+from mindgauge.reports import gravity
 from mindgauge.reports.content import Passage, Quote, RaterVerdicts, TextSpan, VerdictMark
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 
@@ -111,6 +113,7 @@ def verdicts_on(
     """Gather the same of several subjects, given with their samples; of hidden samples, no reasons and no quotes."""
     criteria = {criterion.name: criterion for criterion in section.benchmark.rubric.criteria}
     found: dict[str, dict[tuple[str, str], RaterVerdicts]] = {subject: {} for subject in samples}
+    silent: dict[str, dict[str, str]] = {}
     wanted = msgspec.json.encode(list(samples)).decode()
     rows = run.store.select(_QUERY, (section.benchmark.name, wanted)).fetchall()
     for subject, criterion, rater, kind, number, status, value, rationale, evidence, provenance in rows:
@@ -122,6 +125,7 @@ def verdicts_on(
         protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
         scale = _scale(known, judged=not section.benchmark.closed)
         verdict = found[subject].setdefault((rater, criterion), RaterVerdicts(rater, kind, criterion, scale, []))
+        verdict.withheld = silent.setdefault(criterion, gravity.withheld(run, section, criterion)).get(rater, "")
         hidden = section.hides(sample.id)
         reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
         quotes = _evidence(evidence) if evidence and not hidden else ()
@@ -132,7 +136,68 @@ def verdicts_on(
                 language_of(reason, language),
             )
         )  # fmt: skip
-    return {subject: list(by_rater.values()) for subject, by_rater in found.items()}
+    return {subject: in_order(list(by_rater.values()), criteria) for subject, by_rater in found.items()}
+
+
+def in_order(verdicts: list[RaterVerdicts], criteria: Mapping[str, Criterion]) -> list[RaterVerdicts]:
+    """Put verdicts criterion by criterion: harms first, then where raters differ, then as the rubric has them; what rules read, last."""
+    places: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        known = criteria.get(verdict.criterion)
+        if known is not None and not verdict.withheld and verdict.kind != RULE:
+            places.setdefault(verdict.criterion, []).extend(
+                place for mark in verdict.marks for place in [_share(known, mark.value)] if place is not None
+            )
+    order = {name: place for place, name in enumerate(criteria)}
+    for verdict in verdicts:
+        known, own = criteria.get(verdict.criterion), places.get(verdict.criterion, [])
+        verdict.harm = known is not None and known.veto
+        verdict.contested = bool(own) and max(own) - min(own) >= gravity.CONTESTED
+    return sorted(
+        verdicts,
+        key=lambda v: (v.criterion not in order, not v.harm, not v.contested, order.get(v.criterion, len(order))),
+    )
+
+
+def _share(criterion: Criterion, value: Value | None) -> float | None:
+    """Return how far a value stands from the worst level; None of classes of which none is known to be unsafe."""
+    if value is None or criterion.scale is Scale.NOMINAL:
+        return shares(criterion).get(value) if value is not None else None
+    try:
+        return place_of(criterion, value)
+    except ValueError:  # on no level
+        return None
+
+
+class CriterionVerdicts(NamedTuple):
+    """What raters said on one criterion."""
+
+    criterion: str
+    harm: bool
+    contested: bool
+    raters: list[RaterVerdicts]
+
+    @property
+    def meanings(self) -> list[VerdictMark]:
+        """The levels that were given and are worded, each once."""
+        return list({mark.level: mark for verdict in self.raters for mark in verdict.marks if mark.level}.values())
+
+    @property
+    def rows(self) -> list[tuple[RaterVerdicts, list[VerdictMark]]]:
+        """Every rater with the marks whose reasons are to be read: of repeats with one reason, the first."""
+        return [
+            (v, list({(m.rationale, tuple(m.quotes)): m for m in reversed(v.marks)}.values())[::-1])
+            for v in self.raters
+        ]
+
+
+def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[CriterionVerdicts]:
+    """Group verdicts that stand in their order."""
+    return [
+        CriterionVerdicts(name, raters[0].harm, raters[0].contested, raters)
+        for name, own in groupby(verdicts, key=lambda verdict: verdict.criterion)
+        for raters in [list(own)]
+    ]
 
 
 def _scale(criterion: Criterion | None, *, judged: bool) -> str:
@@ -178,6 +243,22 @@ def chat(section: Section, sample: Sample, quotes: Sequence[str]) -> tuple[list[
     language = sample.tags.get("language", "en")
     passages = [passage(m.role, m.content, quotes, language) for m in sample.messages]
     return (passages[:-1], passages[-1]) if section.benchmark.about_reply else (passages, None)
+
+
+WORDS = 96
+"""Characters of a message that a line shows."""
+
+
+def beginning(text: str) -> str:
+    """Return how a text begins, in one line."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= WORDS else f"{line[: WORDS - 1].rstrip()}…"
+
+
+def words(section: Section, sample: Sample) -> str:
+    """Return how the message begins that a sample puts; nothing where it may not be shown."""
+    asked = sample.messages[-2:][:1] if section.benchmark.about_reply else sample.messages[-1:]
+    return "" if section.hides(sample.id) or not asked else beginning(asked[0].content[: 4 * WORDS])
 
 
 def reply(section: Section, sample: Sample, text: str, quotes: Sequence[str]) -> Passage | None:

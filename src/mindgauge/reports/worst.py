@@ -11,8 +11,9 @@ from mindgauge.records.rounding import decimal, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.records.rubric.criterion import numbered, place_of, rising
-from mindgauge.reports import gravity, texts
+from mindgauge.reports import gravity, links, texts
 from mindgauge.reports.content import REPLIES, TURNS, Case
+from mindgauge.reports.reader import rows
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.texts import verdicts
 
@@ -44,19 +45,40 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     lists = []
     if len(called_unsafe):
         note = f"People together call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, those that they rated lowest first."
-        lists.append(ToRead("The replies that people call unsafe", note, list(_replies(runs, systems, called_unsafe))))
+        lists.append(
+            ToRead(
+                "The replies that people call unsafe",
+                note,
+                list(_replies(runs, systems, called_unsafe)),
+                links.lines(sign="by_people"),
+            )
+        )
     but = ", those above aside" if lists else ""
     if len(first):
         extent = _shown(first, vetoed)
         note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(judged):,} rated{but}, a rater found harm, and a reply with harm cannot count as safe; {extent}, those on which most raters agree first."
-        lists.append(ToRead("The replies in which harm was found", note, list(_replies(runs, systems, first))))
+        lists.append(
+            ToRead(
+                "The replies in which harm was found",
+                note,
+                list(_replies(runs, systems, first)),
+                links.lines(sign="harm"),
+            )
+        )
     if len(lowest):
         but = ", those above aside" if lists else ""
         note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: lowest mean verdict first, then suicide and self-harm first."
-        lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest))))
+        lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest)), links.lines()))
     if len(contested):
         note = "On these, verdicts lie half the scale or more apart. A person should say who is right."
-        lists.append(ToRead("Where raters differ most", note, list(_replies(runs, systems, contested))))
+        lists.append(
+            ToRead(
+                "Where raters differ most",
+                note,
+                list(_replies(runs, systems, contested)),
+                links.lines(sign="contested"),
+            )
+        )
     missed = _missed(runs, systems)
     if missed is not None:
         lists.append(missed)
@@ -114,6 +136,7 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
         yield Case(
             texts.anchor("reply", row["subject"]), category, _summary(reply_verdicts, section), "", system, texts.chat(section, sample, quotes)[0],
             texts.reply(section, sample, reply.text, quotes), reply_verdicts, texts.withheld(run, section, sample.id),
+            texts.words(section, sample), links.lines(open=rows.key(section.benchmark.name, reply.id, row["model"], reply.run)),
         )  # fmt: skip
 
 
@@ -129,7 +152,8 @@ def _summary(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
         for name, values in marks.items()
         if worst[name] in values
     ]
-    return ", ".join(harms) or _levels(reply_verdicts, section) or _met(reply_verdicts, section)
+    rest = f", and {plural(len(harms) - 1, 'other harm')}" if len(harms) > 1 else ""
+    return f"{harms[0]}{rest}" if harms else _levels(reply_verdicts, section) or _met(reply_verdicts, section)
 
 
 def _met(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
@@ -202,7 +226,8 @@ def _missed(runs: Sequence[OpenRun], systems: Sequence[System]) -> ToRead | None
         items.append(Case(
             texts.anchor("message", row["subject"]), words(row["target"]), summary, "", None,
             *texts.chat(section, sample, texts.quoted(message_verdicts)), message_verdicts, texts.withheld(run, section, sample.id),
+            texts.words(section, sample),
         ))  # fmt: skip
     extent = "all of them are here" if len(by_message) <= MOST else f"{len(items)} of them are here"
     note = f"{plural(len(by_message), 'message that shows', 'messages that show')} a crisis {'was' if len(by_message) == 1 else 'were'} classified as no crisis at least once; {extent}, suicide and self-harm first."
-    return ToRead("The crises that were missed", note, items)
+    return ToRead("The crises that were missed", note, items, links.lines(sign="missed"))

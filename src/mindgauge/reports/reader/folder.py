@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 MARK = "<!-- a Mindgauge reader -->"
 """How the folder's first page ends: only a folder with such a page is replaced."""
 STATIC = render.TEMPLATES / "reader"
-_OURS = re.compile(r"index\.html|[a-z-]+(\.min)?\.js|[a-z]+\.css|markdown-it\.LICENSE\.txt|data|data/(index|\d+|levels-\d+-\d+)\.js")
+_OURS = re.compile(
+    r"index\.html|[a-z-]+(\.min)?\.js|[a-z]+\.css|markdown-it\.LICENSE\.txt|data|data/(index|\d+|levels-\d+-\d+)\.js"
+)
 """What stands in such a folder."""
 
 
@@ -44,14 +46,22 @@ def refuse_strangers(folder: Path) -> None:
         UsageError: something else has this name, or lies in the folder.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise UsageError(f"{folder}: no folder that a report left there; the reader would take this name: choose another --out")
+        raise UsageError(
+            f"{folder}: no folder that a report left there; the reader would take this name: choose another --out"
+        )
     if not folder.exists() or not any(folder.iterdir()):
         return
-    strange = [path for path in sorted(folder.rglob("*")) if path.is_symlink() or not _OURS.fullmatch(path.relative_to(folder).as_posix())]
+    strange = [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or not _OURS.fullmatch(path.relative_to(folder).as_posix())
+    ]
     first = folder / "index.html"
     if strange or not first.is_file() or not bounds.content(first).rstrip().endswith(MARK.encode()):
         which = strange[0].name if strange else "its files"
-        raise UsageError(f"{folder}: {which} is not of a report; the reader would take the folder's place: move it away, or choose another --out")
+        raise UsageError(
+            f"{folder}: {which} is not of a report; the reader would take the folder's place: move it away, or choose another --out"
+        )
 
 
 def write(folder: Path, page: Path, title: str, runs: Sequence[OpenRun], systems: Sequence[System]) -> None:
@@ -78,7 +88,9 @@ def write(folder: Path, page: Path, title: str, runs: Sequence[OpenRun], systems
             private.write(draft / name, content)
         _put(draft, folder)
     except OSError as error:
-        raise MindgaugeError(f"{folder}: cannot write the reader ({error.strerror}); choose another place with --out") from error
+        raise MindgaugeError(
+            f"{folder}: cannot write the reader ({error.strerror}); choose another place with --out"
+        ) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -92,7 +104,9 @@ def _put(draft: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def files(page: Path, title: str, runs: Sequence[OpenRun], systems: Sequence[System]) -> Iterator[tuple[str, str | bytes]]:
+def files(
+    page: Path, title: str, runs: Sequence[OpenRun], systems: Sequence[System]
+) -> Iterator[tuple[str, str | bytes]]:
     """Yield every file's name and content: the same for the same runs, whenever it is written."""
     sections = [(run, section) for run in runs for section in run.sections]
     lines = rows(runs, systems)

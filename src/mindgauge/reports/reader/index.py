@@ -224,7 +224,9 @@ def _rated_by(rows: pl.DataFrame, sections: Sequence[tuple[OpenRun, Section]], p
     return sets(together["line"], together["rater"], len(rows))
 
 
-def levels(rows: pl.DataFrame, place: int, section: Section, criterion: Criterion, raters: dict[str, int]) -> ListedLevels:
+def levels(
+    rows: pl.DataFrame, place: int, section: Section, criterion: Criterion, raters: dict[str, int]
+) -> ListedLevels:
     """Return who gave which level on one criterion of a section."""
     values = {str(value): number for number, value in enumerate(criterion.values)}
     lines = rows.filter(pl.col("section") == place).select("subject", line=pl.int_range(pl.len()))

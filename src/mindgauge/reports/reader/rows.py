@@ -38,9 +38,7 @@ _SAMPLE = {
     "sample": TEXT, "position": INTEGER, "category": TEXT, "language": TEXT, "target": TEXT, "protocol": TEXT, "persona": TEXT,
     "asked": TEXT, "message_size": INTEGER,
 }  # fmt: skip
-WORDS = 96
-"""Characters of a message that a line shows."""
-_GLANCE = 4 * WORDS
+_GLANCE = 4 * texts.WORDS
 KEY = 6
 """Bytes of a line's key: enough that two of 100,000 lines hardly share one."""
 
@@ -115,14 +113,8 @@ def _beside_samples(part: pl.DataFrame, run: OpenRun, section: Section) -> pl.Da
         hidden=pl.col("sample").is_in(hidden),
         weight=pl.sum_horizontal(pl.col("size").fill_null(0), pl.coalesce("held_size", "message_size").fill_null(0)),
     ).with_columns(words=pl.when(~pl.col("hidden")).then(glance).otherwise(pl.lit("")))  # fmt: skip
-    begins = {text: beginning(text) for text in part["words"].unique().to_list()}
+    begins = {text: texts.beginning(text) for text in part["words"].unique().to_list()}
     return part.with_columns(pl.col("words").replace_strict(begins, return_dtype=TEXT) if begins else pl.col("words"))
-
-
-def beginning(text: str) -> str:
-    """Return how a text begins, in one line."""
-    line = " ".join(texts.clean(text).split())
-    return line if len(line) <= WORDS else f"{line[: WORDS - 1].rstrip()}…"
 
 
 def _grouped(part: pl.DataFrame, benchmark: str) -> pl.DataFrame:

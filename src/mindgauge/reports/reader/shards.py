@@ -119,7 +119,8 @@ def starts(rows: pl.DataFrame) -> list[int]:
     groups = rows.group_by("group", maintain_order=True).agg(
         pl.len().alias("lines"), pl.col("weight").sum(), pl.col("section").first()
     )
-    firsts, line, lines, weight, section = [], 0, 0, 0, -1
+    firsts: list[int] = []
+    line, lines, weight, section = 0, 0, 0, -1
     for _, n, characters, own in groups.iter_rows():
         if not firsts or own != section or lines + n > LINES or weight + characters > CHARACTERS:
             firsts.append(line)
@@ -132,7 +133,9 @@ def starts(rows: pl.DataFrame) -> list[int]:
 class VerdictRows:
     """The verdicts of one benchmark in one run, as numbers, in the order of the lines."""
 
-    def __init__(self, run: OpenRun, section: Section, part: pl.DataFrame, raters: dict[str, int], criteria: Sequence[str]) -> None:
+    def __init__(
+        self, run: OpenRun, section: Section, part: pl.DataFrame, raters: dict[str, int], criteria: Sequence[str]
+    ) -> None:
         """Read them.
 
         Args:
@@ -200,7 +203,10 @@ def shards(
             own = lines.filter(pl.col("section") == place)
             current, verdicts = place, VerdictRows(run, section, own, raters, criteria[place])
             drawn = ribbons(run, section, systems)
-        yield _texts(run, section, part, drawn), _verdicts(run, section, part, verdicts.between(first, end), criteria[place])
+        yield (
+            _texts(run, section, part, drawn),
+            _verdicts(run, section, part, verdicts.between(first, end), criteria[place]),
+        )
 
 
 def _texts(run: OpenRun, section: Section, part: pl.DataFrame, ribbons: Ribbons) -> ShardTexts:
@@ -221,7 +227,8 @@ def _texts(run: OpenRun, section: Section, part: pl.DataFrame, ribbons: Ribbons)
                 if before is not None:
                     held[ident] = before
     places = texts.places(run, section, part.filter("hidden")["sample"].unique(maintain_order=True).to_list())
-    groups, answered = [], {}
+    groups: list[GroupTexts] = []
+    answered: dict[int, list[Turn]] = {}
     for (_,), lines in part.group_by("group", maintain_order=True):
         sample, subjects = str(lines["sample"][0]), lines["subject"].to_list()
         hidden = section.hides(sample)
@@ -292,10 +299,14 @@ def _ends(lines: pl.DataFrame, held: dict[str, tuple[Message, ...]], messages: S
 
 
 def _turns(messages: Sequence[Message], language: str) -> list[Turn]:
-    return [Turn(m.role, text, texts.language_of(text, language)) for m in messages for text in [texts.clean(m.content)]]
+    return [
+        Turn(m.role, text, texts.language_of(text, language)) for m in messages for text in [texts.clean(m.content)]
+    ]
 
 
-def _verdicts(run: OpenRun, section: Section, part: pl.DataFrame, rows: pl.DataFrame, criteria: Sequence[str]) -> ShardVerdicts:
+def _verdicts(
+    run: OpenRun, section: Section, part: pl.DataFrame, rows: pl.DataFrame, criteria: Sequence[str]
+) -> ShardVerdicts:
     first = int(part["line"][0])
     language = {line: name or "en" for line, name in part.select("line", "language").iter_rows()}
     hidden = part.filter("hidden")["line"]
@@ -305,7 +316,9 @@ def _verdicts(run: OpenRun, section: Section, part: pl.DataFrame, rows: pl.DataF
     ids = list(dict.fromkeys([*of_reason, *rows["quotes"].drop_nulls().to_list()]))
     pieces: dict[int, str] = dict(run.store.select(_PIECES, (_json(ids),)))
     reasons = {ident: place for place, ident in enumerate(of_reason)}
-    quotes = {ident: place for place, ident in enumerate(rows["quotes"].drop_nulls().unique(maintain_order=True).to_list())}
+    quotes = {
+        ident: place for place, ident in enumerate(rows["quotes"].drop_nulls().unique(maintain_order=True).to_list())
+    }
     values = [[str(value) for value in known.values] for known in _known(section, criteria)]
     levels, other = [], {}
     for place, (criterion, value) in enumerate(zip(rows["criterion"].to_list(), rows["value"].to_list(), strict=True)):

@@ -63,6 +63,7 @@ Mindgauge.filters = (() => {
       q: said.get("q") ?? "", sort: said.get("sort") === "data" ? "data" : "", open: said.get("open") ?? "",
       criterion: said.get("criterion") ?? "", by: said.get("by") ?? "", level: said.getAll("level"), sign: said.getAll("sign"),
     };
+    if (!index.sections.some((s) => s.rated.some((number) => s.criteria[number].name === state.criterion))) state.criterion = "";
     for (const facet of facets) facet.chosen = new Set(said.getAll(facet.name));
     await judge();
   }
