@@ -36,12 +36,15 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\
 
 def clean(text: str) -> str:
     """Show control characters, and those that turn the direction of writing, as their code points."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
 def language_of(text: str, otherwise: str = "en") -> str:
     """Return `zh` for a text of which a tenth or more is Chinese characters; else the language it is said to be in."""
+    if text.isascii():
+        return "en" if otherwise == "zh" else otherwise
     sample = text[:2000]
     han = len(_HAN.findall(sample))
     if han * 10 >= max(len(sample), 1):

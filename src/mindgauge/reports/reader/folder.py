@@ -113,7 +113,7 @@ def files(
     lines = pl.concat([lines, signs.seen(lines, sections)], how="horizontal")
     firsts = shards.starts(lines)
     raters = {rater.name: number for number, rater in enumerate(listing.raters(sections))}
-    criteria = [list(listing.judged_on(section)) for _, section in sections]
+    criteria = [list(listing.judged_on(section).values()) for _, section in sections]
     index = listing.index(title, lines, sections, systems, firsts)
     template = render.environment().get_template("reader/index.html.j2")
     yield "index.html", template.render(title=title, page=page.name)
@@ -124,7 +124,7 @@ def files(
     yield "data/index.js", _script("index", index)
     for place, (_, section) in enumerate(sections):
         for number in index.sections[place].rated:
-            criterion = listing.judged_on(section)[criteria[place][number]]
+            criterion = criteria[place][number]
             name = f"levels-{place}-{number}"
             yield f"data/{name}.js", _script(name, listing.levels(lines, place, section, criterion, raters))
     for number, contents in enumerate(shards.shards(lines, sections, systems, raters, criteria, firsts)):
