@@ -46,7 +46,9 @@ const Mindgauge = (() => {
 
   /* Return the numbers of a packed column. */
   function numbers(column) {
-    const bytes = Uint8Array.from(atob(column.data), (letter) => letter.charCodeAt(0));
+    const text = atob(column.data);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
     return column.bytes === 1 ? bytes : column.bytes === 2 ? new Uint16Array(bytes.buffer) : new Uint32Array(bytes.buffer);
   }
 
@@ -126,7 +128,7 @@ const Mindgauge = (() => {
     for (const [key, value] of Object.entries(attributes)) {
       if (key === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
       else if (value === true) node.setAttribute(key, "");
-      else if (value !== false && value !== null && value !== undefined && value !== "") node.setAttribute(key, String(value));
+      else if (value !== false && value !== null && value !== undefined && (value !== "" || key === "value")) node.setAttribute(key, String(value));
     }
     node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
     return node;
@@ -145,8 +147,10 @@ const Mindgauge = (() => {
   }
 
   const raised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+  /* Look a name of a run up: it may be `constructor`. */
+  const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
   const inWords = (name) => name.replaceAll("_", " ");
   const counted = (n) => n.toLocaleString("en");
 
-  return { load, shard, shardOf, levelsOf, index: () => started.index.then(unpacked), element, drawing, key, inWords, raised, counted };
+  return { load, shard, shardOf, levelsOf, index: () => started.index.then(unpacked), element, drawing, key, own, inWords, raised, counted };
 })();

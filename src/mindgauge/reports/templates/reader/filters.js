@@ -2,7 +2,7 @@
 "use strict";
 
 Mindgauge.filters = (() => {
-  const { element, inWords, counted } = Mindgauge;
+  const { element, own, inWords, counted } = Mindgauge;
   const SIGNS = [
     ["by_people", "People together call it unsafe"],
     ["unsafe", "Unsafe in the eyes of anyone"],
@@ -37,13 +37,13 @@ Mindgauge.filters = (() => {
     const sections = index.sections;
     const benchmarks = [...new Set(sections.map((s) => s.benchmark))];
     const ofSection = sections.map((s) => benchmarks.indexOf(s.benchmark));
-    const titles = Object.fromEntries(sections.map((s) => [s.benchmark, s.title]));
+    const titles = new Map(sections.map((s) => [s.benchmark, s.title]));
     const column = (name, title, label) => listed(name, title, index[name].names, index[name].places, label);
     facets = [
       listed("system", "Model", index.systems.map((s) => s.label), index.system, (text) => text),
-      listed("benchmark", "Benchmark", benchmarks, index.section.map((s) => ofSection[s]), (text) => titles[text]),
+      listed("benchmark", "Benchmark", benchmarks, index.section.map((s) => ofSection[s]), (text) => titles.get(text)),
       column("category", "Crisis or category"),
-      column("language", "Language", (code) => LANGUAGES[code] ?? code),
+      column("language", "Language", (code) => own(LANGUAGES, code) ?? code),
       column("label", "Label of the message"),
       column("answer", "Answer of the model"),
       column("persona", "Person in the dialogue"),
@@ -114,7 +114,7 @@ Mindgauge.filters = (() => {
     const n = index.lines;
     const tests = facets.filter((facet) => facet.chosen.size).map((facet) => ({ facet, allowed: allowed(facet) }));
     const testOf = new Map(tests.map((test, number) => [test.facet, number]));
-    const signs = state.sign.reduce((sum, name) => sum | (index.signs[name] ?? 0), 0);
+    const signs = state.sign.reduce((sum, name) => sum | (own(index.signs, name) ?? 0), 0);
     const unread = state.sign.includes("unread");
     const tallies = facets.map((facet) => new Uint32Array(facet.sets ? facet.sets.length : 1 + Math.max(0, ...facet.options.map((o) => o.place))));
     const signTally = new Map(SIGNS.map(([name]) => [name, 0]));
@@ -173,10 +173,10 @@ Mindgauge.filters = (() => {
   function counts(tallies, signs, beside) {
     const byFacet = new Map();
     facets.forEach((facet, f) => {
-      const own = new Map();
-      if (facet.sets) facet.sets.forEach((set, place) => set.forEach((member) => own.set(member, (own.get(member) ?? 0) + tallies[f][place])));
-      else tallies[f].forEach((n, place) => own.set(place, n));
-      byFacet.set(facet.name, own);
+      const tally = new Map();
+      if (facet.sets) facet.sets.forEach((set, place) => set.forEach((member) => tally.set(member, (tally.get(member) ?? 0) + tallies[f][place])));
+      else tallies[f].forEach((n, place) => tally.set(place, n));
+      byFacet.set(facet.name, tally);
     });
     const levels = new Map();
     if (passes) for (const [name, lines] of passes.counts) levels.set(name, [...lines].reduce((sum, line) => sum + beside[line], 0));

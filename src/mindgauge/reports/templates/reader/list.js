@@ -41,10 +41,8 @@ Mindgauge.list = (() => {
     const line = active >= 0 ? lines[active] : -1;
     lines = shown;
     active = line >= 0 ? lines.indexOf(line) : -1;
-    if (again) {
-      box.scrollTop = 0;
-      if (active < 0 && lines.length) active = 0;
-    }
+    if (again) box.scrollTop = 0;
+    if (active < 0 && lines.length) active = 0;
     draw();
   }
 

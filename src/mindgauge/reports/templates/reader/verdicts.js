@@ -2,7 +2,7 @@
 "use strict";
 
 Mindgauge.verdicts = (() => {
-  const { element, inWords, raised } = Mindgauge;
+  const { element, own, inWords, raised } = Mindgauge;
   const CONTESTED = 0.5;
 
   /* Gather a line's verdicts: criterion by criterion, rater by rater, repeats together. */
@@ -71,10 +71,10 @@ Mindgauge.verdicts = (() => {
 
   /* What the levels look like, one click away. */
   function meaning({ criterion, raters }, { protocol, language }) {
-    const own = raters.flatMap((r) => r.marks).map((m) => m.protocol).find((name) => name in criterion.texts);
-    const texts = criterion.texts[own ?? protocol] ?? criterion.texts[""];
+    const named = raters.flatMap((r) => r.marks).map((m) => m.protocol).find((name) => own(criterion.texts, name));
+    const texts = own(criterion.texts, named ?? protocol) ?? own(criterion.texts, "");
     if (!texts) return null;
-    const chosen = texts[language] ? language : texts.en ? "en" : Object.keys(texts)[0];
+    const chosen = own(texts, language) ? language : own(texts, "en") ? "en" : Object.keys(texts)[0];
     const worded = criterion.values.map((value, i) => [value, texts[chosen][i], i]).filter(([, text]) => text);
     if (!worded.length) return null;
     const levels = new Set(raters.flatMap((r) => r.marks).map((m) => m.level));
