@@ -293,8 +293,11 @@ def write(
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the files cannot be written.
     """
+    beside = _page(folders, out) if reader and folders else None
+    if beside is not None:
+        reader_folder.refuse_strangers(reader_folder.place(beside))
+    report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts, beside=beside)
     page = _page(folders, out)
-    report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts, beside=page if reader else None)
     files = ReportFiles(
         page,
         page.with_suffix(".json"),

@@ -172,35 +172,64 @@ def _share(criterion: Criterion, value: Value | None) -> float | None:
         return None
 
 
+class VerdictLine(NamedTuple):
+    """Raters who said the same on a criterion, and what is to be read of why: each reason once, where it is first given."""
+
+    raters: list[RaterVerdicts]
+    reasons: list[VerdictMark]
+
+    @property
+    def marks(self) -> list[VerdictMark]:
+        """What each of them said, repeat by repeat."""
+        return self.raters[0].marks
+
+
 class CriterionVerdicts(NamedTuple):
     """What raters said on one criterion."""
 
     criterion: str
     harm: bool
     contested: bool
-    raters: list[RaterVerdicts]
+    lines: list[VerdictLine]
 
     @property
     def meanings(self) -> list[VerdictMark]:
         """The levels that were given and are worded, each once."""
-        return list({mark.level: mark for verdict in self.raters for mark in verdict.marks if mark.level}.values())
-
-    @property
-    def rows(self) -> list[tuple[RaterVerdicts, list[VerdictMark]]]:
-        """Every rater with the marks whose reasons are to be read: of repeats with one reason, the first."""
-        return [
-            (v, list({(m.rationale, tuple(m.quotes)): m for m in reversed(v.marks)}.values())[::-1])
-            for v in self.raters
-        ]
+        marks = [mark for line in self.lines for rater in line.raters for mark in rater.marks if mark.level]
+        return list({mark.level: mark for mark in marks}.values())
 
 
 def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[CriterionVerdicts]:
-    """Group verdicts that stand in their order."""
-    return [
-        CriterionVerdicts(name, raters[0].harm, raters[0].contested, raters)
-        for name, own in groupby(verdicts, key=lambda verdict: verdict.criterion)
-        for raters in [list(own)]
-    ]
+    """Group verdicts that stand in their order, with those who say the same without a reason of their own in one line."""
+    read: set[tuple[object, ...]] = set()
+    groups = []
+    for name, own in groupby(verdicts, key=lambda verdict: verdict.criterion):
+        raters, lines = list(own), list[VerdictLine]()
+        for verdict in raters:
+            reasons = _unread(verdict, read)
+            last = lines[-1] if lines else None
+            if last is not None and not reasons and not last.reasons and _same(verdict, last.raters[0]):
+                last.raters.append(verdict)
+            else:
+                lines.append(VerdictLine([verdict], reasons))
+        groups.append(CriterionVerdicts(name, raters[0].harm, raters[0].contested, lines))
+    return groups
+
+
+def _unread(verdict: RaterVerdicts, read: set[tuple[object, ...]]) -> list[VerdictMark]:
+    """Return the marks whose reason does not stand further up already, and add them to what does."""
+    reasons = []
+    for mark in verdict.marks:
+        key = (verdict.rater, mark.rationale, *mark.quotes)
+        if (mark.rationale or mark.quotes) and key not in read:
+            read.add(key)
+            reasons.append(mark)
+    return reasons
+
+
+def _same(verdict: RaterVerdicts, other: RaterVerdicts) -> bool:
+    said = [[(mark.value, mark.status) for mark in v.marks] for v in (verdict, other)]
+    return said[0] == said[1]
 
 
 def _scale(criterion: Criterion | None, *, judged: bool) -> str:

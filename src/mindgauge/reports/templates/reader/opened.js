@@ -144,7 +144,8 @@ Mindgauge.opened = (() => {
 
   function short(text, status) {
     if (!text) return `[${STATUS[status] ?? "empty"}]`;
-    return text.length > 1500 ? `${text.slice(0, 1500)}…` : text;
+    const part = text.length > 1500 ? `${text.slice(0, 1500)}…` : text;
+    return plain ? part : element("div", { class: "markdown" }, Mindgauge.markdown.nodes(part));
   }
 
   function link(line, text) {

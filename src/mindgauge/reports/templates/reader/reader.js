@@ -79,7 +79,7 @@
 
   async function open(key) {
     const line = key ? index.lineOf(key) : -1;
-    document.body.classList.toggle("reading", line >= 0);
+    document.body.classList.toggle("is-open", line >= 0);
     list.mark(line);
     if (line < 0) {
       box.replaceChildren(nothing);

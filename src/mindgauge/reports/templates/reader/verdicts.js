@@ -37,31 +37,48 @@ Mindgauge.verdicts = (() => {
     return rows.flatMap((row) => row.raters.flatMap((r) => r.marks.flatMap((m) => m.quotes.filter(([, found]) => found).map(([text]) => text))));
   }
 
+  /* Put raters who say the same without a reason of their own in one line; each reason stands once, where it is first given. */
+  function lines(raters, said) {
+    const found = [];
+    for (const rater of raters) {
+      const reasons = rater.marks.filter((m) => {
+        const key = `${rater.place}\n${m.said}\n${JSON.stringify(m.quotes)}`;
+        if ((!m.reason && !m.quotes.length) || said.has(key)) return false;
+        return said.add(key);
+      });
+      const level = rater.marks.map((m) => m.value || m.status).join("\n");
+      const last = found.at(-1);
+      if (last && !reasons.length && !last.reasons.length && last.level === level) last.raters.push(rater);
+      else found.push({ raters: [rater], level, reasons });
+    }
+    return found;
+  }
+
   /* `own` is the rater whose answer is open, if any, which comes first. */
   function table(rows, facts) {
-    const said = new Map();
+    const said = new Set();
+    const { own: rater } = facts;
     return element("table", { class: "judged" },
-      element("caption", {}, facts.own ? "Answers" : "Verdicts, criterion by criterion"),
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, facts.own ? "Answer" : "Level"), element("th", { scope: "col" }, "Given by"))),
+      element("caption", {}, rater ? "Answers" : "Verdicts, criterion by criterion"),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, rater ? "Answer" : "Level"), element("th", { scope: "col" }, "Given by; a reason stands where it is first given"))),
       rows.map((row) => element("tbody", {},
-        element("tr", { class: "criterion" }, element("th", { scope: "rowgroup", colspan: "2" }, element("span", { class: "what" }, raised(row.criterion.words)), row.contested && !facts.own ? element("span", { class: "mark" }, "raters differ") : null, meaning(row, facts))),
-        [...row.raters].sort((a, b) => (b.rater.name === facts.own) - (a.rater.name === facts.own)).map((rater) => given(row, rater, said)))));
+        element("tr", { class: "criterion" }, element("th", { scope: "rowgroup", colspan: "2" }, element("span", { class: "what" }, raised(row.criterion.words)), row.contested && !rater ? element("span", { class: "mark" }, "raters differ") : null, meaning(row, facts))),
+        lines([...row.raters].sort((a, b) => (b.rater.name === rater) - (a.rater.name === rater)), said).map(given))));
   }
 
-  function given(row, { rater, kind, marks, withheld }, said) {
+  function given({ raters, reasons }) {
+    const { marks } = raters[0];
     const levels = marks.map((m, i) => [i ? "; " : "", element("strong", {}, m.value !== "" ? inWords(m.value) : inWords(m.status))]);
-    const who = kind === "person" ? " (a person)" : kind === "rule" ? " (a rule)" : "";
-    const first = element("tr", {}, element("td", { class: "level" }, levels),
-      element("td", {}, rater.name, element("span", { class: "aside" }, who), withheld ? element("span", { class: "note withheld" }, ` – withheld from every figure: ${withheld}`) : null));
-    const reasons = marks.flatMap((m) => reason(m, marks.length, said, rater.name, row.criterion.words)).filter(Boolean);
-    return reasons.length ? [first, element("tr", { class: "reasons" }, element("td", { colspan: "2" }, reasons))] : [first];
+    const first = element("tr", {}, element("td", { class: "level" }, levels), element("td", {}, raters.map((rater, i) => [i ? "; " : "", who(rater)])));
+    return reasons.length ? [first, element("tr", { class: "reasons" }, element("td", { colspan: "2" }, reasons.map((m) => reason(m, marks.length))))] : [first];
   }
 
-  function reason(mark, repeats, said, rater, words) {
-    const key = `${rater}\n${mark.said}\n${JSON.stringify(mark.quotes)}`;
-    if (!mark.reason && !mark.quotes.length) return [];
-    if (said.has(key)) return said.get(key) === words ? [] : [element("p", { class: "aside" }, `Reason as on ${said.get(key)}.`)];
-    said.set(key, words);
+  function who({ rater, kind, withheld }) {
+    const aside = kind === "person" ? " (a person)" : kind === "rule" ? " (a rule)" : "";
+    return [rater.name, aside ? element("span", { class: "aside" }, aside) : null, withheld ? element("span", { class: "note withheld" }, ` – withheld from every figure: ${withheld}`) : null];
+  }
+
+  function reason(mark, repeats) {
     const [, text, language] = mark.reason ?? [];
     return [
       text ? element("p", {}, repeats > 1 ? element("span", { class: "aside" }, `Repeat ${mark.run + 1}: `) : null, element("span", { lang: language, dir: "auto" }, text)) : null,
