@@ -278,13 +278,14 @@ def chat(section: Section, sample: Sample, quotes: Sequence[str]) -> tuple[list[
 
 
 WORDS = 96
-"""Characters of a message that a line shows."""
+"""Characters of a message that a line shows; half as many where they are Chinese, which are twice as wide."""
 
 
 def beginning(text: str) -> str:
     """Return how a text begins, in one line."""
     line = " ".join(clean(text).split())
-    return line if len(line) <= WORDS else f"{line[: WORDS - 1].rstrip()}…"
+    longest = WORDS // 2 if language_of(line) == "zh" else WORDS
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
 
 
 def words(section: Section, sample: Sample) -> str:
