@@ -49,18 +49,18 @@ class _Pieces:
     def html(self, quotes: Iterable[str]) -> str:
         """Return the page's part, with quotes marked wherever their letters stand in the texts."""
         spans = iter(marked("".join(content for is_text, content in self.pieces if is_text), quotes))
-        span, left = None, ""
+        span, rest = None, ""
         parts: list[str] = []
         for is_text, content in self.pieces:
             if not is_text:
                 parts.append(content)
                 continue
             while content:
-                if not left:
+                if not rest:
                     span = next(spans)
-                    left = span.text
-                taken, content = content[: len(left)], content[len(left) :]  # noqa: PLW2901 - what is left of it
-                left = left[len(taken) :]
+                    rest = span.text
+                taken, content = content[: len(rest)], content[len(rest) :]  # noqa: PLW2901 - what is left of it
+                rest = rest[len(taken) :]
                 assert span is not None
                 parts.append(f"<mark>{escape(taken)}</mark>" if span.marked else escape(taken))
         return "".join(parts)

@@ -79,14 +79,14 @@ def _on(section: Section, criterion: Criterion, silent: Collection[str]) -> pl.D
     return on_it.collect().cast(_FINDINGS).select(*_FINDINGS)  # type: ignore[arg-type]
 
 
-def replies(section: Section, found: pl.DataFrame) -> pl.DataFrame:
+def replies(section: Section, verdicts: pl.DataFrame) -> pl.DataFrame:
     """Sum up findings reply by reply.
 
     Returns:
         `SUBJECT`; mean and by_people over criteria; the largest range and against; bad (by anybody); unsafe (by people
         together).
     """
-    of_reply = found.group_by(SUBJECT, maintain_order=True).agg(
+    of_reply = verdicts.group_by(SUBJECT, maintain_order=True).agg(
         pl.col("mean", "by_people").mean().round(9), pl.col("range", "against").max().fill_null(0.0).round(9), pl.col("bad").any()
     )  # fmt: skip
     of_reply = of_reply.join(section.unsafe, on="subject", how="left", maintain_order="left")

@@ -146,15 +146,15 @@ def in_order(verdicts: list[RaterVerdicts], criteria: Mapping[str, Criterion]) -
     """Put verdicts criterion by criterion: harms first, then where raters differ, then as the rubric has them; what rules read, last."""
     places: dict[str, list[float]] = {}
     for verdict in verdicts:
-        known = criteria.get(verdict.criterion)
-        if known is not None and not verdict.withheld and verdict.kind != RULE:
+        criterion = criteria.get(verdict.criterion)
+        if criterion is not None and not verdict.withheld and verdict.kind != RULE:
             places.setdefault(verdict.criterion, []).extend(
-                place for mark in verdict.marks for place in [_share(known, mark.value)] if place is not None
+                place for mark in verdict.marks for place in [_share(criterion, mark.value)] if place is not None
             )
     order = {name: place for place, name in enumerate(criteria)}
     for verdict in verdicts:
-        known, own = criteria.get(verdict.criterion), places.get(verdict.criterion, [])
-        verdict.harm = known is not None and known.veto
+        criterion, own = criteria.get(verdict.criterion), places.get(verdict.criterion, [])
+        verdict.harm = criterion is not None and criterion.veto
         verdict.contested = bool(own) and max(own) - min(own) >= gravity.CONTESTED
     return sorted(
         verdicts,
@@ -228,8 +228,8 @@ def _unread(verdict: RaterVerdicts, read: set[tuple[object, ...]]) -> list[Verdi
 
 
 def _same(verdict: RaterVerdicts, other: RaterVerdicts) -> bool:
-    said = [[(mark.value, mark.status) for mark in v.marks] for v in (verdict, other)]
-    return said[0] == said[1]
+    first, second = ([(mark.value, mark.status) for mark in v.marks] for v in (verdict, other))
+    return first == second
 
 
 def _scale(criterion: Criterion | None, *, judged: bool) -> str:

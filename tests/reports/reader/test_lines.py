@@ -189,7 +189,7 @@ def test_turns_stand_in_their_dialogue_with_its_ribbon(dialogues: Content) -> No
     for line, texts, place in dialogues.texts:
         group = next(g for g in reversed(texts["groups"]) if g["first"] <= place)
         end = group["ends"][place - group["first"]]
-        assert group["dialogue"] and group["ribbon"][0] == "svg" and "turn" in group["said"]
+        assert group["dialogue"] and group["ribbon"][0] == "svg" and "turn" in group["caption"]
         if whole[line]:
             assert end == len(group["messages"])
         else:

@@ -119,8 +119,8 @@ class ListedLevels(msgspec.Struct, frozen=True):
 
 def raters(sections: Sequence[tuple[OpenRun, Section]]) -> list[ListedRater]:
     """Name everybody who rated anything, people first."""
-    known = {rater: kind for _, section in sections for rater, kind in section.raters}
-    return [ListedRater(name, kind) for name, kind in known.items()]
+    kinds = {rater: kind for _, section in sections for rater, kind in section.raters}
+    return [ListedRater(name, kind) for name, kind in kinds.items()]
 
 
 def index(
@@ -132,7 +132,7 @@ def index(
 ) -> ReaderIndex:
     """Put the index together; `rows` has the columns of `rows.rows` and `signs.seen`."""
     everybody = raters(sections)
-    several = len({id(run) for run, _ in sections}) > 1
+    several_runs = len({id(run) for run, _ in sections}) > 1
     places = {rater.name: place for place, rater in enumerate(everybody)}
     return ReaderIndex(
         title=title,
@@ -140,7 +140,7 @@ def index(
         hidden=texts.hidden(list({id(run): run for run, _ in sections}.values())),
         systems=[ListedSystem(s.label, s.model, s.number % len(canvas.COLOURS), canvas.shape(s)) for s in systems],
         raters=everybody,
-        sections=[_section(rows, place, run, section, places, several=several) for place, (run, section) in enumerate(sections)],
+        sections=[_section(rows, place, run, section, places, with_run=several_runs) for place, (run, section) in enumerate(sections)],
         shards=list(shards),
         signs={sign.name.lower(): sign.value for sign in Sign if sign.name},
         section=packed(rows["section"]),
@@ -169,13 +169,13 @@ def _of_closed(rows: pl.DataFrame, sections: Sequence[tuple[OpenRun, Section]], 
 
 
 def _section(
-    rows: pl.DataFrame, place: int, run: OpenRun, section: Section, raters: dict[str, int], *, several: bool
+    rows: pl.DataFrame, place: int, run: OpenRun, section: Section, raters: dict[str, int], *, with_run: bool
 ) -> ListedSection:
     lines = rows.with_row_index("line").filter(pl.col("section") == place)["line"]
     benchmark = section.benchmark
     criteria = list(judged_on(section).values())
     return ListedSection(
-        benchmark.name, benchmark.card.title, run.folder.resolve().name if several else "", benchmark.closed, benchmark.about_reply,
+        benchmark.name, benchmark.card.title, run.folder.resolve().name if with_run else "", benchmark.closed, benchmark.about_reply,
         section.holds_dialogues, int(lines[0]) if len(lines) else 0, len(lines),
         [_criterion(run, section, criterion, raters) for criterion in criteria],
         [number for number, criterion in enumerate(criteria) if not benchmark.closed and criterion in benchmark.rubric.criteria],
@@ -189,10 +189,10 @@ def judged_on(section: Section) -> dict[str, Criterion]:
 
 def _criterion(run: OpenRun, section: Section, criterion: Criterion, raters: dict[str, int]) -> ListedCriterion:
     values = [str(value) for value in criterion.values]
-    known = {str(value): place for value, place in shares(criterion).items()}
+    shares_of = {str(value): place for value, place in shares(criterion).items()}
     withheld = gravity.withheld(run, section, criterion.name)
     return ListedCriterion(
-        criterion.name, words(criterion.name), criterion.veto, values, [known.get(value) for value in values],
+        criterion.name, words(criterion.name), criterion.veto, values, [shares_of.get(value) for value in values],
         [place for place, value in enumerate(criterion.values) if value in criterion.unsafe], _meanings(criterion),
         {raters[judge]: reason for judge, reason in withheld.items() if judge in raters},
     )  # fmt: skip

@@ -35,10 +35,10 @@ class _Body(msgspec.Struct):
     messages: tuple[Message, ...] = ()
 
 
-class _Provenance(msgspec.Struct):
+class _Provenance(msgspec.Struct, rename={"history": HELD}):
     """What of a reply's provenance says which dialogue it answers."""
 
-    held: tuple[Message, ...] | None = None
+    history: tuple[Message, ...] | None = None
 
 
 _decode_body = msgspec.json.Decoder(_Body).decode
@@ -66,22 +66,22 @@ class GroupTexts(msgspec.Struct, frozen=True):
     ends: list[int]
     """In a dialogue: at which message each line's reply stands; past the last for the dialogue as a whole."""
     ribbon: list[Any] | None
-    said: str
+    caption: str
     """What the ribbon shows, in words."""
 
 
 class ShardTexts(msgspec.Struct, frozen=True):
-    """Messages and replies. `held` are dialogues of single lines, which answer another one than their group's."""
+    """Messages and replies. `histories` are dialogues of single lines, which answer another one than their group's."""
 
     groups: list[GroupTexts]
     subjects: list[str]
     replies: list[str | None]
     languages: list[str]
     statuses: list[str]
-    held: dict[int, list[ShownText]]
+    histories: dict[int, list[ShownText]]
 
 
-class _Line(NamedTuple):
+class _TextLine(NamedTuple):
     """A line of the reader, as far as its texts go."""
 
     line: int
@@ -103,50 +103,50 @@ class _Sources(NamedTuple):
 
     messages: dict[str, tuple[Message, ...]]
     replies: dict[str, str]
-    held: dict[str, tuple[Message, ...]]
+    histories: dict[str, tuple[Message, ...]]
     places: dict[str, str]
     ribbons: Ribbons
 
-    def dialogue(self, lines: Sequence[_Line]) -> tuple[Message, ...]:
+    def dialogue(self, lines: Sequence[_TextLine]) -> tuple[Message, ...]:
         """Return the dialogue of a group: its sample's, or, of one that was held, all of it up to the last reply."""
         messages = self.messages.get(lines[0].sample, ())
         if lines[0].dialogue is None:
             return messages
-        last = max((line.subject for line in lines), key=lambda subject: len(self.held.get(subject, ())))
+        last = max((line.subject for line in lines), key=lambda subject: len(self.histories.get(subject, ())))
         reply = self.replies.get(last, "")
-        return (*_system(messages), *self.held.get(last, ()), *([Message("assistant", reply)] if reply else []))
+        return (*_system(messages), *self.histories.get(last, ()), *([Message("assistant", reply)] if reply else []))
 
 
 def of_lines(run: OpenRun, section: Section, part: pl.DataFrame, ribbons: Ribbons) -> ShardTexts:
     """Return the texts of some lines of a section, whole groups of them (columns as in `rows.rows`, with `line`)."""
-    lines = [_Line(*row) for row in part.select(*_Line._fields).iter_rows()]
+    lines = [_TextLine(*row) for row in part.select(*_TextLine._fields).iter_rows()]
     sources = _read(run, section, lines, ribbons)
     first = lines[0].line
     groups: list[GroupTexts] = []
-    held: dict[int, list[ShownText]] = {}
+    histories: dict[int, list[ShownText]] = {}
     for _, own in groupby(lines, key=lambda line: line.group):
         together = list(own)
         head, messages = together[0], () if together[0].hidden else sources.dialogue(together)
-        drawing, said = ribbons.get((head.dialogue or "", head.system, head.repeat), (None, ""))
+        drawing, caption = ribbons.get((head.dialogue or "", head.system, head.repeat), (None, ""))
         groups.append(GroupTexts(
             head.line - first, head.sample, _shown(messages, head.language), f"{head.sample}, {sources.places[head.sample]}" if head.hidden else "",
-            head.protocol or "", head.dialogue is not None, _ends(together, sources, messages), drawing, said,
+            head.protocol or "", head.dialogue is not None, _ends(together, sources, messages), drawing, caption,
         ))  # fmt: skip
         if head.dialogue is None and not head.hidden:
             for line in together:
-                answered = (*_system(messages), *sources.held.get(line.subject, messages))
-                if line.subject in sources.held and answered != messages:
-                    held[line.line - first] = _shown(answered, line.language)
+                answered = (*_system(messages), *sources.histories.get(line.subject, messages))
+                if line.subject in sources.histories and answered != messages:
+                    histories[line.line - first] = _shown(answered, line.language)
     replies = [_reply(section, line, sources) for line in lines]
     languages = [
         texts.language_of(r, line.language or "en") if r else "" for r, line in zip(replies, lines, strict=True)
     ]
     return ShardTexts(
-        groups, [line.subject for line in lines], replies, languages, [line.status for line in lines], held
+        groups, [line.subject for line in lines], replies, languages, [line.status for line in lines], histories
     )
 
 
-def _read(run: OpenRun, section: Section, lines: Sequence[_Line], ribbons: Ribbons) -> _Sources:
+def _read(run: OpenRun, section: Section, lines: Sequence[_TextLine], ribbons: Ribbons) -> _Sources:
     benchmark = section.benchmark.name
     wanted = list(dict.fromkeys(line.sample for line in lines if not line.hidden))
     hidden = list(dict.fromkeys(line.sample for line in lines if line.hidden))
@@ -154,18 +154,18 @@ def _read(run: OpenRun, section: Section, lines: Sequence[_Line], ribbons: Ribbo
         ident: _decode_body(body).messages for ident, body in run.store.select(_BODIES, (benchmark, _json(wanted)))
     }
     replies: dict[str, str] = {}
-    held: dict[str, tuple[Message, ...]] = {}
+    histories: dict[str, tuple[Message, ...]] = {}
     subjects = [] if section.benchmark.closed else [line.subject for line in lines if not line.hidden]
     for ident, text, provenance in run.store.select(_TEXTS, (benchmark, _json(subjects))):
         replies[ident] = text
         origin = provenance.decode() if isinstance(provenance, bytes) else provenance
-        before = _decode_provenance(origin).held if _HELD in origin else None
-        if before is not None:
-            held[ident] = before
-    return _Sources(messages, replies, held, texts.places(run, section, hidden), ribbons)
+        history = _decode_provenance(origin).history if _HELD in origin else None
+        if history is not None:
+            histories[ident] = history
+    return _Sources(messages, replies, histories, texts.places(run, section, hidden), ribbons)
 
 
-def _reply(section: Section, line: _Line, sources: _Sources) -> str | None:
+def _reply(section: Section, line: _TextLine, sources: _Sources) -> str | None:
     return None if line.hidden or section.benchmark.closed else texts.clean(sources.replies.get(line.subject, ""))
 
 
@@ -173,12 +173,12 @@ def _system(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(message for message in messages if message.role == "system")
 
 
-def _ends(lines: Sequence[_Line], sources: _Sources, messages: Sequence[Message]) -> list[int]:
+def _ends(lines: Sequence[_TextLine], sources: _Sources, messages: Sequence[Message]) -> list[int]:
     if lines[0].dialogue is None or lines[0].hidden:
         return []
     before = len(_system(messages))
     return [
-        len(messages) if line.unit == Unit.DIALOGUE else before + len(sources.held.get(line.subject, ()))
+        len(messages) if line.unit == Unit.DIALOGUE else before + len(sources.histories.get(line.subject, ()))
         for line in lines
     ]
 

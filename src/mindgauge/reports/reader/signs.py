@@ -92,15 +92,15 @@ def _sum(**signs: pl.Expr) -> pl.Expr:
 def _replies(lines: pl.DataFrame, run: OpenRun, section: Section) -> pl.DataFrame:
     criteria = section.benchmark.rubric.criteria
     silent: dict[str, Collection[str]] = {name: gravity.withheld(run, section, name) for name in section.criteria}
-    found = gravity.findings(section, criteria, silent)
-    of_reply = gravity.replies(section, found).drop("model")
+    findings = gravity.findings(section, criteria, silent)
+    of_reply = gravity.replies(section, findings).drop("model")
     gates = _bad_gates(section, silent)
     lost = section.asked.filter(~pl.col("status").is_in(["ok", "not_applicable"]), pl.col("rater_kind") != RULE)
     asked = section.asked.filter(pl.col("status") != "not_applicable", pl.col("rater_kind") != RULE)
     read = section.by_people.filter(pl.col("status") == "ok")["subject"].unique()
     subject = pl.col("subject")
     joined = lines.join(of_reply, on="subject", how="left", maintain_order="left").join(
-        _reasons(found, [c.name for c in criteria]), on="subject", how="left", maintain_order="left"
+        _reasons(findings, [c.name for c in criteria]), on="subject", how="left", maintain_order="left"
     ).with_columns(
         lost=subject.is_in(lost.select("subject").unique().collect()["subject"].implode()),
         asked=subject.is_in(asked.select("subject").unique().collect()["subject"].implode()),
@@ -135,30 +135,30 @@ def _bad_gates(section: Section, silent: dict[str, Collection[str]]) -> pl.Serie
     return pl.concat([pl.Series("subject", [], pl.String), *parts]).unique(maintain_order=True)
 
 
-def _reasons(found: pl.DataFrame, order: list[str]) -> pl.DataFrame:
+def _reasons(findings: pl.DataFrame, order: list[str]) -> pl.DataFrame:
     """Say in a few words what is the gravest finding on each reply; people's word comes first."""
     lowest, by_people = pl.col("lowest"), pl.col("lowest_by_people")
     harm = pl.col("against").fill_null(0.0) > 0
-    gravest = found.with_columns(place=pl.col("criterion").replace_strict({name: n for n, name in enumerate(order)}, default=0, return_dtype=pl.Int64)).sort(
+    gravest = findings.with_columns(place=pl.col("criterion").replace_strict({name: n for n, name in enumerate(order)}, default=0, return_dtype=pl.Int64)).sort(
         ~pl.col("bad_by_people"), ~harm, ~pl.col("bad"), by_people, lowest, "mean", "place", nulls_last=True, maintain_order=True
     ).unique("subject", keep="first", maintain_order=True)  # fmt: skip
     in_words = {name: words(name) for name in order}
     criterion = pl.col("criterion").replace_strict(in_words, default="", return_dtype=pl.String)
     level = pl.col("level").str.replace_all("_", " ", literal=True)
     persons = pl.col("level_by_people").str.replace_all("_", " ", literal=True)
-    said = pl.format("{}: {}", criterion, level)
-    said_by_people = pl.format("{}: {}", criterion, persons)
+    phrase = pl.format("{}: {}", criterion, level)
+    phrase_by_people = pl.format("{}: {}", criterion, persons)
     return gravest.select(
         "subject",
         why=pl.when(by_people <= lowest)
         .then(
             pl.when(pl.col("n_people") == 1)
-            .then(pl.format("{} (a person)", said_by_people))
-            .otherwise(pl.format("{} ({} of {} people)", said_by_people, "times_by_people", "n_people"))
+            .then(pl.format("{} (a person)", phrase_by_people))
+            .otherwise(pl.format("{} ({} of {} people)", phrase_by_people, "times_by_people", "n_people"))
         )
         .when(pl.col("n") == 1)
-        .then(said)
-        .otherwise(pl.format("{} ({} of {})", said, "times", "n")),
+        .then(phrase)
+        .otherwise(pl.format("{} ({} of {})", phrase, "times", "n")),
     )
 
 

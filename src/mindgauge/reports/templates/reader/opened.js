@@ -48,7 +48,7 @@ Mindgauge.opened = (() => {
           element("button", { type: "button", on: { click: () => go("") } }, "Close"))),
       element("p", { class: "note" }, facts(line, section, group)),
       group.place ? element("p", {}, `A restricted text, not shown here: ${group.place}.`) : "",
-      group.ribbon ? element("figure", { class: "dialogue" }, element("div", { class: "picture", role: "img", "aria-label": group.said }, drawing(group.ribbon)), element("figcaption", {}, element("p", {}, group.said))) : "",
+      group.ribbon ? element("figure", { class: "dialogue" }, element("div", { class: "picture", role: "img", "aria-label": group.caption }, drawing(group.ribbon)), element("figcaption", {}, element("p", {}, group.caption))) : "",
       chat(content, group, system, quotes),
       repeats.length > 1 ? beside(content, repeats, quotes) : "",
       element("h3", {}, section.closed ? "Answers" : "Verdicts"),
@@ -93,7 +93,7 @@ Mindgauge.opened = (() => {
       if (texts.replies[own] === "" && end >= group.messages.length) bubbles.append(missing(texts.statuses[own], system));
       return bubbles;
     }
-    const messages = texts.held[own] ?? group.messages;
+    const messages = texts.histories[own] ?? group.messages;
     messages.forEach(([role, text, language], i) => {
       const asked = section.about_reply && i === messages.length - 1;
       bubbles.append(bubble(asked ? "reply" : role, asked ? "The reply that is asked about" : WHO[role], text, language, role === "assistant", content, quotes, null, asked));

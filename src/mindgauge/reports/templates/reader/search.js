@@ -45,7 +45,7 @@ Mindgauge.search = (() => {
       const dialogue = group.dialogue;
       const all = !dialogue && group.messages.some(([, text]) => has(text));
       for (let i = group.first; i < end; i += 1) {
-        if (asked[first + i] && (all || has(texts.replies[i]) || texts.held[i]?.some(([, text]) => has(text)))) hits[first + i] = 1;
+        if (asked[first + i] && (all || has(texts.replies[i]) || texts.histories[i]?.some(([, text]) => has(text)))) hits[first + i] = 1;
         if (asked[first + i] && dialogue && Mindgauge.addressed(group, texts, i).some(([, text]) => has(text))) hits[first + i] = 1;
       }
     });
