@@ -29,13 +29,13 @@ class Content(NamedTuple):
 
     folder: Path
     runs: list[Path]
-    index: dict[str, Any]
+    listed: dict[str, Any]
     shards: list[tuple[dict[str, Any], dict[str, Any]]]
 
     @property
     def texts(self) -> Iterator[tuple[int, dict[str, Any], int]]:
         """Yield every line with its shard's texts and its place in them."""
-        for first, (texts, _) in zip(self.index["shards"], self.shards, strict=True):
+        for first, (texts, _) in zip(self.listed["shards"], self.shards, strict=True):
             for place in range(len(texts["subjects"])):
                 yield first + place, texts, place
 
@@ -44,15 +44,15 @@ class Content(NamedTuple):
         return [texts["subjects"][place] for _, texts, place in self.texts]
 
     def numbers(self, name: str) -> list[int]:
-        return unpacked(self.index[name])
+        return unpacked(self.listed[name])
 
     def names(self, name: str) -> list[str]:
-        column = self.index[name]
+        column = self.listed[name]
         return [(["", *column["names"]])[place] for place in unpacked(column["places"])]
 
     def signed(self, sign: str) -> set[int]:
         """Return the lines that have a sign."""
-        bit = self.index["signs"][sign]
+        bit = self.listed["signs"][sign]
         return {line for line, signs in enumerate(self.numbers("sign")) if signs & bit}
 
 

@@ -35,7 +35,8 @@ class Desk:
 
     def __init__(self, browser: Any, made: Content, **view: Any) -> None:
         self.page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **view})
-        self.made, self.heard = made, []
+        self.made = made
+        self.heard: list[str] = []
         self.page.on("console", lambda message: self.heard.append(message.text))
         self.page.on("pageerror", lambda error: self.heard.append(str(error)))
         self.page.on("dialog", lambda dialog: self.heard.append(dialog.message))
@@ -66,7 +67,7 @@ class Desk:
 def test_filters_count_and_stand_in_the_address(browser: Any, both: Content) -> None:
     desk = Desk(browser, both)
     page = desk.page
-    assert desk.shown == both.index["lines"] == 112
+    assert desk.shown == both.listed["lines"] == 112
     page.locator("#filters summary").click()
     missed = len(both.signed("missed"))
     option = page.locator("li", has_text="A crisis was missed")
@@ -74,7 +75,7 @@ def test_filters_count_and_stand_in_the_address(browser: Any, both: Content) -> 
     option.locator("input").check()
     desk.wait(missed)
     assert page.evaluate("location.hash") == "#sign=missed"
-    label = both.index["systems"][1]["label"]
+    label = both.listed["systems"][1]["label"]
     page.locator("li", has_text=label).locator("input").check()
     systems = both.numbers("system")
     wanted = len([line for line in both.signed("missed") if systems[line] == 1])
@@ -90,16 +91,16 @@ def test_filters_count_and_stand_in_the_address(browser: Any, both: Content) -> 
 
 def test_a_verdict_is_filtered_by_criterion_level_and_rater(browser: Any, judged: Content) -> None:
     desk = Desk(browser, judged)
-    (section,) = judged.index["sections"]
+    (section,) = judged.listed["sections"]
     name = section["criteria"][0]["name"]
     desk.go(f"#criterion={name}&level=1&by=Anna")
     by_anna = desk.shown
     desk.go(f"#criterion={name}&level=1")
-    assert 0 < by_anna < desk.shown < judged.index["lines"]
+    assert 0 < by_anna < desk.shown < judged.listed["lines"]
     desk.page.locator("#filters summary").click()
     assert desk.page.locator("#by").input_value() == ""
     desk.go("#criterion=nothing&level=1")
-    assert desk.shown == judged.index["lines"], "an unknown criterion filters nothing"
+    assert desk.shown == judged.listed["lines"], "an unknown criterion filters nothing"
     desk.close()
 
 
@@ -129,7 +130,7 @@ def test_a_search_finds_words_in_messages_and_replies_in_any_case_and_in_chinese
         desk.page.keyboard.press("Escape")
         desk.page.wait_for_selector("body:not([data-open])")
         desk.page.locator("#query").fill("")
-        desk.wait(both.index["lines"])
+        desk.wait(both.listed["lines"])
         desk.page.keyboard.press("Escape")
     desk.close()
 
@@ -170,7 +171,7 @@ def test_an_opened_line_shows_dialogue_reply_and_one_table_of_verdicts_harms_fir
     page.wait_for_selector("body[data-open]")
     assert page.locator("table.judged").count() == 1
     criteria = page.locator("table.judged .what").all_inner_texts()
-    harms = [c["words"] for c in vetoed.index["sections"][0]["criteria"] if c["harm"]]
+    harms = [c["words"] for c in vetoed.listed["sections"][0]["criteria"] if c["harm"]]
     assert [name.casefold() for name in criteria[: len(harms)]] != [] and {
         name.casefold() for name in criteria[: len(harms)]
     } == set(harms)
@@ -217,7 +218,7 @@ def test_it_fits_and_axe_finds_nothing(browser: Any, both: Content, width: int, 
 def _key(made: Content, line: int) -> str:
     import base64
 
-    return base64.b64decode(made.index["keys"])[6 * line : 6 * line + 6].hex()
+    return base64.b64decode(made.listed["keys"])[6 * line : 6 * line + 6].hex()
 
 
 def test_what_others_wrote_is_text_and_nothing_else(browser: Any, hostile: Content) -> None:

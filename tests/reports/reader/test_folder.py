@@ -152,7 +152,7 @@ def test_restricted_texts_are_told_by_their_place_alone(tmp_path: Path) -> None:
     made = written(tmp_path / "hidden", run)
     assert b"SECRET" not in b"".join(tree(made.folder).values())
     assert len(made.signed("restricted")) == 1
-    assert made.index["hidden"] and "restricted" in made.index["hidden"][0]
+    assert made.listed["hidden"] and "restricted" in made.listed["hidden"][0]
     assert any(group["place"].endswith("number 2 in the run") for texts, _ in made.shards for group in texts["groups"])
     shown = written(tmp_path / "shown", run, show_texts=True)
     assert b"SECRET" in b"".join(tree(shown.folder).values()) and not shown.signed("restricted")
@@ -167,7 +167,7 @@ def test_a_run_without_replies_and_one_whose_replies_all_failed(tmp_path: Path) 
             for sample in samples if failed else ():
                 store.add_reply(OPEN, Reply.of(sample.id, "m", 0, Status.FAILED))
         made = written(folder.with_suffix(".out"), folder)
-        assert made.index["lines"] == 3 * failed
+        assert made.listed["lines"] == 3 * failed
         assert len(made.signed("no_reply")) == len(made.signed("unrated")) == 3 * failed
         assert set(made.names("why")) == ({"no reply came"} if failed else set())
 
@@ -176,13 +176,13 @@ def test_several_runs_stand_in_one_reader(tmp_path: Path) -> None:
     first = plant(tmp_path / "first", models=("acme/alpha-2",))
     second = plant_rated(tmp_path / "second", {}, conversations=3, models=("acme/alpha-2",), people=("Anna",))
     made = written(tmp_path, first, second)
-    assert [system["label"] for system in made.index["systems"]] == ["acme/alpha-2 (first)", "acme/alpha-2 (second)"]
-    assert [(s["benchmark"], s["run"]) for s in made.index["sections"]] == [
+    assert [system["label"] for system in made.listed["systems"]] == ["acme/alpha-2 (first)", "acme/alpha-2 (second)"]
+    assert [(s["benchmark"], s["run"]) for s in made.listed["sections"]] == [
         (CLOSED, "first"),
         (OPEN, "first"),
         (OPEN, "second"),
     ]
-    assert made.index["lines"] == 28 + 28 + 3
+    assert made.listed["lines"] == 28 + 28 + 3
 
 
 def test_an_address_says_what_is_wanted() -> None:

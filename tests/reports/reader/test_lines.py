@@ -63,8 +63,8 @@ def test_every_reply_and_every_answer_is_a_line_with_its_text(made: Content) -> 
     }
     assert shown == replies
     answers = {(row[1], row[3]) for row in verdicts(made.runs[0]) if row[0] == CLOSED}
-    assert made.index["lines"] == len(replies) + len(answers)
-    assert sorted(made.numbers("rank")) == list(range(made.index["lines"]))
+    assert made.listed["lines"] == len(replies) + len(answers)
+    assert sorted(made.numbers("rank")) == list(range(made.listed["lines"]))
 
 
 @pytest.mark.parametrize("made", OPEN_RUNS, indirect=True)
@@ -81,7 +81,7 @@ def test_signs_follow_from_the_verdicts(made: Content) -> None:
         unsafe |= {subject} if value in criterion.unsafe else set()
         spread[subject, name].append(shares(criterion)[value])
     subject_of = dict(enumerate(made.subjects))
-    closed = {line for line, place in enumerate(made.numbers("section")) if made.index["sections"][place]["closed"]}
+    closed = {line for line, place in enumerate(made.numbers("section")) if made.listed["sections"][place]["closed"]}
 
     def signed(sign: str) -> set[str]:
         return {subject_of[line] for line in made.signed(sign) - closed}
@@ -101,8 +101,8 @@ def test_signs_follow_from_the_verdicts(made: Content) -> None:
 def test_a_judge_that_is_withheld_decides_nothing_and_can_be_read_marked(judged: Content) -> None:
     unheard = silent(judged.runs[0])
     assert unheard, "one of the judges agrees too little with people"
-    (section,) = judged.index["sections"]
-    raters = [rater["name"] for rater in judged.index["raters"]]
+    (section,) = judged.listed["sections"]
+    raters = [rater["name"] for rater in judged.listed["raters"]]
     marked = {
         (section["benchmark"], criterion["name"], raters[int(rater)])
         for criterion in section["criteria"]
@@ -115,7 +115,7 @@ def test_a_judge_that_is_withheld_decides_nothing_and_can_be_read_marked(judged:
 
 def test_what_people_call_unsafe_comes_first_then_harm_and_missed_crises(vetoed: Content, both: Content) -> None:
     for made in (vetoed, both):
-        order = sorted(range(made.index["lines"]), key=made.numbers("rank").__getitem__)
+        order = sorted(range(made.listed["lines"]), key=made.numbers("rank").__getitem__)
         first = [sign for sign in ("by_people", "harm", "missed") if made.signed(sign)]
         grades = [next((n for n, sign in enumerate(first) if line in made.signed(sign)), len(first)) for line in order]
         assert grades == sorted(grades)
@@ -124,9 +124,9 @@ def test_what_people_call_unsafe_comes_first_then_harm_and_missed_crises(vetoed:
 
 @pytest.mark.parametrize("made", [*OPEN_RUNS, "dialogues"], indirect=True)
 def test_every_verdict_stands_beside_its_line_once(made: Content) -> None:
-    raters, found = made.index["raters"], Counter[Any]()
-    for first, (texts, shard) in zip(made.index["shards"], made.shards, strict=True):
-        section = made.index["sections"][made.numbers("section")[first]]
+    raters, found = made.listed["raters"], Counter[Any]()
+    for first, (texts, shard) in zip(made.listed["shards"], made.shards, strict=True):
+        section = made.listed["sections"][made.numbers("section")[first]]
         for i, line in enumerate(shard["line"]):
             criterion = section["criteria"][shard["criterion"][i]]
             value = criterion["values"][shard["level"][i]] if shard["level"][i] >= 0 else shard["other"].get(str(i))
@@ -150,7 +150,7 @@ def test_every_verdict_stands_beside_its_line_once(made: Content) -> None:
 
 def test_answers_are_held_against_labels(both: Content) -> None:
     labels, answers, sections = both.names("label"), both.names("answer"), both.numbers("section")
-    closed = [line for line, place in enumerate(sections) if both.index["sections"][place]["closed"]]
+    closed = [line for line, place in enumerate(sections) if both.listed["sections"][place]["closed"]]
     calm = {str(value) for value in benchmarks.find_one(CLOSED).calm}
     assert closed
     assert both.signed("missed") == {line for line in closed if answers[line] in calm and labels[line] not in calm}
@@ -160,7 +160,7 @@ def test_answers_are_held_against_labels(both: Content) -> None:
 
 
 def test_levels_can_be_filtered_by_whoever_gave_them(judged: Content) -> None:
-    (section,) = judged.index["sections"]
+    (section,) = judged.listed["sections"]
     rows = verdicts(judged.runs[0])
     for number in section["rated"]:
         criterion = section["criteria"][number]
@@ -170,7 +170,7 @@ def test_levels_can_be_filtered_by_whoever_gave_them(judged: Content) -> None:
         (levels,) = map(json.loads, listed)
         for rater, column in zip(levels["raters"], levels["columns"], strict=True):
             places = unpacked(column["places"])
-            name = judged.index["raters"][rater]["name"]
+            name = judged.listed["raters"][rater]["name"]
             got = {
                 (judged.subjects[line], criterion["values"][level])
                 for line, place in enumerate(places)
@@ -195,7 +195,7 @@ def test_turns_stand_in_their_dialogue_with_its_ribbon(dialogues: Content) -> No
         else:
             assert group["messages"][end][:2] == ["assistant", texts["replies"][place]]
             assert sum(role == "user" for role, *_ in group["messages"][:end]) == turns[line]
-    words = {dialogues.names("words")[line] for line in range(dialogues.index["lines"])}
+    words = {dialogues.names("words")[line] for line in range(dialogues.listed["lines"])}
     assert len(words) > 5
 
 
@@ -210,8 +210,8 @@ def test_lines_begin_with_their_message_and_say_why(vetoed: Content) -> None:
 def test_a_line_has_its_own_address(judged: Content) -> None:
     import base64
 
-    keys = base64.b64decode(judged.index["keys"])
-    benchmark = judged.index["sections"][0]["benchmark"]
-    labels = [judged.index["systems"][place]["label"] for place in judged.numbers("system")]
+    keys = base64.b64decode(judged.listed["keys"])
+    benchmark = judged.listed["sections"][0]["benchmark"]
+    labels = [judged.listed["systems"][place]["label"] for place in judged.numbers("system")]
     for line, subject in enumerate(judged.subjects):
         assert keys[6 * line : 6 * line + 6].hex() == key(benchmark, subject, labels[line], 0)
