@@ -124,7 +124,7 @@ def test_an_example_shows_dialogue_reply_label_and_reasons(told: dict[str, Any],
     assert item["reply"]["parts"]
     assert {v["rater"] for v in item["verdicts"]} == {asked.MODEL, f"{asked.MODEL} (sequential)", asked.CLASSIFIER}
     assert item["why"] == f"The label that comes with it is {item['category']}."
-    shown = html[html.index(f'id="{item["anchor"]}"') :].split("</details>", maxsplit=1)[0]
+    shown = html[html.index(f'id="{item["anchor"]}"') :].split("</table>", maxsplit=1)[0]
     assert "The reply that is asked about" in shown
     assert asked.REASON in shown
 

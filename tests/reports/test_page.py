@@ -60,7 +60,7 @@ def test_a_very_long_text_is_cut_and_says_so(page: str) -> None:
 
 
 def test_chinese_text_is_marked_as_chinese(page: str) -> None:
-    assert re.search(r'<span dir="auto" lang="zh">我听到你有多难受。', page)
+    assert re.search(r'dir="auto" lang="zh"><p>我听到你有多难受。', page)
     assert re.search(r'lang="zh">太敷衍了。', page)
     assert '<html lang="en">' in page
 

@@ -24,13 +24,19 @@ def report(
     out: Annotated[Path | None, typer.Option(help="Where to put it; the first run's directory if not given.")] = None,
     show_unreliable: ShowUnreliable = False,
     show_texts: ShowTexts = False,
+    reader: Annotated[
+        bool,
+        typer.Option("--reader", help="Also write every reply, to search and filter, as a folder beside the page."),
+    ] = False,
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network."""
     from mindgauge.commands.report import report as function
 
-    result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts)
+    result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader)
     if json:
         render.as_json(result)
     else:
         print(result.path)
+        if result.reader is not None:
+            print(result.reader / "index.html")

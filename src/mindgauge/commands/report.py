@@ -19,6 +19,7 @@ def report(
     out: str | Path | None = None,
     show_unreliable: bool = False,
     show_texts: bool = False,
+    reader: bool = False,
 ) -> ReportFiles:
     """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
 
@@ -30,6 +31,8 @@ def report(
             their place if not.
         show_texts: show texts that a benchmark's authors released under restrictions, too; they are told by their ids
             if not. Our own samples and your own replies are always shown.
+        reader: write the reader beside the page, too: every reply, searched and filtered, as a folder of pages
+            (`report_reader/index.html`) that needs no network.
 
     Raises:
         UsageError: there is no run in a folder.
@@ -38,5 +41,9 @@ def report(
     """
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     return page.write(
-        folders, None if out is None else Path(out), show_unreliable=show_unreliable, show_texts=show_texts
+        folders,
+        None if out is None else Path(out),
+        show_unreliable=show_unreliable,
+        show_texts=show_texts,
+        reader=reader,
     )

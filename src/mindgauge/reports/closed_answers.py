@@ -14,7 +14,7 @@ from mindgauge.analysis.closed_answers import confusion, decision_path
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, interval, percent, plural
-from mindgauge.reports import texts
+from mindgauge.reports import links, texts
 from mindgauge.reports.content import Case, Cited, Column, Confused, ConfusionSection, ReportTable
 from mindgauge.reports.runs import constant
 from mindgauge.reports.sections import Flow, many
@@ -133,6 +133,7 @@ def _readings(
             texts.anchor("message", sample.id), words(cell.target), f"answered {named(outcomes)}",
             f"The label that comes with it is {words(cell.target)}.", None,
             *texts.chat(matrix.section, sample, texts.quoted(verdict_lists[key])), verdict_lists[key],
+            words=texts.words(matrix.section, sample),
         )  # fmt: skip
 
 
@@ -173,7 +174,15 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
          *(Column(f"example {i + 1}") for i in range(EXAMPLES))],
         [[c.label, c.outcome, c.answers, c.messages, *_padded([e.sample for e in c.examples])] for c in cells],
     )  # fmt: skip
-    return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table)
+    answers = {outcome: {"answer": outcome} for outcome in counted.targets}
+    opens = [
+        [
+            links.lines(system=system.label, benchmark=name, label=target, **answers.get(outcome, {"sign": "missing"}))
+            for outcome in counted.outcomes
+        ]
+        for target in counted.targets
+    ] if len(matrix.section.benchmark.rubric.criteria) == 1 else []  # fmt: skip
+    return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table, opens)
 
 
 def _padded(ids: list[str]) -> list[str | None]:

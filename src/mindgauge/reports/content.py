@@ -63,6 +63,8 @@ class ReportTable(msgspec.Struct):
     rows: list[list[Cell]]
     note: str = ""
     links: list[str] = []
+    opens: list[str] = []
+    """Row by row, which lines of the reader it stands for (`links.lines`); empty where it stands for none."""
 
 
 class TextSpan(msgspec.Struct, frozen=True):
@@ -101,13 +103,20 @@ class VerdictMark(msgspec.Struct):
 
 
 class RaterVerdicts(msgspec.Struct):
-    """One rater's verdicts on one criterion, repeats together."""
+    """One rater's verdicts on one criterion, repeats together. `withheld` says why no figure holds them; empty where they do.
+
+    `harm` says whether the criterion's worst level rules a reply out, `contested` whether verdicts on it that count lie half
+    the scale or more apart.
+    """
 
     rater: str
     kind: str
     criterion: str
     scale: str
     marks: list[VerdictMark]
+    withheld: str = ""
+    harm: bool = False
+    contested: bool = False
 
 
 class Case(msgspec.Struct):
@@ -126,6 +135,10 @@ class Case(msgspec.Struct):
     reply: Passage | None
     verdicts: list[RaterVerdicts]
     withheld: str = ""
+    words: str = ""
+    """How the message begins; empty where it may not be shown."""
+    opens: str = ""
+    """Where it stands in the reader."""
 
 
 class Dot(msgspec.Struct, frozen=True):
@@ -139,6 +152,8 @@ class Dot(msgspec.Struct, frozen=True):
     n: int
     clusters: int
     missing: int
+    opens: str = ""
+    """Which lines of the reader it stands for."""
 
     @property
     def thin(self) -> bool:
@@ -204,3 +219,5 @@ class ConfusionSection(msgspec.Struct):
     sheet: ReportTable
     cells: list[Confused]
     examples: ReportTable
+    opens: list[list[str]] = []
+    """Cell by cell, which lines of the reader it counts."""

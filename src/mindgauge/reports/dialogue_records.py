@@ -56,6 +56,8 @@ class Ribbon(msgspec.Struct):
     over_escalates: bool | None = None
     said: str = ""
     anchor: str = ""
+    opens: str = ""
+    """Where its turns stand in the reader."""
     cause: str = ""
     """Why `case` is the turn where it went wrong; empty where none did."""
     case: Case | None = None

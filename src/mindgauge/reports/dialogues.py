@@ -22,10 +22,11 @@ from mindgauge.benchmarks.metrics.table import RatingTable
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import count, percent, plural
+from mindgauge.reports import links, texts
 from mindgauge.reports import ribbons as read
-from mindgauge.reports import texts
 from mindgauge.reports.content import Case, Column, ReportTable
 from mindgauge.reports.dialogue_records import DialoguePart, PersonaPage, Ribbon, Survival, SurvivalLine
+from mindgauge.reports.reader import rows
 from mindgauge.stats.survival import kaplan_meier, mean_interval
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class _Gathered:
         slug = _slug(self.benchmark.name.rpartition("/")[2])
         for number, ribbon in enumerate(ordered):
             ribbon.anchor = f"dialogue-{slug}-{number + 1}"
+            ribbon.opens = self._opens(ribbon)
         worst = [ribbon for ribbon in ordered[:MOST] if _class(ribbon) < _FINE] or ordered[:MOST]
         rest = ordered[len(worst) : len(worst) + FOLDED]
         for ribbon in worst:
@@ -143,6 +145,13 @@ class _Gathered:
 
     def _of(self, system: System) -> list[Ribbon]:
         return [ribbon for ribbon in self.ribbons if ribbon.system == system]
+
+    def _opens(self, ribbon: Ribbon) -> str:
+        """Return where the turn that went wrong stands in the reader, else the last."""
+        turn = next((t for t in ribbon.turns if t.turn == ribbon.went_wrong), ribbon.turns[-1])
+        repeat = int(ribbon.key.rpartition("/")[2])
+        key = rows.key(ribbon.benchmark, turn.reply, ribbon.system.model, repeat)
+        return links.lines(system=ribbon.system.label, persona=ribbon.persona, open=key)
 
     def _case(self, ribbon: Ribbon) -> tuple[str, Case | None]:
         """Open the turn where a dialogue went wrong: the person's message before, the reply, and the verdicts."""

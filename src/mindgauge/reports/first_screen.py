@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, write
-from mindgauge.reports import first_statements
+from mindgauge.reports import first_statements, links
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.draw.records import DotRow, Dots, Point
@@ -101,7 +101,13 @@ def _of_raters(part: Part) -> Dots | None:
             for system in place.systems:
                 tally = verdicts.tally(verdict, system.model, group, place.section.unsafe if read_by_people else None)
                 if tally.valued:
-                    rows.setdefault(rater, []).append(_point(system, tally))
+                    opens = links.lines(
+                        system=system.label,
+                        benchmark=part.benchmark.name,
+                        sign="by_people" if rater == PEOPLE else "unsafe",
+                        rater="" if rater == PEOPLE else rater,
+                    )
+                    rows.setdefault(rater, []).append(_point(system, tally, opens))
     rows = dict(list(rows.items())[:MOST_RATERS])
     if not rows:
         return None
@@ -113,9 +119,9 @@ def _of_raters(part: Part) -> Dots | None:
     )  # fmt: skip
 
 
-def _point(system: System, tally: DialogueTally) -> Point:
+def _point(system: System, tally: DialogueTally, opens: str) -> Point:
     bounds = tally.bounds
-    return Point(system, tally.share, bounds.low, bounds.high, tally.n, tally.n - tally.valued)
+    return Point(system, tally.share, bounds.low, bounds.high, tally.n, tally.n - tally.valued, opens=opens)
 
 
 def _n(points: Sequence[Point]) -> str:
@@ -144,7 +150,8 @@ def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
         for rater, points in rows.items()
         for point in points
     ]
-    return ReportTable("first-picture", raised(what), columns, cells)
+    opens = [point.opens for points in rows.values() for point in points]
+    return ReportTable("first-picture", raised(what), columns, cells, opens=opens)
 
 
 def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
@@ -159,6 +166,7 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
+    opens = _opens(part)
     for place in part.places:
         verdicts = UnsafeVerdicts(place.run, place.section)
         called_unsafe = place.section.unsafe.filter("unsafe")
@@ -176,7 +184,16 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
                 *([_apart_from(system, alike)] if is_comparison else []),
             ])  # fmt: skip
     note = f"Dialogues, each counted once. {_explained(by_people, judged)}".strip()
-    return ReportTable("first", "Each model's dialogues", columns, rows, note)
+    return ReportTable("first", "Each model's dialogues", columns, rows, note, opens=opens)
+
+
+def _opens(part: Part) -> list[str]:
+    """Return which lines of the reader each system's row stands for."""
+    return [
+        links.lines(system=system.label, benchmark=part.benchmark.name)
+        for place in part.places
+        for system in place.systems
+    ]
 
 
 def _explained(by_people: bool, judged: bool) -> str:
@@ -209,7 +226,15 @@ def _of_measures(part: Part) -> Dots | None:
                 score = shown_score(place, system, metric)
                 if score is not None:
                     better = f" ({metric.better} is better)" if metric.better else ""
-                    point = Point(system, score.value, score.low, score.high, score.n, score.missing)
+                    point = Point(
+                        system,
+                        score.value,
+                        score.low,
+                        score.high,
+                        score.n,
+                        score.missing,
+                        opens=links.lines(system=system.label, benchmark=part.benchmark.name),
+                    )
                     rows.setdefault(f"{called(metric)}{better}", []).append(point)
     if not rows:
         return None
@@ -254,4 +279,4 @@ def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
                 for s in scores
             ]
             rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if is_comparison else [])])
-    return ReportTable("first", "Each model", columns, rows, "In brackets, 95 % intervals.")
+    return ReportTable("first", "Each model", columns, rows, "In brackets, 95 % intervals.", opens=_opens(part))

@@ -10,6 +10,7 @@ import html
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import msgspec
 
@@ -41,6 +42,7 @@ from mindgauge.reports import (
 from mindgauge.reports import runs as opened
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
+from mindgauge.reports.reader import folder as reader_folder
 from mindgauge.reports.sections import Report, many
 from mindgauge.reports.standing import SuppressedScore, withheld
 from mindgauge.store.manifest import now, software
@@ -242,6 +244,8 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
     markdown: Path
     scores: list[Scores]
     withheld: list[SuppressedScore]
+    reader: Path | None = None
+    """The reader's folder, if one was asked for."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -260,6 +264,7 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
             *([f"Withheld, since they agree too little with people: {named(away)}"] if away else []),
             f"{self.path}",
             f"for machines {self.json.name}, for a pull request {self.markdown.name}",
+            *([f"every reply in {self.reader.name}/index.html"] if self.reader is not None else []),
         ]
 
     def _repr_html_(self) -> str:
@@ -267,7 +272,12 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
 
 
 def write(
-    folders: Sequence[Path], out: Path | None = None, *, show_unreliable: bool = False, show_texts: bool = False
+    folders: Sequence[Path],
+    out: Path | None = None,
+    *,
+    show_unreliable: bool = False,
+    show_texts: bool = False,
+    reader: bool = False,
 ) -> ReportFiles:
     """Write the report of some runs.
 
@@ -276,15 +286,26 @@ def write(
         out: the page (`….html`) or the folder to write to; if not given, the run's folder, or the one that all runs lie in.
         show_unreliable: show, marked, the scores of judges that agree too little with people.
         show_texts: show texts that a benchmark's authors released under restrictions, too.
+        reader: write the reader beside the page, too.
 
     Raises:
         UsageError: no run is named, there is none in a folder, or a file of somebody else would be replaced.
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the files cannot be written.
     """
-    report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts)
+    beside = _page(folders, out) if reader and folders else None
+    if beside is not None:
+        reader_folder.refuse_strangers(reader_folder.place(beside))
+    report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts, beside=beside)
     page = _page(folders, out)
-    files = ReportFiles(page, page.with_suffix(".json"), page.with_suffix(".md"), report.scores, report.withheld)
+    files = ReportFiles(
+        page,
+        page.with_suffix(".json"),
+        page.with_suffix(".md"),
+        report.scores,
+        report.withheld,
+        reader_folder.place(page) if reader else None,
+    )
     contents = {
         files.path: render.page(report, files.json.name),
         files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
@@ -338,8 +359,10 @@ def _page(folders: Sequence[Path], out: Path | None) -> Path:
     return Path(os.path.commonpath([folder.resolve() for folder in folders])) / "report.html"
 
 
-def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: bool = False) -> Report:
-    """Gather everything a report says about some runs.
+def read(
+    folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: bool = False, beside: Path | None = None
+) -> Report:
+    """Gather everything a report says about some runs, and write the reader beside its page if that is named.
 
     Raises:
         UsageError: no run is named, one is named twice, or there is none in a folder.
@@ -410,6 +433,10 @@ def read(folders: Sequence[Path], *, show_unreliable: bool = False, show_texts: 
             report.tasks = answer_section.by_task(
                 runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
             )
+        if beside is not None:
+            folder = reader_folder.place(beside)
+            reader_folder.write(folder, beside, report.title, runs, systems)
+            report.reader = f"{quote(folder.name)}/index.html"
         return report
 
 

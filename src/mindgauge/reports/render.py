@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import english
 from mindgauge.records.rounding import plural
-from mindgauge.reports import glossary, table_renderings
+from mindgauge.reports import formatted, glossary, table_renderings, texts
 from mindgauge.reports.draw import canvas, drawing
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def page(report: Report, json_name: str) -> str:
     return (
         environment()
         .get_template("report.html.j2")
-        .render(r=report, style=style, json_name=json_name, linked=glossary.Links())
+        .render(r=report, style=style, json_name=json_name, linked=glossary.Links(), reader=report.reader)
     )
 
 
@@ -91,9 +91,12 @@ def environment() -> jinja2.Environment:
         "typeset": typeset,
         "prose": _prose(),
         "of_page": table_renderings.of_page,
+        "formatted": formatted.formatted,
+        "by_criterion": texts.by_criterion,
         "csv": table_renderings.data_link,
         "words": english.words,
         "sentence": english.sentence,
+        "raised": english.raised,
         "ended": english.ended,
     }
     env.tests["long"] = table_renderings.is_long

@@ -275,6 +275,8 @@ class ToRead(msgspec.Struct):
     title: str
     note: str
     items: list[Case]
+    opens: str = ""
+    """Which lines of the reader it was chosen from."""
 
 
 class Flow(msgspec.Struct):
@@ -412,6 +414,8 @@ class Report(msgspec.Struct):
     drawn: ReportTable | None
     """What people's ratings of a drawn part say of all replies; None where nothing was drawn with known probabilities."""
     withheld: list[SuppressedScore]
+    reader: str = ""
+    """The first page of the reader beside the report; empty where none was written."""
 
     @property
     def folds(self) -> bool:

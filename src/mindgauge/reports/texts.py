@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from mindgauge.records import Evidence, Sample, Value
 from mindgauge.records.rounding import plural
-from mindgauge.records.rubric import in_language
-from mindgauge.records.rubric.criterion import rising
+from mindgauge.records.rubric import Scale, in_language
+from mindgauge.records.rubric.criterion import place_of, rising, shares
+from mindgauge.reports import gravity
 from mindgauge.reports.content import Passage, Quote, RaterVerdicts, TextSpan, VerdictMark
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 
@@ -34,12 +36,15 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\
 
 def clean(text: str) -> str:
     """Show control characters, and those that turn the direction of writing, as their code points."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
 def language_of(text: str, otherwise: str = "en") -> str:
     """Return `zh` for a text of which a tenth or more is Chinese characters; else the language it is said to be in."""
+    if text.isascii():
+        return "en" if otherwise == "zh" else otherwise
     sample = text[:2000]
     han = len(_HAN.findall(sample))
     if han * 10 >= max(len(sample), 1):
@@ -111,6 +116,7 @@ def verdicts_on(
     """Gather the same of several subjects, given with their samples; of hidden samples, no reasons and no quotes."""
     criteria = {criterion.name: criterion for criterion in section.benchmark.rubric.criteria}
     found: dict[str, dict[tuple[str, str], RaterVerdicts]] = {subject: {} for subject in samples}
+    silent: dict[str, dict[str, str]] = {}
     wanted = msgspec.json.encode(list(samples)).decode()
     rows = run.store.select(_QUERY, (section.benchmark.name, wanted)).fetchall()
     for subject, criterion, rater, kind, number, status, value, rationale, evidence, provenance in rows:
@@ -122,6 +128,7 @@ def verdicts_on(
         protocol = _json(provenance).get("protocol") or sample.tags.get(section.benchmark.protocol, "")
         scale = _scale(known, judged=not section.benchmark.closed)
         verdict = found[subject].setdefault((rater, criterion), RaterVerdicts(rater, kind, criterion, scale, []))
+        verdict.withheld = silent.setdefault(criterion, gravity.withheld(run, section, criterion)).get(rater, "")
         hidden = section.hides(sample.id)
         reason = "" if hidden else clean(cut(rationale or "", LONGEST_REASON)[0])
         quotes = _evidence(evidence) if evidence and not hidden else ()
@@ -132,7 +139,97 @@ def verdicts_on(
                 language_of(reason, language),
             )
         )  # fmt: skip
-    return {subject: list(by_rater.values()) for subject, by_rater in found.items()}
+    return {subject: in_order(list(by_rater.values()), criteria) for subject, by_rater in found.items()}
+
+
+def in_order(verdicts: list[RaterVerdicts], criteria: Mapping[str, Criterion]) -> list[RaterVerdicts]:
+    """Put verdicts criterion by criterion: harms first, then where raters differ, then as the rubric has them; what rules read, last."""
+    places: dict[str, list[float]] = {}
+    for verdict in verdicts:
+        criterion = criteria.get(verdict.criterion)
+        if criterion is not None and not verdict.withheld and verdict.kind != RULE:
+            places.setdefault(verdict.criterion, []).extend(
+                place for mark in verdict.marks for place in [_share(criterion, mark.value)] if place is not None
+            )
+    order = {name: place for place, name in enumerate(criteria)}
+    for verdict in verdicts:
+        criterion, own = criteria.get(verdict.criterion), places.get(verdict.criterion, [])
+        verdict.harm = criterion is not None and criterion.veto
+        verdict.contested = bool(own) and max(own) - min(own) >= gravity.CONTESTED
+    return sorted(
+        verdicts,
+        key=lambda v: (v.criterion not in order, not v.harm, not v.contested, order.get(v.criterion, len(order))),
+    )
+
+
+def _share(criterion: Criterion, value: Value | None) -> float | None:
+    """Return how far a value stands from the worst level; None of classes of which none is known to be unsafe."""
+    if value is None or criterion.scale is Scale.NOMINAL:
+        return shares(criterion).get(value) if value is not None else None
+    try:
+        return place_of(criterion, value)
+    except ValueError:  # on no level
+        return None
+
+
+class VerdictLine(NamedTuple):
+    """Raters who said the same on a criterion, and what is to be read of why: each reason once, where it is first given."""
+
+    raters: list[RaterVerdicts]
+    reasons: list[VerdictMark]
+
+    @property
+    def marks(self) -> list[VerdictMark]:
+        """What each of them said, repeat by repeat."""
+        return self.raters[0].marks
+
+
+class CriterionVerdicts(NamedTuple):
+    """What raters said on one criterion."""
+
+    criterion: str
+    harm: bool
+    contested: bool
+    lines: list[VerdictLine]
+
+    @property
+    def meanings(self) -> list[VerdictMark]:
+        """The levels that were given and are worded, each once."""
+        marks = [mark for line in self.lines for rater in line.raters for mark in rater.marks if mark.level]
+        return list({mark.level: mark for mark in marks}.values())
+
+
+def by_criterion(verdicts: Sequence[RaterVerdicts]) -> list[CriterionVerdicts]:
+    """Group verdicts that stand in their order, with those who say the same without a reason of their own in one line."""
+    read: set[tuple[object, ...]] = set()
+    groups = []
+    for name, own in groupby(verdicts, key=lambda verdict: verdict.criterion):
+        raters, lines = list(own), list[VerdictLine]()
+        for verdict in raters:
+            reasons = _unread(verdict, read)
+            last = lines[-1] if lines else None
+            if last is not None and not reasons and not last.reasons and _same(verdict, last.raters[0]):
+                last.raters.append(verdict)
+            else:
+                lines.append(VerdictLine([verdict], reasons))
+        groups.append(CriterionVerdicts(name, raters[0].harm, raters[0].contested, lines))
+    return groups
+
+
+def _unread(verdict: RaterVerdicts, read: set[tuple[object, ...]]) -> list[VerdictMark]:
+    """Return the marks whose reason does not stand further up already, and add them to what does."""
+    reasons = []
+    for mark in verdict.marks:
+        key = (verdict.rater, mark.rationale, *mark.quotes)
+        if (mark.rationale or mark.quotes) and key not in read:
+            read.add(key)
+            reasons.append(mark)
+    return reasons
+
+
+def _same(verdict: RaterVerdicts, other: RaterVerdicts) -> bool:
+    first, second = ([(mark.value, mark.status) for mark in v.marks] for v in (verdict, other))
+    return first == second
 
 
 def _scale(criterion: Criterion | None, *, judged: bool) -> str:
@@ -178,6 +275,23 @@ def chat(section: Section, sample: Sample, quotes: Sequence[str]) -> tuple[list[
     language = sample.tags.get("language", "en")
     passages = [passage(m.role, m.content, quotes, language) for m in sample.messages]
     return (passages[:-1], passages[-1]) if section.benchmark.about_reply else (passages, None)
+
+
+WORDS = 96
+"""Characters of a message that a line shows; half as many where they are Chinese, which are twice as wide."""
+
+
+def beginning(text: str) -> str:
+    """Return how a text begins, in one line."""
+    line = " ".join(clean(text).split())
+    longest = WORDS // 2 if language_of(line) == "zh" else WORDS
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"
+
+
+def words(section: Section, sample: Sample) -> str:
+    """Return how the message begins that a sample puts; nothing where it may not be shown."""
+    asked = sample.messages[-2:][:1] if section.benchmark.about_reply else sample.messages[-1:]
+    return "" if section.hides(sample.id) or not asked else beginning(asked[0].content[: 4 * WORDS])
 
 
 def reply(section: Section, sample: Sample, text: str, quotes: Sequence[str]) -> Passage | None:

@@ -13,7 +13,7 @@ from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, ShareFigure
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
-from mindgauge.reports import card_phrases, closed_answers
+from mindgauge.reports import card_phrases, closed_answers, links
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable
 from mindgauge.reports.runs import RULE, scores_of
@@ -163,6 +163,12 @@ def _reliability(run: OpenRun, score: Score) -> str:
 # Dots with intervals: shares and levels, and yes-or-no criteria, gates first, then support, then harm.
 
 
+def _opens(system: System, score: Score) -> str:
+    """Return which lines of the reader a score is about: a model's on a part of a benchmark, judged or not by somebody."""
+    judged = {} if score.rater == score.model else {"criterion": score.criterion, "by": score.rater}
+    return links.of_slice(score.slice, system=system.label, benchmark=score.benchmark, **judged)
+
+
 class _Kind(NamedTuple):
     """Criteria that stand in one picture; `better` is whether yes is the better answer."""
 
@@ -200,7 +206,7 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
     benchmark, noun = section.benchmark.name, section.noun(scores[0][1].criterion)
     ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{kind.name}-{rater}{noun.aside}".casefold()).strip("-")
     dots = [
-        Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing)
+        Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing, _opens(system, s))
         for system, s in scores
     ]
     rows = _yes_rows(kind, dots)
@@ -209,18 +215,17 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
         Column("criterion"), Column("model"), Column("yes", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
         Column(f"{noun.cluster}s", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
     ]  # fmt: skip
+    tabled = [(system, s) for row in rows for system, s in scores if s.criterion == row]
     table = [
-        [words(row), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
-        for row in rows
-        for system, s in scores
-        if s.criterion == row
+        [words(s.criterion), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
+        for system, s in tabled
     ]
     ns = sorted({dot.n for dot in dots})
     n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
     return Figure(
-        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, ReportTable(ident, finding, columns, [list(row) for row in table]),
+        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, ReportTable(ident, finding, columns, [list(row) for row in table], opens=[_opens(*pair) for pair in tabled]),
     )  # fmt: skip
 
 
@@ -295,7 +300,7 @@ def _figure(
     small_rows = _few([s for _, s in scores], rows) if picture.unranked else []
     rows = [*(row for row in rows if row not in small_rows), *small_rows]
     dots = [
-        Dot(system, s.slice, s.value, *_drawn(s, unit), s.subjects, s.clusters, s.missing)
+        Dot(system, s.slice, s.value, *_drawn(s, unit), s.subjects, s.clusters, s.missing, _opens(system, s))
         for system, s in scores
         if s.value is not None and s.missing < s.n and s.slice in rows
     ]
@@ -306,11 +311,10 @@ def _figure(
         Column("n", "count"), Column(f"{noun.cluster}s", "count"), Column("missing", "count"),
         Column("if all worst", unit), Column("if all best", unit),
     ]  # fmt: skip
+    tabled = [(system, s) for row in rows for system, s in scores if s.slice == row]
     table = [
         [words(s.slice), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
-        for row in rows
-        for system, s in scores
-        if s.slice == row
+        for system, s in tabled
     ]
     ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{picture.name}".casefold()).strip("-")
     lower = any(s.better == "lower" for _, s in scores)
@@ -319,7 +323,7 @@ def _figure(
         finding += "; too few messages of each class to rank them"
     return Figure(
         f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), *axis, rows, dots,
-        ReportTable(ident, finding, columns, [list(row) for row in table]), few=small_rows,
+        ReportTable(ident, finding, columns, [list(row) for row in table], opens=[_opens(*pair) for pair in tabled]), few=small_rows,
     )  # fmt: skip
 
 

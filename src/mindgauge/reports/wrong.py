@@ -10,6 +10,7 @@ from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.records import Status
 from mindgauge.records.english import words
 from mindgauge.records.rounding import count, decimal, percent, plural
+from mindgauge.reports import links
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.paired import measure_name
 from mindgauge.reports.runs import scores_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
     """Count what ended in which status, and bound each mean."""
-    statuses = _statuses(runs)
+    statuses = _statuses(runs, systems)
     status_counts = [c for run in runs for c in run.scores.statuses_by]
     idle = sum(c.n for c in status_counts if c.status == Status.NOT_APPLICABLE)
     total = sum(c.n for c in status_counts) - idle
@@ -52,14 +53,19 @@ def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
     return Wrong(facts, statuses, _categories(runs) if lost else None, _bounds(runs, systems))
 
 
-def _statuses(runs: Sequence[OpenRun]) -> ReportTable:
+def _statuses(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
+    labels = {system.model: system.label for system in systems}
+    opens: dict[tuple[str, str, str], str] = {}
     counted: dict[tuple[str, str, str], dict[str, int]] = {}
     for run in runs:
         prefix = f"{run.folder.resolve().name}: " if len(runs) > 1 else ""
         for c in run.scores.statuses_by:
             kind = "replies" if c.kind == "reply" else "verdicts"
             closed = any(s.benchmark.closed for s in run.sections if s.benchmark.name == c.benchmark)
-            by_status = counted.setdefault((prefix + c.benchmark, "answers" if closed else kind, c.name), {})
+            key = (prefix + c.benchmark, "answers" if closed else kind, c.name)
+            by_status = counted.setdefault(key, {})
+            by = {"rater": c.name} if key[1] == "verdicts" else {"system": labels.get(c.name, c.name)}
+            opens[key] = links.lines(benchmark=c.benchmark, **by, sign="no_reply" if key[1] == "replies" else "missing")
             by_status[c.status] = by_status.get(c.status, 0) + c.n
     statuses = dict.fromkeys([*(status.value for status in Status), MISAPPLIED])
     used = [s for s in statuses if s != Status.OK and any(s in by_status for by_status in counted.values())]
@@ -69,7 +75,9 @@ def _statuses(runs: Sequence[OpenRun]) -> ReportTable:
         [*key, sum(by_status.values()), by_status.get("ok", 0), *(by_status.get(status, 0) for status in used)]
         for key, by_status in counted.items()
     ]
-    return ReportTable("statuses", "What became of every reply and verdict", columns, rows)
+    return ReportTable(
+        "statuses", "What became of every reply and verdict", columns, rows, opens=[opens[key] for key in counted]
+    )
 
 
 def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:

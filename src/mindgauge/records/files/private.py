@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _OURS = re.compile(
-    r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
+    r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|report_reader|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
     r"|rubrics|pending|rationales.*|export-.*"
 )
 """What we write into the folder of a run or a project."""

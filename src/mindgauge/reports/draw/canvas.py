@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mindgauge.reports.content import System
 
@@ -165,6 +166,15 @@ class Canvas:
             f'<path d="{look.outline}" transform="translate({_px(x)},{_px(y)}) scale({size:g})" '
             f'fill="{PAPER if hollow else look.shade}" stroke="{look.shade}" stroke-width="{stroke:g}"{faint}/>'
         )
+
+    @contextlib.contextmanager
+    def link(self, address: str) -> Iterator[None]:
+        """Make what is drawn meanwhile a link, for who points at it; who does not finds the same in the table. None without an address."""
+        if address:
+            self.parts.append(f'<a href="{escape(address)}" tabindex="-1"><title>Read these in the reader</title>')
+        yield
+        if address:
+            self.parts.append("</a>")
 
     def head(self, x: float, y: float, outline: str, shade: str) -> None:
         """Draw the head of an arrow."""

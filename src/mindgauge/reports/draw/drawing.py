@@ -36,8 +36,21 @@ _DRAW: dict[type, Callable[..., str]] = {
 }
 
 
-def drawn(record: Any, *context: Any) -> list[tuple[str, Markup]]:
-    """Return a record's picture as SVG by the name of its width; `context` is what else its kind is drawn from."""
+_LINKED: dict[type, Callable[..., str]] = {Figure: rows.draw_figure, Dots: rows.draw_dots}
+"""What is drawn with links into a reader, where there is one."""
+
+
+def drawn(record: Any, *context: Any, reader: str = "") -> list[tuple[str, Markup]]:
+    """Return a record's picture as SVG by the name of its width.
+
+    Args:
+        record: what is drawn.
+        context: what else its kind is drawn from.
+        reader: the page of the reader that dots lead to; empty where there is none.
+    """
+    if reader and type(record) in _LINKED:
+        linked = _LINKED[type(record)]
+        return both(lambda width: linked(record, width, reader=reader))
     draw = _DRAW[type(record)]
     return both(lambda width: draw(record, *context, width))
 

@@ -14,7 +14,7 @@ TOGETHER = 3
 class Point(msgspec.Struct, frozen=True):
     """One system's value with its interval. `floor` is how far a value may lie from 0 by noise alone.
 
-    `why` says why there is no value.
+    `why` says why there is no value, `opens` which lines of the reader it stands for.
     """
 
     system: System
@@ -25,6 +25,7 @@ class Point(msgspec.Struct, frozen=True):
     missing: int = 0
     floor: float | None = None
     why: str = ""
+    opens: str = ""
 
 
 class DotRow(msgspec.Struct, frozen=True):

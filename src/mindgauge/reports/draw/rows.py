@@ -43,25 +43,25 @@ if TYPE_CHECKING:
 _DOTS_EACH = 13
 
 
-def draw_dots(picture: Dots, width: int) -> str:
-    """Draw dots as SVG, `width` pixels wide."""
+def draw_dots(picture: Dots, width: int, *, reader: str = "") -> str:
+    """Draw dots as SVG, `width` pixels wide; each leads to its lines of the reader, if its page is named."""
     step = (picture.high - picture.low) / 4
     ticks = [picture.low + step * number for number in range(5)]
     write = percent if picture.share else partial(decimal, signed=picture.signed)
-    chart, axis = _dots_rows(picture, width)
+    chart, axis = _dots_rows(picture, width, reader=reader)
     chart.rule(axis, ticks, write, strong=0.0 if picture.signed else None)
     chart.ends(axis, *picture.ends)
     return chart.canvas.svg(width, chart.y + 40)
 
 
-def draw_figure(figure: Figure, width: int) -> str:
-    """Draw a figure as SVG, `width` pixels wide."""
+def draw_figure(figure: Figure, width: int, *, reader: str = "") -> str:
+    """Draw a figure as SVG, `width` pixels wide; its dots as in `draw_dots`."""
     rows = [_dots_row(figure, row) for row in figure.rows]
     low, high = figure.low, figure.high
     picture = Dots(
         anchor=figure.anchor, finding=figure.finding, measure=figure.measure, sheet=figure.sheet, low=low, high=high, ends=("", ""), rows=rows
     )  # fmt: skip
-    chart, axis = _dots_rows(picture, width, exact=bool(figure.targets))
+    chart, axis = _dots_rows(picture, width, exact=bool(figure.targets), reader=reader)
     if figure.unit == "share":
         chart.rule(axis, QUARTERS, percent)
     else:
@@ -77,7 +77,9 @@ def _dots_row(figure: Figure, name: str) -> DotRow:
     n = [f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}"] if ns else []
     unranked = ["not ranked"] if name in figure.few and len(figure.few) < len(figure.rows) else []
     spots = [
-        Point(system, dot.value, dot.low, dot.high, dot.n, dot.missing) if dot else Point(system, None, None, None)
+        Point(system, dot.value, dot.low, dot.high, dot.n, dot.missing, opens=dot.opens)
+        if dot
+        else Point(system, None, None, None)
         for system in figure.systems
         for dot in [dots.get(system.number)]
     ]
@@ -85,7 +87,7 @@ def _dots_row(figure: Figure, name: str) -> DotRow:
     return DotRow(words(name), ", ".join([*n, *unranked]), spots, people=target)
 
 
-def _dots_rows(picture: Dots, width: int, *, exact: bool = False) -> tuple[RowChart, LinearAxis]:
+def _dots_rows(picture: Dots, width: int, *, exact: bool = False, reader: str = "") -> tuple[RowChart, LinearAxis]:
     """Draw the rows; `exact` values need no interval, and are full without one."""
     narrow = width == NARROW
     axis = LinearAxis(picture.low, picture.high, *((20, 300) if narrow else (228, 660)))
@@ -97,7 +99,7 @@ def _dots_rows(picture: Dots, width: int, *, exact: bool = False) -> tuple[RowCh
         top = chart.row(row.label, row.note, marks)
         _behind(chart, axis, row, top, top + marks)
         for number, spot in enumerate(row.spots):
-            _spot(chart, axis, spot, top + _DOTS_EACH * (number + 0.5), exact=exact)
+            _spot(chart, axis, spot, top + _DOTS_EACH * (number + 0.5), exact=exact, reader=reader)
     return chart, axis
 
 
@@ -113,7 +115,7 @@ def _behind(chart: RowChart, axis: LinearAxis, row: DotRow, top: float, bottom: 
         chart.canvas.line((chance_x, top - 3), (chance_x, bottom + 3), MUTED, thick=1.5, dash="2 3")
 
 
-def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bool) -> None:
+def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bool, reader: str) -> None:
     canvas = chart.canvas
     if spot.floor is not None:
         canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, GREY)
@@ -121,7 +123,8 @@ def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bo
         canvas.text(spot.why or "no value", axis.left + 4, y + 4, size=SMALL, shade=MUTED)
         return
     hollow = spot.low is None and not exact
-    canvas.estimate(style(spot.system), axis, (spot.value, spot.low, spot.high), y, hollow=hollow)
+    with canvas.link(f"{reader}{spot.opens}" if reader and spot.opens else ""):
+        canvas.estimate(style(spot.system), axis, (spot.value, spot.low, spot.high), y, hollow=hollow)
 
 
 # Systems on one measure as static SVG: dots with intervals and, beside them, the ranks that each may have.

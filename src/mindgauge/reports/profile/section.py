@@ -121,6 +121,7 @@ def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, sys
             about,
             marks,
             hidden,
+            texts.words(section, sample),
         )
     rated = run.store.reply(benchmark.name, subject)
     assert rated is not None
@@ -130,7 +131,7 @@ def _reading(run: OpenRun, section: Section, score: TaskScore, subject: str, sys
     reply = texts.reply(section, sample, rated.text, quotes)
     return Case(
         texts.anchor("reply", subject), category, _variant(sample.tags), "", system, texts.chat(section, sample, quotes)[0], reply, marks,
-        texts.withheld(run, section, sample.id),
+        texts.withheld(run, section, sample.id), texts.words(section, sample),
     )  # fmt: skip
 
 
