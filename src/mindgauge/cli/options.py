@@ -62,7 +62,8 @@ Map = Annotated[
 ]
 TABLE = "CSV, Excel, JSON, JSONL, Parquet"
 """What a table of the user's may be, in words; `docs/files.md` has it in full."""
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Full = Annotated[bool, typer.Option("--full", help="Everything: every table, every row, every note.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 
 class Command(TyperCommand):

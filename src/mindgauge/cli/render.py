@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.cli import layout, terminal
+from mindgauge.records.alike import put_together
+from mindgauge.records.english import words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
-from mindgauge.records.rounding import count, dollars, duration, megabytes, seconds, spending
+from mindgauge.records.rounding import count, dollars, duration, megabytes, plural, seconds, spending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Scores
     from mindgauge.reports.content import ReportTable
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 WIDTH = 160
 """Characters of a line where nobody watches."""
 GAP = 2
+NOTES = 5
+"""Kinds of notes that are shown without `--full`."""
+_OUTSIDE = "not_applicable"
+"""The status of what is no part of any n, and no fault."""
 HALF_A_MINUTE = 30.0
 """Seconds between two lines that say how far a command is, where nobody watches."""
 
@@ -128,7 +134,7 @@ def _lines() -> Iterator[Callable[[str, int, int], None]]:
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; numbers are text already."""
     if title:
-        _say(title)
+        say(title)
     cells = [[_cell(cell) for cell in row] for row in rows]
     stream = terminal.direct(sys.stdout)
     for line in layout.lines([*map(_cell, columns)], cells, _width(), styled=terminal.styles()):
@@ -150,7 +156,7 @@ def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
     naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
     in_parts(report_table.title, columns[:naming], columns[naming:], rows)
     if report_table.note and not less:
-        _say(report_table.note)
+        say(report_table.note)
 
 
 def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -165,12 +171,14 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
         rows: cells in the order of the columns.
     """
     columns = [*names, *measures]
-    width = [max(map(len, column)) + GAP for column in zip(columns, *rows, strict=True)]
+    width = [
+        max(layout.measure(_cell(cell)) for cell in column) + GAP for column in zip(columns, *rows, strict=True)
+    ]
     visible = [index for index in range(len(names), len(columns)) if any(row[index] for row in rows)]
     most, naming = _width() + GAP, sum(width[: len(names)])
     if len(names) > 1 and 2 * naming > most < naming + sum(width[index] for index in visible):
         if title:
-            _say(title)
+            say(title)
         for first in dict.fromkeys(row[0] for row in rows):
             same = [row[1:] for row in rows if row[0] == first]
             in_parts(f"{names[0]}: {first}" if first else "", names[1:], measures, same)
@@ -189,8 +197,8 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
         )
 
 
-def _say(text: str) -> None:
-    """Print a title or a note, no word broken."""
+def say(text: str) -> None:
+    """Print a sentence, a title or a note, no word broken."""
     print(textwrap.fill(_cell(text), _width(), break_long_words=False, break_on_hyphens=False))
 
 
@@ -203,21 +211,42 @@ def _cell(text: str) -> str:
     return terminal.plain(" ".join(text.splitlines()))
 
 
-def told(result: Scores, *, told_before: Collection[str] = ()) -> None:
+def told(result: Scores, *, told_before: Collection[str] = (), full: bool = False) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
-    trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
+    trouble = [
+        f"{count(n)} {words(status)}" for status, n in sorted(result.statuses.items()) if status not in {"ok", _OUTSIDE}
+    ]
+    outside = [f"{count(n)} {words(status)}" for status, n in result.statuses.items() if status == _OUTSIDE]
     if trouble:
-        print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
+        print(f"Not ok: {', '.join(trouble)}{f'; {outside[0]}' if outside else ''}")
     if why := _failure(result):
         print(f"Failed most often: {why}")
-    for note in (note for note in result.notes if note not in told_before):
-        print(f"Note: {note}")
+    notes((note for note in result.notes if note not in told_before), full=full)
     for continuation in result.continued[-1:]:
         print(continuation.line)
     calls = result.calls
+    if not calls["made"]:
+        print("No call was made.")
+        return
     price = spending(calls["cost"], calls["unpriced"]) or "unknown cost"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
     print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
+
+
+def more(n: int, what: str = "row") -> None:
+    """Say how many rows `--full` has beside those that were printed."""
+    if n > 0:
+        print(f"{plural(n, f'more {what}')}: --full")
+
+
+def notes(lines: Iterable[str], *, full: bool, head: str = "Note") -> None:
+    """Print notes: all with `full`; else those of one kind together, and the first kinds."""
+    listed = [*lines]
+    kinds = listed if full else put_together(listed, "--full lists them")
+    shown = kinds if full else kinds[:NOTES]
+    for line in shown:
+        say(f"{head}: {line}")
+    more(len(kinds) - len(shown), "note")
 
 
 def foreseen(estimate: DryRun) -> None:

@@ -12,6 +12,8 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from mindgauge.records import rounding
 
 if TYPE_CHECKING:
@@ -145,6 +147,34 @@ def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
         rows.append(cells)
     visible = [index for index in range(len(sheet.columns)) if index not in ends and any(row[index] for row in rows)]
     return [sheet.columns[index].name for index in visible], [[row[index] for index in visible] for row in rows]
+
+
+def narrowed(sheet: ReportTable, only: Sequence[str] = ()) -> ReportTable:
+    """Return a table for a narrow page: columns of words that say the same in every row stand in its title.
+
+    Args:
+        sheet: the table; it is not changed.
+        only: the columns that are kept, with the ends of their intervals; all if not given.
+    """
+    ends = {place: place - 1 - (name == ENDS[1]) for place, name in enumerate(c.name for c in sheet.columns) if name in ENDS}
+    kept = [
+        place
+        for place, column in enumerate(sheet.columns)
+        if not only or sheet.columns[ends.get(place, place)].name in only
+    ]
+    alike = {
+        place
+        for place in kept
+        if len(sheet.rows) > 1 and sheet.columns[place].kind == "text" and len({row[place] for row in sheet.rows}) == 1
+    }
+    said = [f"{sheet.columns[place].name}: {sheet.rows[0][place]}" for place in sorted(alike) if sheet.rows[0][place]]
+    places = [place for place in kept if place not in alike]
+    return msgspec.structs.replace(
+        sheet,
+        title="; ".join(filter(None, [sheet.title, *said])),
+        columns=[sheet.columns[place] for place in places],
+        rows=[[row[place] for place in places] for row in sheet.rows],
+    )
 
 
 def _written(cell: Cell, column: Column) -> str:
