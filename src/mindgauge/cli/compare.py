@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render, terminal
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+from mindgauge.records.english import named, words
 from mindgauge.records.rounding import write
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.compared import RankedSystems
-
-PARTS = 20
-"""Differences on single parts that are shown without --full."""
 
 
 def compare(
@@ -36,44 +33,50 @@ def compare(
     if json:
         render.as_json(result)
         return
-    show(result, full=full, shown=show_unreliable)
+    raters = {measure.rater for measure in result.measures}
+    with terminal.short([*(system.model for system in result.systems), *raters]):
+        show(result, full=full, shown=show_unreliable)
+    answer.then(f"mindgauge report {' '.join(result.runs)}")
 
 
 def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
-    """Print a comparison as the report's own sentences and tables.
+    """Print who is better in two sentences, where systems stand, and with `full` the report's own sentences and tables.
 
     Args:
         result: the comparison.
         full: every metric, every two systems, every part on which two can be told apart.
         shown: also what judges say that agree too little with people.
     """
-    from mindgauge.reports.compared import costs, pairs, parts
+    from mindgauge.reports.compared import at_a_glance, costs, pairs, parts
     from mindgauge.reports.score_tables import counted_missing
+    from mindgauge.reports.table_renderings import narrowed
 
     measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
     allowed = [m for m in measures if shown or not _limited(m.rank_systems)]
     fields = [_field(result, measure) for measure in allowed]
     overall = [field for field in fields if field.measure.slice == "all"]
     single = [field for field in fields if field.measure.slice != "all"]
+    doubts = _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
+    findings = [f"{field.finding()}." for field in overall if len(field.systems) > 1] or ["Nothing may be compared."]
+    second = [*doubts, *findings[1:], *parts(single)]
+    answer.first(findings[0], *second[:1])
+    glance = at_a_glance(overall, shown=shown)
+    if not full:
+        beside = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
+        if glance.rows:
+            answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, beside)))
+        for line in [*doubts, *parts(single)]:
+            render.say(line)
+        render.notes(result.notes, full=False)
+        return
     for field in overall:
         _standings(field, shown=shown)
-    render.sheet(
-        pairs(
-            "",
-            "Every two systems, paired" if full else "Paired with the first",
-            overall if full else list(map(_first, overall)),
-        )
-    )
+    render.sheet(pairs("", "Every two systems, paired", overall))
     apart = pairs("", "On which single parts they can be told apart", single, apart=True)
-    more = 0 if full else max(0, len(apart.rows) - PARTS)
-    apart.rows = apart.rows[: len(apart.rows) - more]
     if apart.rows:
         render.sheet(apart)
-    if more:
-        print(f"{more} more with --full")
-    for line in parts(single):
+    for line in [*parts(single), *doubts]:
         print(line)
-    _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
     labels = {system.label: system.label for system in result.systems}
     price, unknown = costs(result, labels, labels)
     if price is None:
@@ -87,8 +90,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
         )
     for line in counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
         print(line)
-    for note in result.notes:
-        print(f"note: {note}")
+    render.notes(result.notes, full=True)
 
 
 def _limited(verdict: str) -> bool:
@@ -106,22 +108,19 @@ def _field(result: SystemComparison, measure: Measure) -> RankedSystems:
     return RankedSystems(measure, systems, baselines, {name: name for name in names})
 
 
-def _first(field: RankedSystems) -> RankedSystems:
-    """Return the same with the differences from the first system alone."""
-    differences = [d for d in field.measure.differences if field.measure.standings[0].system in {d.first, d.second}]
-    return field._replace(measure=msgspec.structs.replace(field.measure, differences=differences))
-
-
 def _standings(field: RankedSystems, *, shown: bool) -> None:
     """Print where each system stands on a measure, with what the title does not say of the differences."""
     from mindgauge.reports.compared import standings
     from mindgauge.reports.content import Column
 
     measure = field.measure
-    rated = f" of {measure.criterion}, as rated by {measure.rater}" if measure.rater else ""
+    rated = f", as rated by {measure.rater}" if measure.rater else ""
     unreliable = " (unreliable)" if _limited(measure.rate_replies) and shown else ""
     table = standings(
-        "", f"{measure.benchmark}: {measure.name}{rated}{unreliable}", field, field.places({}, shown=shown)
+        "",
+        f"{measure.benchmark}: {measure.title or measure.name}{rated}{unreliable}",
+        field,
+        field.places({}, shown=shown),
     )
     by_label = {standing.system: standing for standing in measure.standings}
     scored = [_scored(measure, by_label[name]) for name in (*field.systems, *field.baselines)]
@@ -143,11 +142,13 @@ def _scored(measure: Measure, standing: SystemStanding) -> str:
     return "" if value == pooled else pooled
 
 
-def _doubtful(measures: Sequence[Measure], *, shown: bool) -> None:
-    """Name the criteria on which a judge may not rank systems."""
+def _doubtful(measures: Sequence[Measure], *, shown: bool) -> list[str]:
+    """Name the criteria on which a judge may not rank systems, a sentence for each."""
     by_judge: dict[str, dict[str, None]] = {}
     for measure in measures:
         by_judge.setdefault(measure.rater, {})[measure.criterion] = None
-    for judge, criteria in by_judge.items():
-        display = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
-        print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({display})")
+    display = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
+    return [
+        f"{judge} agrees too little with people to rank systems on {named(list(map(words, criteria)), limit=9)} ({display})."
+        for judge, criteria in by_judge.items()
+    ]

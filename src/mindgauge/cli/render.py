@@ -137,7 +137,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         say(title)
     cells = [[_cell(cell) for cell in row] for row in rows]
     stream = terminal.direct(sys.stdout)
-    for line in layout.lines([*map(_cell, columns)], cells, _width(), styled=terminal.styles()):
+    for line in layout.lines([*map(_cell, columns)], cells, width(), styled=terminal.styles()):
         print(line, file=stream)
 
 
@@ -171,11 +171,9 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
         rows: cells in the order of the columns.
     """
     columns = [*names, *measures]
-    width = [
-        max(layout.measure(_cell(cell)) for cell in column) + GAP for column in zip(columns, *rows, strict=True)
-    ]
+    width = [max(layout.measure(_cell(cell)) for cell in column) + GAP for column in zip(columns, *rows, strict=True)]
     visible = [index for index in range(len(names), len(columns)) if any(row[index] for row in rows)]
-    most, naming = _width() + GAP, sum(width[: len(names)])
+    most, naming = width() + GAP, sum(width[: len(names)])
     if len(names) > 1 and 2 * naming > most < naming + sum(width[index] for index in visible):
         if title:
             say(title)
@@ -199,10 +197,10 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
 
 def say(text: str) -> None:
     """Print a sentence, a title or a note, no word broken."""
-    print(textwrap.fill(_cell(text), _width(), break_long_words=False, break_on_hyphens=False))
+    print(textwrap.fill(_cell(text), width(), break_long_words=False, break_on_hyphens=False))
 
 
-def _width() -> int:
+def width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 
@@ -233,10 +231,10 @@ def told(result: Scores, *, told_before: Collection[str] = (), full: bool = Fals
     print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
-def more(n: int, what: str = "row") -> None:
+def more(n: int, what: str = "row", many: str = "") -> None:
     """Say how many rows `--full` has beside those that were printed."""
     if n > 0:
-        print(f"{plural(n, f'more {what}')}: --full")
+        print(f"{plural(n, f'more {what}', f'more {many}' if many else '')}: --full")
 
 
 def notes(lines: Iterable[str], *, full: bool, head: str = "Note") -> None:

@@ -26,8 +26,8 @@ class _Note(NamedTuple):
 def put_together(notes: Sequence[str], rest: str) -> list[str]:
     """Return a line for each kind of note, in the order in which they first occur.
 
-    Notes are of one kind where they differ in numbers and in the file that they begin with. The first one stands as it
-    is, with how many more there are, and of what; a repeated note stands once.
+    Notes are of one kind where they differ in numbers and in the file that they begin with. The first one stands for them,
+    its file without folders, with how many more there are, and of what; a repeated note stands once.
 
     Args:
         notes: to be put together.
@@ -49,15 +49,16 @@ def _read(text: str) -> _Note:
 
 def _line(alike: Sequence[_Note], rest: str) -> str:
     first, *others = alike
+    text = first.text.replace(first.file, first.file.rpartition("/")[2], 1) if first.file else first.text
     if not others:
-        return first.text
+        return text
     files = len({note.file for note in alike})
     where = f" in {plural(files, 'file')}" if files > 1 else ""
     numbers = [] if files > 1 else _varying(alike)[1:]
     listed = f": {', '.join(numbers[:_FIRST])}" if numbers else ""
     if len(numbers) > _FIRST:
         listed += f" … {numbers[-1]}"
-    return f"{first.text} (and {count(len(others))} more like it{where}{listed}; {rest})"
+    return f"{text} (and {count(len(others))} more like it{where}{listed}; {rest})"
 
 
 def _varying(alike: Sequence[_Note]) -> list[str]:

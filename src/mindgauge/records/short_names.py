@@ -18,14 +18,14 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     every = list(dict.fromkeys(names))
     addresses = {name: address for name in every if (address := _read(name)) is not None}
     plain = [name for name in every if name not in addresses]
-    bare = Counter([*plain, *(name for _, name in addresses.values())])
+    bare = Counter([*plain, *(called for _, called in addresses.values())])
     hosted = Counter(addresses.values())
-    short = {}
-    for address, (host, name) in addresses.items():
-        if bare[name] == 1:
-            short[address] = name
-        elif hosted[host, name] == 1:
-            short[address] = f"{name} ({host})"
+    short: dict[str, str] = {}
+    for address, (host, called) in addresses.items():
+        if bare[called] == 1:
+            short[address] = called
+        elif hosted[host, called] == 1:
+            short[address] = f"{called} ({host})"
     return short
 
 

@@ -10,7 +10,7 @@ from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.standing import ReliabilityGate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.content import Cell

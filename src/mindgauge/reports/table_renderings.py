@@ -156,7 +156,7 @@ def narrowed(sheet: ReportTable, only: Sequence[str] = ()) -> ReportTable:
         sheet: the table; it is not changed.
         only: the columns that are kept, with the ends of their intervals; all if not given.
     """
-    ends = {place: place - 1 - (name == ENDS[1]) for place, name in enumerate(c.name for c in sheet.columns) if name in ENDS}
+    ends = {place + end: place for place in intervals(sheet.columns) for end in (1, 2)}
     kept = [
         place
         for place, column in enumerate(sheet.columns)

@@ -112,7 +112,9 @@ weighted_precision = _of_confusion("weighted_precision", classification.weighted
 weighted_f1 = _of_confusion("weighted_f1", classification.weighted_f1, "weighted F1")
 macro_precision = _of_confusion("macro_precision", classification.macro_precision)
 macro_recall = _of_confusion("macro_recall", classification.macro_recall)
-macro_f1 = msgspec.structs.replace(_of_confusion("macro_f1", classification.macro_f1, "macro F1"), chance=_f1_of_guesses)
+macro_f1 = msgspec.structs.replace(
+    _of_confusion("macro_f1", classification.macro_f1, "macro F1"), chance=_f1_of_guesses
+)
 """Macro figures are means over the labels that occur as targets (in a resample: that occur there)."""
 cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa")
 
