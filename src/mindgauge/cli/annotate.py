@@ -338,14 +338,15 @@ def needed() -> "Iterator[None]":
 
 
 app = typer.Typer(
+    cls=options.Group,
     name="annotate",
     help="People rate, too: blind rounds with a gate, in the browser.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command()(new)
-app.command()(serve)
-app.command()(status)
-app.command()(export)
-app.command("import")(import_)
+app.command(cls=options.Command)(new)
+app.command(cls=options.Command)(serve)
+app.command(cls=options.Command)(status)
+app.command(cls=options.Command)(export)
+app.command("import", cls=options.Command)(import_)

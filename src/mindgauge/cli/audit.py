@@ -47,14 +47,15 @@ def audit(
 
     if fail_on and fail_on not in _FAILING:
         raise UsageError(f"--fail-on {fail_on!r}: write error or warning")
-    result = function(
-        sources[0] if len(sources) == 1 else sources,
-        data=data,
-        scale=options.scales(scale),
-        columns=options.mapping(map_),
-        layout=options.layout(shape),
-        claims=claims,
-    )
+    with render.working("Looking"):
+        result = function(
+            sources[0] if len(sources) == 1 else sources,
+            data=data,
+            scale=options.scales(scale),
+            columns=options.mapping(map_),
+            layout=options.layout(shape),
+            claims=claims,
+        )
     code = int(any(result.counts[severity] for severity in _FAILING.get(fail_on, ())))
     if json:
         render.as_json(result)

@@ -63,7 +63,7 @@ def _field(name: str, text: str) -> None:
 
 def _wrapped(text: str, indent: str = "") -> None:
     """Print a paragraph; what follows its first line stands further in."""
-    width = render.width()
+    width = render.page_width()
     for line in textwrap.wrap(
         text, min(width, 100), initial_indent=indent, subsequent_indent=indent + _INDENT, break_on_hyphens=False
     ):
@@ -109,9 +109,7 @@ def _levels(criterion: Criterion) -> Iterator[str]:
     if criterion.protocols:
         protocol, levels = next(iter(criterion.protocols.items()))
         yield f"by category, here for {words(protocol)}:"
-        texts = {
-            level.value: in_language(text, _ENGLISH) for level, text in zip(criterion.levels, levels, strict=True)
-        }
+        texts = {level.value: in_language(text, _ENGLISH) for level, text in zip(criterion.levels, levels, strict=True)}
     for value in criterion.worst_first:
         yield f"{words(value)}: {texts[value]}" if texts[value] else words(value)
 

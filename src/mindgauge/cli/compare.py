@@ -29,7 +29,8 @@ def compare(
     """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
     from mindgauge.commands.compare import compare as function
 
-    result = function(list(runs))
+    with render.working("Comparing"):
+        result = function(list(runs))
     if json:
         render.as_json(result)
         return

@@ -71,12 +71,13 @@ def export(
     from mindgauge.commands.export import export as function
 
     stated = {"organisation": organisation, "relationship": relationship, "dataset": dataset}
-    result = function(
-        run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
-        partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
-        show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
-        **{name: value for name, value in stated.items() if value is not None},
-    )  # fmt: skip
+    with render.working("Writing"):
+        result = function(
+            run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
+            partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
+            show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
+            **{name: value for name, value in stated.items() if value is not None},
+        )  # fmt: skip
     if json:
         render.as_json(result)
     else:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.cli import answer, options, render, terminal
@@ -22,7 +21,7 @@ _CHECK = "RUN"
 """The command that a run's name stands for."""
 
 
-class _Gate(TyperGroup):
+class _Gate(options.Group):
     """`gate init`, `gate baseline`, and `gate RUN`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -58,7 +57,8 @@ def gate(
     """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell."""
     from mindgauge.commands.gate import gate as function
 
-    result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
+    with render.working("Holding the rules"):
+        result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
     if json:
         render.as_json(
             {"exit_code": result.exit_code, "rules": [_rule(rule) for rule in result.rules], **_facts(result)}

@@ -136,11 +136,12 @@ def panel(
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
     from mindgauge.commands.judges.panel import panel as function
 
-    result = function(
-        list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
-        criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
-        seed=seed,
-    )  # fmt: skip
+    with render.working("Putting judges together"):
+        result = function(
+            list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
+            criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
+            seed=seed,
+        )  # fmt: skip
     if json:
         render.as_json(result)
         return
@@ -188,6 +189,7 @@ def _panel_in_full(panel: "JuryCard") -> None:
 
 
 app = typer.Typer(
+    cls=options.Group,
     name="judges",
     help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
     no_args_is_help=True,
@@ -196,6 +198,6 @@ app = typer.Typer(
 )
 app.command(cls=options.Command)(judges_compare.compare)
 app.command(cls=options.Command)(stress)
-app.command()(panel)
-app.command()(judges_escalation.escalation)
+app.command(cls=options.Command)(panel)
+app.command(cls=options.Command)(judges_escalation.escalation)
 app.add_typer(judges_rationales.app)

@@ -33,10 +33,11 @@ def escalation(
     """Say what share of the replies people must read, in whose order, to find those that they call unsafe."""
     from mindgauge.commands.judges.escalation import escalation as function
 
-    result = function(
-        run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, confidence=confidence,
-        tolerated=tolerated, resamples=resamples, seed=seed,
-    )  # fmt: skip
+    with render.working("Learning orders of reading"):
+        result = function(
+            run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, confidence=confidence,
+            tolerated=tolerated, resamples=resamples, seed=seed,
+        )  # fmt: skip
     if json:
         render.as_json(result)
         return

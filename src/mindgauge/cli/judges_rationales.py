@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.judges.rationales import CheckedRationales
 
 app = typer.Typer(
+    cls=options.Group,
     name="rationales",
     help="Whether judges' reasons can be checked: by machine (show), and by people on a blind form (export, import).",
     no_args_is_help=True,
@@ -20,12 +21,13 @@ app = typer.Typer(
 Run = Annotated[Path, typer.Argument(help="A run directory.")]
 
 
-@app.command()
+@app.command(cls=options.Command)
 def show(run: Run, full: options.Full = False, json: options.Json = False) -> None:
     """Say how far the reasons of each judge can be traced, follow from its own chain, and are supported."""
     from mindgauge.commands.judges.rationales import rationales
 
-    result = rationales(run)
+    with render.working("Looking at reasons"):
+        result = rationales(run)
     if json:
         render.as_json(result)
         return
@@ -62,7 +64,7 @@ def _rationales_show(result: "CheckedRationales", judges: list[str], *, full: bo
         print(f"Note: {line}")
 
 
-@app.command()
+@app.command(cls=options.Command)
 def export(
     run: Run,
     out: Annotated[Path | None, typer.Option(help="The folder for the forms; RUN/rationales if not given.")] = None,
@@ -84,7 +86,7 @@ def export(
         print(f"Note: {note}")
 
 
-@app.command("import")
+@app.command("import", cls=options.Command)
 def import_(
     run: Run, forms: Annotated[list[Path], typer.Argument(help="Filled forms.")], json: options.Json = False
 ) -> None:

@@ -11,8 +11,6 @@ from mindgauge.cli import answer, options, render
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mindgauge.commands.list import BenchmarkListing, Listing
 
 _COLUMNS = ["benchmark", "kind", "takes", "in", "samples", "judge", "calls"]

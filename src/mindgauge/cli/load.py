@@ -30,9 +30,10 @@ def load(
 
     mapping = options.mapping(map_)
     layout = options.layout(shape)
-    result = function(
-        name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
-    )
+    with render.working("Loading"):
+        result = function(
+            name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
+        )
     if json:
         render.as_json(result)
         return

@@ -29,7 +29,8 @@ def profile(
     """Profile models over the dimensions of a suite: scores, ranks, and whom they cannot be told apart from."""
     from mindgauge.commands.profile import profile as function
 
-    result = function(list(runs), judge=judge, resamples=resamples)
+    with render.working("Resampling"):
+        result = function(list(runs), judge=judge, resamples=resamples)
     if json:
         render.as_json(result)
         return

@@ -79,10 +79,11 @@ def reliability(
         raise UsageError("--verdict and --assume go with --plan")
     from mindgauge.commands.reliability import reliability as function
 
-    result = function(
-        list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
-        layout=layout, rule=rule, resamples=resamples, seed=seed,
-    )  # fmt: skip
+    with render.working("Estimating"):
+        result = function(
+            list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
+            layout=layout, rule=rule, resamples=resamples, seed=seed,
+        )  # fmt: skip
     if json:
         render.as_json(result)
         return

@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,24 @@ def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 @contextlib.contextmanager
+def working(stage: str) -> Iterator[None]:
+    """Print on standard error, each time that half a minute has gone, for how long a command has been at something."""
+    stream, ended, begun = terminal.direct(sys.stderr), threading.Event(), time.monotonic()
+
+    def report() -> None:
+        while not ended.wait(HALF_A_MINUTE):
+            print(f"{stage}: {duration(time.monotonic() - begun)} so far", file=stream, flush=True)
+
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        reporter.join()
+
+
+@contextlib.contextmanager
 def _lines() -> Iterator[Callable[[str, int, int], None]]:
     """Print how far the last stage is, each time that half a minute has gone, so that a log shows that something goes on."""
     stream, ended = sys.stderr, threading.Event()
@@ -137,7 +156,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
         say(title)
     cells = [[_cell(cell) for cell in row] for row in rows]
     stream = terminal.direct(sys.stdout)
-    for line in layout.lines([*map(_cell, columns)], cells, width(), styled=terminal.styles()):
+    for line in layout.lines([*map(_cell, columns)], cells, page_width(), styled=terminal.styles()):
         print(line, file=stream)
 
 
@@ -173,7 +192,7 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
     columns = [*names, *measures]
     width = [max(layout.measure(_cell(cell)) for cell in column) + GAP for column in zip(columns, *rows, strict=True)]
     visible = [index for index in range(len(names), len(columns)) if any(row[index] for row in rows)]
-    most, naming = width() + GAP, sum(width[: len(names)])
+    most, naming = page_width() + GAP, sum(width[: len(names)])
     if len(names) > 1 and 2 * naming > most < naming + sum(width[index] for index in visible):
         if title:
             say(title)
@@ -197,10 +216,11 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
 
 def say(text: str) -> None:
     """Print a sentence, a title or a note, no word broken."""
-    print(textwrap.fill(_cell(text), width(), break_long_words=False, break_on_hyphens=False))
+    print(textwrap.fill(_cell(text), page_width(), break_long_words=False, break_on_hyphens=False))
 
 
-def width() -> int:
+def page_width() -> int:
+    """Return the columns of the terminal; where nobody watches, those of a wide page."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 

@@ -26,7 +26,8 @@ def reproduce(
     """Recompute a paper's tables from its released files, beside the published numbers."""
     from mindgauge.commands.reproduce import reproduce as function
 
-    result = function(name, data=data)
+    with render.working("Recomputing"):
+        result = function(name, data=data)
     if json:
         render.as_json(result)
     else:

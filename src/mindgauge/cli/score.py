@@ -28,7 +28,8 @@ def score(
     """Compute the metrics of runs, from what they hold."""
     from mindgauge.commands.score import score as function
 
-    result = [function(run) for run in runs]
+    with render.working("Scoring"):
+        result = [function(run) for run in runs]
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return

@@ -16,7 +16,7 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
     Where two would bear one name, the host is added; where that does not tell them apart, they stay as they are.
     """
     every = list(dict.fromkeys(names))
-    addresses = {name: address for name in every if (address := _read(name)) is not None}
+    addresses = {name: place for name in every if (place := _read(name)) is not None}
     plain = [name for name in every if name not in addresses]
     bare = Counter([*plain, *(called for _, called in addresses.values())])
     hosted = Counter(addresses.values())
