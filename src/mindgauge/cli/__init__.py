@@ -16,7 +16,7 @@ from mindgauge.records.errors import FaultsError, MindgaugeError
 from mindgauge.records.redaction import redacted
 
 
-class _Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command: the module here that holds a function of the module's name, or an `app` of several commands; what it is for."""
 
     module: str
@@ -25,39 +25,39 @@ class _Entry(NamedTuple):
 
 COMMANDS = {
     "To begin": {
-        "demo": _Entry("demo", "A small model, a judge and a report, here and now; no key."),
-        "list": _Entry("list_", "The benchmarks, a line each; with a name, its card."),
+        "demo": CommandEntry("demo", "A small model, a judge and a report, here and now; no key."),
+        "list": CommandEntry("list_", "The benchmarks, a line each; with a name, its card."),
     },
     "Measure": {
-        "run": _Entry("run", "Run benchmarks on models; run it again to go on."),
-        "rate": _Entry("rate", "Rate replies or conversations that exist already."),
-        "load": _Entry("load", "Make a run of what a paper's authors released."),
-        "new": _Entry("new", "Write a benchmark of your own, ready to run."),
-        "train": _Entry("train", "Train a classifier on labelled dialogues."),
-        "clients": _Entry("clients", "The models that play persons: is one fit for it?"),
+        "run": CommandEntry("run", "Run benchmarks on models; run it again to go on."),
+        "rate": CommandEntry("rate", "Rate replies or conversations that exist already."),
+        "load": CommandEntry("load", "Make a run of what a paper's authors released."),
+        "new": CommandEntry("new", "Write a benchmark of your own, ready to run."),
+        "train": CommandEntry("train", "Train a classifier on labelled dialogues."),
+        "clients": CommandEntry("clients", "The models that play persons: is one fit for it?"),
     },
     "Read": {
-        "status": _Entry("status", "How far runs have come, also while they are written."),
-        "score": _Entry("score", "What runs say, in numbers."),
-        "report": _Entry("report", "Runs as a page that needs no network."),
-        "compare": _Entry("compare", "Which system is better, by how much, on what."),
-        "profile": _Entry("profile", "Models over the dimensions of a suite."),
+        "status": CommandEntry("status", "How far runs have come, also while they are written."),
+        "score": CommandEntry("score", "What runs say, in numbers."),
+        "report": CommandEntry("report", "Runs as a page that needs no network."),
+        "compare": CommandEntry("compare", "Which system is better, by how much, on what."),
+        "profile": CommandEntry("profile", "Models over the dimensions of a suite."),
     },
     "Trust": {
-        "reliability": _Entry("reliability", "When a judge can be trusted; how far people agree."),
-        "judges": _Entry("judges", "Judges side by side, under stress, as a panel."),
-        "annotate": _Entry("annotate", "People rate, too: blind rounds in the browser."),
-        "ratings": _Entry("ratings", "How ratings of any shape are read."),
-        "audit": _Entry("audit", "What is wrong with data, and what it does to results."),
-        "reproduce": _Entry("reproduce", "A paper's tables, recomputed from its files."),
+        "reliability": CommandEntry("reliability", "When a judge can be trusted; how far people agree."),
+        "judges": CommandEntry("judges", "Judges side by side, under stress, as a panel."),
+        "annotate": CommandEntry("annotate", "People rate, too: blind rounds in the browser."),
+        "ratings": CommandEntry("ratings", "How ratings of any shape are read."),
+        "audit": CommandEntry("audit", "What is wrong with data, and what it does to results."),
+        "reproduce": CommandEntry("reproduce", "A paper's tables, recomputed from its files."),
     },
     "Release": {
-        "gate": _Entry("gate", "Whether a build may be released, by your rules."),
-        "watch": _Entry("watch", "Look at what is new in logs; raise an alarm."),
-        "logs": _Entry("logs", "What is in logs, and a sample without personal data."),
-        "export": _Entry("export", "A run in another tool's format."),
-        "data": _Entry("data", "The authors' files: which there are, how to get them."),
-        "salvage": _Entry("salvage", "What can be read of a damaged run."),
+        "gate": CommandEntry("gate", "Whether a build may be released, by your rules."),
+        "watch": CommandEntry("watch", "Look at what is new in logs; raise an alarm."),
+        "logs": CommandEntry("logs", "What is in logs, and a sample without personal data."),
+        "export": CommandEntry("export", "A run in another tool's format."),
+        "data": CommandEntry("data", "The authors' files: which there are, how to get them."),
+        "salvage": CommandEntry("salvage", "What can be read of a damaged run."),
     },
 }
 """Heading → the commands below it."""
@@ -80,7 +80,7 @@ class _Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         command = super().__getitem__(name)
-        if isinstance(command, _Entry):
+        if isinstance(command, CommandEntry):
             module = import_module(f"mindgauge.cli.{command.module}")
             group = getattr(module, "app", None)
             if group is None:
@@ -139,8 +139,8 @@ def _options(
     if ctx.invoked_subcommand is None:
         print(f"{app.info.help}\n\nTo begin with:")
         wide = max(map(len, FIRST))
-        for command, what in FIRST.items():
-            print(f"  {command:<{wide}}  {what}")
+        for command, purpose in FIRST.items():
+            print(f"  {command:<{wide}}  {purpose}")
         print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
 
 

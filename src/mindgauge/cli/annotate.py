@@ -338,7 +338,7 @@ def needed() -> "Iterator[None]":
 
 
 app = typer.Typer(
-    cls=options.Group,
+    cls=options.CommandGroup,
     name="annotate",
     help="People rate, too: blind rounds with a gate, in the browser.",
     no_args_is_help=True,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import ReportTable
 
 ROWS = 10
-"""Rows that are shown without `--full`."""
+"""Rows that are top without `--full`."""
 
 
 def first(*sentences: str) -> None:
@@ -24,17 +24,17 @@ def first(*sentences: str) -> None:
     print()
 
 
-def sheet(table: ReportTable, of: int | None = None, *, less: Collection[str] = ()) -> None:
+def sheet(table: ReportTable, total: int | None = None, *, omitted: Collection[str] = ()) -> None:
     """Print the first rows of a table, and how many more there are.
 
     Args:
         table: whose first rows are printed.
-        of: rows that `--full` prints, in this table and in others; those of this one if not given.
-        less: columns that are left out.
+        total: rows that `--full` prints, in this table and in others; those of this one if not given.
+        omitted: columns that are left out.
     """
-    shown = msgspec.structs.replace(table, rows=table.rows[:ROWS])
-    render.sheet(shown, less=less)
-    render.more((len(table.rows) if of is None else of) - len(shown.rows))
+    top = msgspec.structs.replace(table, rows=table.rows[:ROWS])
+    render.sheet(top, less=omitted)
+    render.more((len(table.rows) if total is None else total) - len(top.rows))
 
 
 def then(command: str) -> None:

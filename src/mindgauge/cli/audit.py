@@ -73,12 +73,12 @@ def _show(result: "Audit", *, full: bool) -> None:
         f"{raised(gravest.severity.value)}: {gravest.message}; {gravest.effect}." if gravest is not None else "",
     )
     findings = result.findings if full else list({f.id: f for f in reversed(result.findings)}.values())[::-1]
-    shown = findings if full else findings[: answer.ROWS]
+    listed = findings if full else findings[: answer.ROWS]
     alike = Counter(finding.id for finding in result.findings)
     with_subject = len({finding.subject for finding in result.findings}) > 1
     rows = [
         [f.severity, f.id, f"{f.count:,}", *([f.subject] if with_subject else []), _said(f, 1 if full else alike[f.id], full=full), *([f.effect] if full else [])]
-        for f in shown
+        for f in listed
     ]  # fmt: skip
     if rows:
         columns = [
@@ -90,7 +90,7 @@ def _show(result: "Audit", *, full: bool) -> None:
             *(["what it does to results"] if full else []),
         ]
         render.table(result.source, columns, rows)
-        render.more(len(result.findings) - len(shown))
+        render.more(len(result.findings) - len(listed))
     if result.claims:
         columns = ["verdict", "claim", "what the ratings say"]
         render.table(

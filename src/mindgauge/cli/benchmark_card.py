@@ -37,8 +37,8 @@ def show(entry: BenchmarkListing, *, full: bool) -> None:
     benchmark = benchmarks.asked_one(entry.folder or entry.name)
     card = benchmark.card
     render.say(f"{entry.name}: {card.title}" if card.title else entry.name)
-    by = ", ".join(filter(None, [card.authors, str(card.year or ""), card.link]))
-    _field("By", by)
+    source = ", ".join(filter(None, [card.authors, str(card.year or ""), card.link]))
+    _field("By", source)
     _field("Measures", card.measures)
     _field("Does not measure", card.does_not_measure)
     _field("How", _how(benchmark, entry))
@@ -83,24 +83,24 @@ def _samples(entry: BenchmarkListing, benchmark: Benchmark) -> str:
     """Say how many there are, who wrote and who checked them, and what a run of them takes."""
     noun = "dialogue" if entry.personas else "sample"
     checked = benchmark.card.checked or "nobody outside this project is recorded to have checked them"
-    whose = f"in {entry.folder}" if entry.folder else f"written by this project; {checked}"
+    origin = f"in {entry.folder}" if entry.folder else f"written by this project; {checked}"
     return (
-        f"{plural(entry.samples, noun)} ({', '.join(entry.languages)}), {whose}; {count(entry.calls)} calls for one model"
+        f"{plural(entry.samples, noun)} ({', '.join(entry.languages)}), {origin}; {count(entry.calls)} calls for one model"
         f"{' and one judge' if entry.judged else ''}"
     )
 
 
 def _criteria(benchmark: Benchmark, *, full: bool) -> None:
     criteria = benchmark.rubric.criteria
-    shown = criteria if full else criteria[:CRITERIA]
+    listed = criteria if full else criteria[:CRITERIA]
     print()
-    for criterion in shown:
+    for criterion in listed:
         veto = ", a veto" if criterion.veto else ""
         scale = "worst first" if criterion.scale is Scale.ORDINAL else "one of these"
         _wrapped(f"{words(criterion.name)} ({scale}{veto}): {in_language(criterion.text, _ENGLISH)}")
         for line in _levels(criterion):
             _wrapped(line, _INDENT)
-    render.more(len(criteria) - len(shown), "criterion", "criteria")
+    render.more(len(criteria) - len(listed), "criterion", "criteria")
 
 
 def _levels(criterion: Criterion) -> Iterator[str]:

@@ -66,7 +66,6 @@ def show(reliability: Reliability, *, full: bool) -> None:
         [*(reading.lines() if reading is not None and reading.left_out else []), *reliability.notes], full=False
     )
     print(f"Rule: {reliability.rule}")
-    answer.then(f"mindgauge reliability {reliability.source} --full")
 
 
 def _first_words(reliability: Reliability) -> tuple[str, str]:
@@ -96,8 +95,8 @@ def _missed(judged: Sequence[ReliabilityCard]) -> str:
     if not recalls:
         return next((ended(raised(reason)) for card in judged for reason in card.reasons), "")
     criterion, worst = min(recalls, key=lambda recall: recall[1].found / recall[1].n)
-    several = f"On {words(criterion)}: " if len({name for name, _ in recalls}) > 1 else ""
-    return several + next(found(worst.n, [worst]))
+    place = f"On {words(criterion)}: " if len({name for name, _ in recalls}) > 1 else ""
+    return place + next(found(worst.n, [worst]))
 
 
 def _of_people(people: Sequence[People]) -> ReportTable:

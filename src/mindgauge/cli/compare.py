@@ -63,9 +63,9 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     answer.first(findings[0], *second[:1])
     glance = at_a_glance(overall, shown=shown)
     if not full:
-        beside = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
+        behind = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
         if glance.rows:
-            answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, beside)))
+            answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, behind)))
         for line in [*doubts, *parts(single)]:
             render.say(line)
         render.notes(result.notes, full=False)

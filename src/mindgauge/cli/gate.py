@@ -21,7 +21,7 @@ _CHECK = "RUN"
 """The command that a run's name stands for."""
 
 
-class _Gate(options.Group):
+class _Gate(options.CommandGroup):
     """`gate init`, `gate baseline`, and `gate RUN`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -93,8 +93,8 @@ def show(result: GateDecision, *, full: bool = False) -> None:
     gravest = next((rule for rule in result.by_gravity if rule.outcome is not GateOutcome.PASSED), None)
     reasons = gravest.reasons if gravest is not None else []
     answer.first(f"{result.headline()}.", *(ended(f"{gravest.title}: {reason}") for reason in reasons[:1] if gravest))
-    shown = result.by_gravity if full else result.by_gravity[: answer.ROWS]
-    for rule in shown:
+    rules = result.by_gravity if full else result.by_gravity[: answer.ROWS]
+    for rule in rules:
         print(f"{rule.outcome.value}: {rule.title}")
         for reason in rule.reasons if full else rule.reasons[:REASONS]:
             render.say(f"  {reason}")
@@ -102,7 +102,7 @@ def show(result: GateDecision, *, full: bool = False) -> None:
         if replies:
             names = ", ".join(dict.fromkeys(reply.reply for reply in replies[:5]))
             print(f"  replies: {names}{f' and {len(replies) - 5} more (--json, --junit)' * (len(replies) > 5)}")
-    render.more(len(result.rules) - len(shown), "rule")
+    render.more(len(result.rules) - len(rules), "rule")
     render.notes(result.notes, full=full)
     if result.decision is not GateOutcome.PASSED:
         answer.then(f"mindgauge report {result.run}")

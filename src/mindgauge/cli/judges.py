@@ -189,7 +189,7 @@ def _panel_in_full(panel: "JuryCard") -> None:
 
 
 app = typer.Typer(
-    cls=options.Group,
+    cls=options.CommandGroup,
     name="judges",
     help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
     no_args_is_help=True,

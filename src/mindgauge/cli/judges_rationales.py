@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.judges.rationales import CheckedRationales
 
 app = typer.Typer(
-    cls=options.Group,
+    cls=options.CommandGroup,
     name="rationales",
     help="Whether judges' reasons can be checked: by machine (show), and by people on a blind form (export, import).",
     no_args_is_help=True,
@@ -42,12 +42,12 @@ def _rationales_show(result: "CheckedRationales", judges: list[str], *, full: bo
     from mindgauge.reports.judge_checks import sheet
 
     traced = [r for r in result.rationales if r.traceable.value is not None]
-    least = min(traced, key=lambda r: r.traceable.value or 0.0, default=None)
+    lowest = min(traced, key=lambda r: r.traceable.value or 0.0, default=None)
     answer.first(
         "No judge gave a reason that can be traced."
-        if least is None
-        else f"Of the reasons that {least.judge} gives on {words(least.criterion)}, {judges_compare.bound(least.traceable, share=True)} quote only "
-        f"what stands in the text, n {least.n:,}: the least of any judge and criterion.",
+        if lowest is None
+        else f"Of the reasons that {lowest.judge} gives on {words(lowest.criterion)}, {judges_compare.bound(lowest.traceable, share=True)} quote only "
+        f"what stands in the text, n {lowest.n:,}: the least of any judge and criterion.",
         "Whether a reason is a good one, only people can say.",
     )
     tables = [sheet("", judge, [r for r in result.rationales if r.judge == judge]) for judge in judges]

@@ -98,7 +98,7 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A group of commands whose help says in full what each is for."""
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:

@@ -67,12 +67,12 @@ def tables(result: Profile, *, full: bool = False, ranks: bool = False) -> None:
     dimensions = overview.dimensions(scores, {task.task: task.title for task in result.tasks}, labels)
     judged = f", replies rated by {result.judge}" if result.judge else ""
     dimensions.title = f"{result.suite}: dimensions{judged}"
-    less = TASKS if ranks else TASKS | RANKS
+    omitted = TASKS if ranks else TASKS | RANKS
     if full:
-        render.sheet(dimensions, less=less)
+        render.sheet(dimensions, less=omitted)
         render.sheet(overview.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
     else:
-        answer.sheet(dimensions, len(dimensions.rows) + len(result.tasks), less=less)
+        answer.sheet(dimensions, len(dimensions.rows) + len(result.tasks), omitted=omitted)
     print(
         "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
     )

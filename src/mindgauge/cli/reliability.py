@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render, terminal
+from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.errors import UsageError
 
 
@@ -90,3 +90,4 @@ def reliability(
     raters = [*(card.judge for card in result.cards), *(card.reference for card in result.cards)]
     with terminal.short(raters):
         cards.show(result, full=full)
+    answer.then(f"mindgauge reliability {' '.join(map(str, ratings))} --plan")

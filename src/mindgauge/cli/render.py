@@ -251,20 +251,19 @@ def told(result: Scores, *, told_before: Collection[str] = (), full: bool = Fals
     print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
-def more(n: int, what: str = "row", many: str = "") -> None:
+def more(n: int, noun: str = "row", nouns: str = "") -> None:
     """Say how many rows `--full` has beside those that were printed."""
     if n > 0:
-        print(f"{plural(n, f'more {what}', f'more {many}' if many else '')}: --full")
+        print(f"{plural(n, f'more {noun}', f'more {nouns}' if nouns else '')}: --full")
 
 
 def notes(lines: Iterable[str], *, full: bool, head: str = "Note") -> None:
     """Print notes: all with `full`; else those of one kind together, and the first kinds."""
-    listed = [*lines]
-    kinds = listed if full else put_together(listed, "--full lists them")
-    shown = kinds if full else kinds[:NOTES]
-    for line in shown:
+    kinds = [*lines] if full else put_together([*lines], "--full lists them")
+    listed = kinds if full else kinds[:NOTES]
+    for line in listed:
         say(f"{head}: {line}")
-    more(len(kinds) - len(shown), "note")
+    more(len(kinds) - len(listed), "note")
 
 
 def foreseen(estimate: DryRun) -> None:

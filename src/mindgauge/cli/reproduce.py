@@ -43,15 +43,15 @@ def _show(result: "Reproduction", *, full: bool) -> None:
     """Print how many published numbers the files give again, and the numbers: those that differ first."""
     answer.first(*map(ended, result.summary()[:2]))
     cells = result.cells if full else sorted(result.cells, key=lambda cell: _GRAVEST_FIRST.get(cell.verdict, 1))
-    shown = cells if full else cells[: answer.ROWS]
+    listed = cells if full else cells[: answer.ROWS]
     rows = [
         [c.table, c.row, c.column, _shown(c.published), _shown(c.recomputed), f"{c.tolerance:g}", c.verdict, c.note]
-        for c in shown
+        for c in listed
     ]  # fmt: skip
     render.table(
         result.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
     )
-    render.more(len(cells) - len(shown))
+    render.more(len(cells) - len(listed))
 
 
 def _shown(value: float | str | None) -> str:

@@ -65,15 +65,17 @@ def _at_a_glance(run: OpenRun) -> None:
     from mindgauge.analysis import baselines
     from mindgauge.reports import score_tables
     from mindgauge.reports.runs import PERSON
+    from mindgauge.reports.system_findings import gravest
 
     result, gate = run.scores, run.standings
     tables = _headlines(result, gate), _parts(result, gate)
     people = {rater for section in run.sections for rater, kind in section.raters if kind == PERSON}
     constant = {name for section in run.sections for name in baselines.names(section.benchmark)}
-    glance = score_tables.at_a_glance(result, gate, people=people, constant=constant)
-    shown = glance or next(iter(tables[1]), None)
-    if shown is not None:
-        answer.sheet(shown, sum(len(table.rows) for listed in tables for table in listed))
+    first = [name for section in run.sections for name in gravest(section.benchmark)]
+    glance = score_tables.at_a_glance(result, gate, people=people, constant=constant, first=first)
+    table = glance or next(iter(tables[1]), None)
+    if table is not None:
+        answer.sheet(table, sum(len(other.rows) for listed in tables for other in listed))
 
 
 def _in_full(run: OpenRun) -> None:

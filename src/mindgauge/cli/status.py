@@ -41,17 +41,17 @@ def status(
 def _show(result: RunStatus, *, full: bool) -> None:
     """Print what is left and what it took, then what became of what was asked: what went wrong first."""
     lines = result.summary()
-    *_, calls, left, writer, _ = lines
-    answer.first(f"{ended(left)} {writer}", ended(calls))
+    *_, calls, remaining, writer, _ = lines
+    answer.first(f"{ended(remaining)} {writer}", ended(calls))
     if full:
         _in_full(result)
         return
     counts = sorted(result.counts, key=lambda count: _BEHIND.index(count.status) if count.status in _BEHIND else -1)
     columns = [Column("benchmark"), Column("kind"), Column("by"), Column("status"), Column("n", "count")]
     rows: list[list[Cell]] = [[c.benchmark, c.kind, c.name, words(c.status), c.n] for c in counts]
-    beside = len(result.calls) + sum(bool(task.left) for task in result.left)
+    behind = len(result.calls) + sum(bool(task.left) for task in result.left)
     answer.sheet(
-        narrowed(ReportTable("status", f"{result.run}  ({megabytes(result.bytes)})", columns, rows)), len(rows) + beside
+        narrowed(ReportTable("status", f"{result.run}  ({megabytes(result.bytes)})", columns, rows)), len(rows) + behind
     )
     answer.then(f"mindgauge report {result.run}")
 

@@ -28,23 +28,23 @@ _OBEYED = re.compile(
 """Controls of either set, directions, line ends that are none, halves of characters, and what shows nothing."""
 _PLAINER = {"…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "·": "-", "→": "->", "≥": ">=", "≤": "<=", "‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " ", "\u202f": " "}  # fmt: skip
 _ERRORS = "mindgauge.escape"
-_CALLED: ContextVar[dict[str, str]] = ContextVar("called", default={})  # noqa: B039 - replaced as a whole, never changed
+_SHORT_NAMES: ContextVar[dict[str, str]] = ContextVar("called", default={})  # noqa: B039 - replaced as a whole, never changed
 
 
 @contextmanager
 def short(names: Iterable[str]) -> Iterator[None]:
     """Call models by short names in all that is printed meanwhile."""
-    token = _CALLED.set(short_names(names))
+    token = _SHORT_NAMES.set(short_names(names))
     try:
         yield
     finally:
-        _CALLED.reset(token)
+        _SHORT_NAMES.reset(token)
 
 
 def plain(text: str) -> str:
     """Return a text with escapes in place of what a terminal would obey or nobody would see, and short names of models."""
-    for address in sorted(_CALLED.get(), key=len, reverse=True):
-        text = text.replace(address, _CALLED.get()[address])
+    for address in sorted(_SHORT_NAMES.get(), key=len, reverse=True):
+        text = text.replace(address, _SHORT_NAMES.get()[address])
     return _OBEYED.sub(lambda match: escaped(match[0]), text)
 
 

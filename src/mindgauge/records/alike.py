@@ -42,9 +42,9 @@ def put_together(notes: Sequence[str], rest: str) -> list[str]:
 
 def _read(text: str) -> _Note:
     place = _PLACE.match(text)
-    said = text[place.end() :] if place else text
-    numbers = tuple(match[0] for match in _NUMBER.finditer(said))
-    return _Note(text, place["file"] if place else "", f"{bool(place)} {_NUMBER.sub('#', said)}", numbers)
+    text_after = text[place.end() :] if place else text
+    numbers = tuple(match[0] for match in _NUMBER.finditer(text_after))
+    return _Note(text, place["file"] if place else "", f"{bool(place)} {_NUMBER.sub('#', text_after)}", numbers)
 
 
 def _line(alike: Sequence[_Note], rest: str) -> str:
@@ -53,12 +53,12 @@ def _line(alike: Sequence[_Note], rest: str) -> str:
     if not others:
         return text
     files = len({note.file for note in alike})
-    where = f" in {plural(files, 'file')}" if files > 1 else ""
+    files_named = f" in {plural(files, 'file')}" if files > 1 else ""
     numbers = [] if files > 1 else _varying(alike)[1:]
     listed = f": {', '.join(numbers[:_FIRST])}" if numbers else ""
     if len(numbers) > _FIRST:
         listed += f" … {numbers[-1]}"
-    return f"{text} (and {count(len(others))} more like it{where}{listed}; {rest})"
+    return f"{text} (and {count(len(others))} more like it{files_named}{listed}; {rest})"
 
 
 def _varying(alike: Sequence[_Note]) -> list[str]:

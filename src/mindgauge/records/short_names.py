@@ -15,17 +15,17 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
     Where two would bear one name, the host is added; where that does not tell them apart, they stay as they are.
     """
-    every = list(dict.fromkeys(names))
-    addresses = {name: place for name in every if (place := _read(name)) is not None}
-    plain = [name for name in every if name not in addresses]
-    bare = Counter([*plain, *(called for _, called in addresses.values())])
+    listed = list(dict.fromkeys(names))
+    addresses = {name: place for name in listed if (place := _read(name)) is not None}
+    plain = [name for name in listed if name not in addresses]
+    bare = Counter([*plain, *(label for _, label in addresses.values())])
     hosted = Counter(addresses.values())
     short: dict[str, str] = {}
-    for address, (host, called) in addresses.items():
-        if bare[called] == 1:
-            short[address] = called
-        elif hosted[host, called] == 1:
-            short[address] = f"{called} ({host})"
+    for address, (host, label) in addresses.items():
+        if bare[label] == 1:
+            short[address] = label
+        elif hosted[host, label] == 1:
+            short[address] = f"{label} ({host})"
     return short
 
 

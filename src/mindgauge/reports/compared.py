@@ -251,7 +251,7 @@ def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
         better: dict[str, list[str]] = {}
         for field, a, b in apart:
             leader, other = (a, b) if field.gap(a, b).ahead else (b, a)
-            where = f"{words(field.measure.slice)} ({words(field.measure.name)}, {size(field.measure, field.gap(leader, other))})"
+            where = f"{words(field.measure.slice)} ({field.measure.title.removeprefix('the ')}, {size(field.measure, field.gap(leader, other))})"
             better.setdefault(field.labels[leader], []).append(where)
         for leader, all_ in better.items():
             yield f"{leader} is better on {named(all_, limit=PARTS)}."

@@ -51,15 +51,17 @@ def _closed(run: OpenRun) -> set[str]:
 def _found(run: OpenRun, measured: Sequence[System]) -> Iterator[str]:
     """Say of each benchmark how the system did that comes last in it."""
     for section in run.sections:
-        told = {system.number: system_findings.told(run, section, system, people_told=True) for system in measured}
-        answered = [system for system in measured if told[system.number] is not None]
-        system, why = _last(run, section, answered)
-        findings = told[system.number] if system is not None else None
+        findings_by = {
+            system.number: system_findings.told(run, section, system, people_told=True) for system in measured
+        }
+        answered = [system for system in measured if findings_by[system.number] is not None]
+        system, reason = _last(run, section, answered)
+        findings = findings_by[system.number] if system is not None else None
         if system is None or findings is None:
             continue
         sentence = first_sentence([*findings.facts, *findings.withheld, answer_section.NOTHING][0])
         title = [section.benchmark.card.title.partition(":")[0]] if len(run.sections) > 1 else []
-        name = [f"{system.label}{why}"] if len(measured) > 1 else []
+        name = [f"{system.label}{reason}"] if len(measured) > 1 else []
         yield f"{', '.join([*title, *name])}: {sentence}" if title or name else sentence
 
 

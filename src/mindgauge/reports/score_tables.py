@@ -10,7 +10,7 @@ from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.standing import ReliabilityGate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.content import Cell
@@ -74,7 +74,7 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
 
 
 def at_a_glance(
-    result: Scores, gate: ReliabilityGate, *, people: Collection[str], constant: Collection[str]
+    result: Scores, gate: ReliabilityGate, *, people: Collection[str], constant: Collection[str], first: Sequence[str]
 ) -> ReportTable | None:
     """Tabulate what benchmarks go by on the whole in few columns: one measure of everybody before the next of anybody.
 
@@ -85,6 +85,7 @@ def at_a_glance(
         gate: which of them may be shown; those that may not stand last.
         people: who of the raters is a person; what they say stands before what judges say of the same.
         constant: raters that read nothing, whose scores stand behind those of models.
+        first: criteria that stand before all others: gates and vetoes.
     """
     places = {
         (name, metric): place
@@ -97,6 +98,7 @@ def at_a_glance(
         key=lambda s: (
             gate.withholds(s),
             s.model in constant,
+            first.index(s.criterion) if s.criterion in first else len(first),
             places.get((s.benchmark, s.name), len(places)),
             measures[_measured(s)],
             s.rater not in people,
@@ -117,11 +119,14 @@ def at_a_glance(
         for score in scores
     ]  # fmt: skip
     alike = {place: rows[0][place] for place in (0, 1, 2, 5) if len({row[place] for row in rows}) == 1}
-    said = {0: "{}", 1: "{}", 2: "" if closed else "rated by {}", 5: "n {:,}"}
-    title = ", ".join(filter(None, (said[place].format(value) for place, value in alike.items())))
-    kept = [place for place in range(len(columns)) if place not in alike]
+    phrases = {0: "{}", 1: "{}", 2: "" if closed else "rated by {}", 5: "n {:,}"}
+    title = ", ".join(filter(None, (phrases[place].format(value) for place, value in alike.items())))
+    places_left = [place for place in range(len(columns)) if place not in alike]
     return ReportTable(
-        "at-a-glance", title, [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
+        "at-a-glance",
+        title,
+        [columns[place] for place in places_left],
+        [[row[place] for place in places_left] for row in rows],
     )
 
 

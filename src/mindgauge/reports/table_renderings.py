@@ -149,29 +149,31 @@ def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
     return [sheet.columns[index].name for index in visible], [[row[index] for index in visible] for row in rows]
 
 
-def narrowed(sheet: ReportTable, only: Sequence[str] = ()) -> ReportTable:
+def narrowed(sheet: ReportTable, names: Sequence[str] = ()) -> ReportTable:
     """Return a table for a narrow page: columns of words that say the same in every row stand in its title.
 
     Args:
         sheet: the table; it is not changed.
-        only: the columns that are kept, with the ends of their intervals; all if not given.
+        names: the columns that are kept, with the ends of their intervals; all if not given.
     """
     ends = {place + end: place for place in intervals(sheet.columns) for end in (1, 2)}
-    kept = [
+    selected = [
         place
         for place, column in enumerate(sheet.columns)
-        if not only or sheet.columns[ends.get(place, place)].name in only
+        if not names or sheet.columns[ends.get(place, place)].name in names
     ]
     alike = {
         place
-        for place in kept
+        for place in selected
         if len(sheet.rows) > 1 and sheet.columns[place].kind == "text" and len({row[place] for row in sheet.rows}) == 1
     }
-    said = [f"{sheet.columns[place].name}: {sheet.rows[0][place]}" for place in sorted(alike) if sheet.rows[0][place]]
-    places = [place for place in kept if place not in alike]
+    constant = [
+        f"{sheet.columns[place].name}: {sheet.rows[0][place]}" for place in sorted(alike) if sheet.rows[0][place]
+    ]
+    places = [place for place in selected if place not in alike]
     return msgspec.structs.replace(
         sheet,
-        title="; ".join(filter(None, [sheet.title, *said])),
+        title="; ".join(filter(None, [sheet.title, *constant])),
         columns=[sheet.columns[place] for place in places],
         rows=[[row[place] for place in places] for row in sheet.rows],
     )
