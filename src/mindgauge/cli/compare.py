@@ -13,7 +13,7 @@ from mindgauge.records.english import named, words
 from mindgauge.records.rounding import write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
     from mindgauge.records.rounding import Kind
@@ -48,50 +48,64 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
         full: every metric, every two systems, every part on which two can be told apart.
         shown: also what judges say that agree too little with people.
     """
-    from mindgauge.reports.compared import at_a_glance, costs, pairs, parts
-    from mindgauge.reports.score_tables import counted_missing
-    from mindgauge.reports.table_renderings import narrowed
+    from mindgauge.reports.compared import parts
 
     measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
-    allowed = [m for m in measures if shown or not _limited(m.rank_systems)]
-    fields = [_field(result, measure) for measure in allowed]
+    fields = [_field(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
     overall = [field for field in fields if field.measure.slice == "all"]
     single = [field for field in fields if field.measure.slice != "all"]
     doubts = _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
     findings = [f"{field.finding()}." for field in overall if len(field.systems) > 1] or ["Nothing may be compared."]
-    second = [*doubts, *findings[1:], *parts(single)]
-    answer.first(findings[0], *second[:1])
+    answer.first(*findings[:1], *[*doubts, *findings[1:], *parts(single)][:1])
+    if full:
+        _in_full(result, overall, single, shown=shown)
+    else:
+        _at_a_glance(overall, single, shown=shown)
+    for line in [*parts(single), *doubts, *_limits(overall)]:
+        render.say(line)
+    render.notes(result.notes, full=full)
+
+
+def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool) -> None:
+    from mindgauge.reports.compared import at_a_glance, pairs
+    from mindgauge.reports.table_renderings import narrowed
+
     glance = at_a_glance(overall, shown=shown)
-    if not full:
-        behind = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
-        if glance.rows:
-            answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, behind)))
-        for line in [*doubts, *parts(single)]:
-            render.say(line)
-        render.notes(result.notes, full=False)
-        return
+    behind = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
+    if glance.rows:
+        answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, behind)))
+
+
+def _in_full(
+    result: SystemComparison, overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool
+) -> None:
+    from mindgauge.reports.compared import costs, pairs
+
     for field in overall:
         _standings(field, shown=shown)
     render.sheet(pairs("", "Every two systems, paired", overall))
     apart = pairs("", "On which single parts they can be told apart", single, apart=True)
     if apart.rows:
         render.sheet(apart)
-    for line in [*parts(single), *doubts]:
-        print(line)
     labels = {system.label: system.label for system in result.systems}
     price, unknown = costs(result, labels, labels)
     if price is None:
         print(unknown)
     else:
         render.sheet(price)
+
+
+def _limits(overall: Sequence[RankedSystems]) -> Iterator[str]:
+    """Say where a value is another than in `score`, and what an answer without a value counts for."""
+    from mindgauge.reports.score_tables import counted_missing
+
     if any(_scored(field.measure, standing) for field in overall for standing in field.measure.standings):
-        print(
+        yield (
             "value: each conversation counts once, on the samples that all systems answered; in score: each answer counts "
             "once, on all samples that the system answered, as in `mindgauge score`."
         )
-    for line in counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
-        print(line)
-    render.notes(result.notes, full=True)
+    measures = [field.measure for field in overall]
+    yield from counted_missing((m.benchmark, m.title.removeprefix("the "), m.missing_as) for m in measures)
 
 
 def _limited(verdict: str) -> bool:

@@ -262,7 +262,7 @@ def notes(lines: Iterable[str], *, full: bool, head: str = "Note") -> None:
     kinds = [*lines] if full else put_together([*lines], "--full lists them")
     listed = kinds if full else kinds[:NOTES]
     for line in listed:
-        say(f"{head}: {line}")
+        (print if full else say)(f"{head}: {line}")
     more(len(kinds) - len(listed), "note")
 
 

@@ -49,9 +49,9 @@ def _read(text: str) -> _Note:
 
 def _line(alike: Sequence[_Note], rest: str) -> str:
     first, *others = alike
-    text = first.text.replace(first.file, first.file.rpartition("/")[2], 1) if first.file else first.text
     if not others:
-        return text
+        return first.text
+    text = first.text.replace(first.file, first.file.rpartition("/")[2], 1) if first.file else first.text
     files = len({note.file for note in alike})
     files_named = f" in {plural(files, 'file')}" if files > 1 else ""
     numbers = [] if files > 1 else _varying(alike)[1:]

@@ -67,8 +67,7 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
             ]
             for score in listed
         ]
-        majority = [_MAJORITY] if any(score.rater == f"{score.model}:majority" for score in listed) else []
-        note = " ".join([*majority, *counted_missing((s.benchmark, s.name, _counted(s)) for s in listed)])
+        note = " ".join(_how_counted(listed))
         tables.append(ReportTable("headlines", f"{benchmark}  ({result.run})", columns, rows, note))
     return tables
 
@@ -127,7 +126,15 @@ def at_a_glance(
         title,
         [columns[place] for place in places_left],
         [[row[place] for place in places_left] for row in rows],
+        " ".join(_how_counted(scores)),
     )
+
+
+def _how_counted(scores: Sequence[Score]) -> Iterator[str]:
+    """Say how repeats and missing answers count in some scores."""
+    if any(score.rater == f"{score.model}:majority" for score in scores):
+        yield _MAJORITY
+    yield from counted_missing((s.benchmark, titled(s), _counted(s)) for s in scores)
 
 
 def _measured(score: Score) -> tuple[str, str, str]:
@@ -200,7 +207,7 @@ def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
 
     Args:
-        metrics: benchmark, name and what missing answers count as, of every metric that is shown.
+        metrics: benchmark, title and what missing answers count as, of every metric that is shown.
     """
     kinds: dict[tuple[str, str], set[str]] = {}
     for benchmark, name, counted in metrics:
