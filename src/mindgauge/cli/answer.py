@@ -33,7 +33,7 @@ def sheet(table: ReportTable, total: int | None = None, *, omitted: Collection[s
         omitted: columns that are left out.
     """
     top = msgspec.structs.replace(table, rows=table.rows[:ROWS])
-    render.sheet(top, less=omitted)
+    render.sheet(top, less=omitted, folded=True)
     render.more((len(table.rows) if total is None else total) - len(top.rows))
 
 

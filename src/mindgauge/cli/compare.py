@@ -52,7 +52,9 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
 
     measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
     fields = [_field(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
-    overall = [field for field in fields if field.measure.slice == "all"]
+    overall = sorted(
+        (field for field in fields if field.measure.slice == "all"), key=lambda f: _place(result, f.measure)
+    )
     single = [field for field in fields if field.measure.slice != "all"]
     doubts = _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
     findings = [f"{field.finding()}." for field in overall if len(field.systems) > 1] or ["Nothing may be compared."]
@@ -64,6 +66,12 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     for line in [*parts(single), *doubts, *_limits(overall)]:
         render.say(line)
     render.notes(result.notes, full=full)
+
+
+def _place(result: SystemComparison, measure: Measure) -> int:
+    """Return the place of a measure among those that its benchmark goes by."""
+    names = result.headlines.get(measure.benchmark, ())
+    return names.index(measure.name) if measure.name in names else len(names)
 
 
 def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool) -> None:

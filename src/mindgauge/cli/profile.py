@@ -73,7 +73,7 @@ def tables(result: Profile, *, full: bool = False, ranks: bool = False) -> None:
         render.sheet(overview.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
     else:
         answer.sheet(dimensions, len(dimensions.rows) + len(result.tasks), omitted=omitted)
-    print(
+    render.say(
         "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
     )
     if full:

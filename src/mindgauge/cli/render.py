@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import sys
 import textwrap
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 WIDTH = 160
 """Characters of a line where nobody watches."""
 GAP = 2
+_NUMBERS = re.compile(r"^(?:[<>−+$\d–][^a-z]{0,40})?$")
+"""A cell with numbers, or none: an estimate and its interval stand on one line as long as words can be folded instead."""
 NOTES = 5
 """Kinds of notes that are shown without `--full`."""
 _OUTSIDE = "not_applicable"
@@ -155,27 +158,37 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     if title:
         say(title)
     cells = [[_cell(cell) for cell in row] for row in rows]
+    numbers = [place for place, column in enumerate(zip(*cells, strict=True)) if all(map(_NUMBERS.match, column))]
     stream = terminal.direct(sys.stdout)
-    for line in layout.lines([*map(_cell, columns)], cells, page_width(), styled=terminal.styles()):
+    for line in layout.lines([*map(_cell, columns)], cells, page_width(), whole=numbers, styled=terminal.styles()):
         print(line, file=stream)
 
 
-def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
+def sheet(report_table: ReportTable, *, less: Collection[str] = (), folded: bool = False) -> None:
     """Print a table of the report with its note; where it is wider than the terminal, in parts (see `in_parts`).
 
     Args:
         report_table: whose title, rows and note are printed.
         less: columns that are left out here; the note, which may speak of them, then is, too.
+        folded: whether it stays one table, whose cells are folded where it is wider than the terminal.
     """
     from mindgauge.reports.table_renderings import joined
 
     names, cells = joined(report_table)
     kept = [place for place, name in enumerate(names) if name not in less]
     columns, rows = [names[place] for place in kept], [[row[place] for place in kept] for row in cells]
-    naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
-    in_parts(report_table.title, columns[:naming], columns[naming:], rows)
+    if folded:
+        table(report_table.title, columns, rows)
+    else:
+        _parted(report_table.title, columns, rows)
     if report_table.note and not less:
         say(report_table.note)
+
+
+def _parted(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table in parts, each with the columns that tell its rows apart."""
+    naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
+    in_parts(title, columns[:naming], columns[naming:], rows)
 
 
 def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -216,7 +229,8 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
 
 def say(text: str) -> None:
     """Print a sentence, a title or a note, no word broken."""
-    print(textwrap.fill(_cell(text), page_width(), break_long_words=False, break_on_hyphens=False))
+    joined = _cell(text).replace(" %", "\xa0%")  # a number and its unit stay together
+    print(textwrap.fill(joined, page_width(), break_long_words=False, break_on_hyphens=False).replace("\xa0%", " %"))
 
 
 def page_width() -> int:
@@ -248,7 +262,7 @@ def told(result: Scores, *, told_before: Collection[str] = (), full: bool = Fals
         return
     price = spending(calls["cost"], calls["unpriced"]) or "unknown cost"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
-    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
+    print(f"{'In all ' if result.continued else ''}{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
 
 
 def more(n: int, noun: str = "row", nouns: str = "") -> None:
@@ -272,14 +286,15 @@ def foreseen(estimate: DryRun) -> None:
     def about(cost: float | None) -> str:
         return "unknown cost" if cost is None else f"about {dollars(cost)}"
 
-    table(
-        f"{estimate.benchmark}: nothing is sent ({estimate.done} calls done before)",
-        ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
-        [
-            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), about(s.cost)]
-            for s in estimate.steps
-        ],
-    )
+    with terminal.short(s.model for s in estimate.steps):
+        table(
+            f"{estimate.benchmark}: nothing is sent ({estimate.done} calls done before)",
+            ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
+            [
+                [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), about(s.cost)]
+                for s in estimate.steps
+            ],
+        )
     print(
         f"{estimate.calls} calls, about {estimate.prompt_tokens} + {estimate.completion_tokens} tokens, {about(estimate.cost)}"
     )
