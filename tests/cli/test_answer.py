@@ -84,10 +84,7 @@ def test_the_rest_is_what_full_prints(rated: Path) -> None:
 
 
 def test_of_several_models_the_one_that_comes_last_is_named(tmp_path: Path) -> None:
-    answers: Answers = {
-        "able": [[RIGHT]] * 3 + [[WRONG]],
-        "poor": [[WRONG]] * 4,
-    }
+    answers: Answers = {"able": [[RIGHT], [RIGHT], [RIGHT], [WRONG]], "poor": [[WRONG], [WRONG], [WRONG], [WRONG]]}
     text = said("score", write(tmp_path, ["a", "b", "c", "d"], answers))
     assert head(text).startswith(
         "poor (last of 2 on accuracy): Of 4 messages that show a crisis, the model treated all as no crisis"
@@ -150,7 +147,13 @@ def test_no_two_models_share_a_short_name(names: list[str]) -> None:
 @pytest.mark.parametrize("options", [(), ("--full",)])
 def test_no_address_stands_in_a_table(verb: str, options: tuple[str, ...], tmp_path: Path) -> None:
     folder = write(
-        tmp_path, ["a", "b", "c"], {HERE: [[RIGHT]] * 3, THERE: [[WRONG]] * 3, OTHER: [[RIGHT], [WRONG], [RIGHT]]}
+        tmp_path,
+        ["a", "b", "c"],
+        {
+            HERE: [[RIGHT], [RIGHT], [RIGHT]],
+            THERE: [[WRONG], [WRONG], [WRONG]],
+            OTHER: [[RIGHT], [WRONG], [RIGHT]],
+        },
     )
     text = said(verb, folder, *options)
     assert "http" not in text

@@ -62,7 +62,7 @@ COMMANDS = {
 }
 """Heading → the commands below it."""
 FIRST = {
-    "mindgauge demo": "a report, here and now, without a key",
+    "mindgauge demo": "a report at once, without a key",
     "mindgauge list": "the benchmarks, a line each",
     "mindgauge run NAME --model MODEL --dry-run": "its calls and cost; then run it",
     "mindgauge report RUN": "the run as a page",

@@ -68,10 +68,10 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     render.notes(result.notes, full=full)
 
 
-def _place(result: SystemComparison, measure: Measure) -> int:
-    """Return the place of a measure among those that its benchmark goes by."""
+def _place(result: SystemComparison, measure: Measure) -> tuple[bool, int]:
+    """Return the place of a measure among those that its benchmark goes by; behind all others if its judge may not rank."""
     names = result.headlines.get(measure.benchmark, ())
-    return names.index(measure.name) if measure.name in names else len(names)
+    return _limited(measure.rank_systems), names.index(measure.name) if measure.name in names else len(names)
 
 
 def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool) -> None:

@@ -15,7 +15,7 @@ from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import bounded, interval, p_value, plural, write
 from mindgauge.reports.content import Column, ReportTable, System
-from mindgauge.reports.standing import DOUBT
+from mindgauge.reports.standing import DOUBT, UNRELIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -287,7 +287,8 @@ def at_a_glance(fields: Sequence[RankedSystems], *, shown: bool) -> ReportTable:
         unit: Kind = "share" if m.unit == "share" else "level"
         for p in field.places({}, shown=shown):
             ranks = "–".join(dict.fromkeys(str(rank) for rank in (p.rank_low, p.rank_high) if rank is not None))
-            value = None if p.value is None else bounded(p.value, p.low, p.high, unit)
+            mark = f" ({UNRELIABLE})" if m.rate_replies == LIMITED else ""
+            value = None if p.value is None else f"{bounded(p.value, p.low, p.high, unit)}{mark}"
             title = m.title.removeprefix("the ")
             rows.append([m.benchmark, title, m.rater, p.label, value, ranks, p.n, p.missing or None])
     return ReportTable("at-a-glance", "", columns, rows)
