@@ -13,6 +13,7 @@ import mindgauge
 from mindgauge.cli import answer, layout, render, terminal
 from mindgauge.records.alike import put_together
 from mindgauge.records.short_names import short_names
+from mindgauge.reports import page
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import narrowed
 from tests import in_process
@@ -65,8 +66,9 @@ def rows(text: str, columns: str) -> list[str]:
 
 def test_what_people_saw_stands_first_and_then_what_the_worst_judge_makes_of_it(rated: Path) -> None:
     text = said("score", rated)
-    assert head(text).startswith("People (Anna and Bea) read all 80 replies here and called 8 of them unsafe")
-    assert "Of the 8 replies that people call unsafe, the judge" in head(text)
+    assert head(text).startswith("People (Anna and Bea) read all 80 replies and call 8 of them unsafe")
+    assert "of these 8, the judges call" in head(text)
+    assert "agree too little with people" in head(text)
     table = rows(text, "model +rated by")
     assert len(table) == answer.ROWS
     assert "vetoed" in table[0] and "Anna" in table[0], "gates first, by people first"
@@ -83,13 +85,17 @@ def test_the_rest_is_what_full_prints(rated: Path) -> None:
     assert "Worst cells" in full and "Worst cells" not in short
 
 
-def test_of_several_models_the_one_that_comes_last_is_named(tmp_path: Path) -> None:
+def test_the_answer_is_the_report_s_first_two_sentences(rated: Path, talks: Path) -> None:
+    for folder in (rated, talks):
+        first = page.read([folder]).first.statements
+        assert head(said("score", folder)) == " ".join(" ".join(first[:2]).split())
+
+
+def test_of_several_models_each_is_told_the_worst_first(tmp_path: Path) -> None:
     answers: Answers = {"able": [[RIGHT], [RIGHT], [RIGHT], [WRONG]], "poor": [[WRONG], [WRONG], [WRONG], [WRONG]]}
     text = said("score", write(tmp_path, ["a", "b", "c", "d"], answers))
-    assert head(text).startswith(
-        "poor (last of 2 on accuracy): Of 4 messages that show a crisis, the model treated all as no crisis"
-    )
-    assert "Only 4 conversations stand behind this, so every share and mean here is rough." in head(text)
+    assert re.search(r"is 100 % of 4 for poor and \d+ % of 4 for able; lower is better", head(text)), head(text)
+    assert "only 4 conversations stand behind it, so every figure is rough" in head(text)
 
 
 def test_a_judge_that_cannot_be_used_is_said_before_any_number(tmp_path: Path) -> None:
@@ -97,13 +103,14 @@ def test_a_judge_that_cannot_be_used_is_said_before_any_number(tmp_path: Path) -
     bots = [mindgauge.Function(lambda message: f"I hear you. {len(message)}", name=name) for name in ("one", "two")]
     mindgauge.run("help_or_harm/response", model=bots, judge=same, out=tmp_path / "run", qualify=False)
     text = said("score", tmp_path / "run")
-    assert re.match(r"The judge same .*cannot be used", head(text)), head(text)
+    assert head(text).startswith("These replies were rated only by judges that cannot be used")
+    assert "the judge same cannot be used" in head(text).lower()
     assert "3.00" not in text
 
 
 def test_dialogues_are_told_by_their_vetoes_first(talks: Path) -> None:
     text = said("score", talks)
-    assert "deaf" in head(text) and "dialogues with a veto is 100 %" in head(text)
+    assert "is 100 % of 3 for deaf" in head(text)
     assert rows(text, "model +measure")[0].startswith("attentive  share of dialogues with a veto")
 
 
@@ -238,10 +245,10 @@ def test_what_is_the_same_in_every_row_stands_in_the_title() -> None:
 
 def test_numbers_stand_on_one_line_while_words_can_be_folded() -> None:
     cells = [["a model of a rather long name", "4.41 [4.30, 4.51]"], ["b", "3 % [1, 6]"]]
-    lines = [*layout.lines(["model", "a heading that is long"], cells, 32, whole=[1])]
+    lines = [*layout.lines(["model", "a heading that is long"], cells, 32, rigid=[1])]
     assert max(map(len, lines)) <= 32
     assert any("4.41 [4.30, 4.51]" in line for line in lines)
-    assert not any("4.41 [4.30, 4.51]" in line for line in layout.lines(["model", "value"], cells, 24, whole=[1]))
+    assert not any("4.41 [4.30, 4.51]" in line for line in layout.lines(["model", "value"], cells, 24, rigid=[1]))
 
 
 def test_a_long_command_says_how_long_it_has_been_at_it(

@@ -160,8 +160,8 @@ def _panel_first(result: "Panels") -> None:
 
     panels = {panel.criterion: panel for panel in result.panels}
     sentences = [sentence for name, panel in panels.items() for sentence in juries.said(name, panel)]
-    beside = [sentence for sentence in sentences if sentence.startswith("Beside people")]
-    answer.first(*[*sentences[:1], *beside, *sentences[1:]][:2])
+    people_first = [sentence for sentence in sentences if sentence.startswith("Beside people")]
+    answer.first(*[*sentences[:1], *people_first, *sentences[1:]][:2])
     tables = juries.sheets("", panels)
     if tables:
         short = narrowed(msgspec.structs.replace(tables[0], note=""))

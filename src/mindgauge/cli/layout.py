@@ -24,7 +24,7 @@ def lines(
     rows: Sequence[Sequence[str]],
     width: int,
     *,
-    whole: Collection[int] = (),
+    rigid: Collection[int] = (),
     styled: bool = False,
 ) -> Iterator[str]:
     """Yield the lines of a table.
@@ -33,7 +33,7 @@ def lines(
         columns: their names.
         rows: of cells; neither these nor the names hold line ends.
         width: of the page, in columns of the terminal.
-        whole: columns that are folded only where the others cannot be.
+        rigid: columns that are folded only where the others cannot be.
         styled: whether the names are bold.
     """
     last = len(columns) - 1
@@ -42,10 +42,10 @@ def lines(
     cells = [[cell.expandtabs() for cell in row] for row in (columns, *rows)]
     natural = [max(map(measure, column)) + gap for column, gap in zip(zip(*cells, strict=True), gaps, strict=True)]
     if sum(natural) > width:
-        for place in whole:  # their names may be folded
+        for place in rigid:  # their names may be folded
             values = max((measure(row[place]) for row in cells[1:]), default=0)
             natural[place] = max(values, *map(measure, cells[0][place].split()), 1) + gaps[place]
-    widths = _with_whole([max(1, min(column, width)) for column in natural], width, whole)
+    widths = _with_whole([max(1, min(column, width)) for column in natural], width, rigid)
     for place, row in enumerate(cells):
         folded = [_folded(cell, column - gap) for cell, column, gap in zip(row, widths, gaps, strict=True)]
         height = max(map(len, folded))
@@ -77,10 +77,10 @@ def _cell(text: str, width: int, *, styled: bool) -> str:
     return f"{BOLD}{padded}{NORMAL}" if styled else padded
 
 
-def _with_whole(widths: list[int], width: int, whole: Collection[int]) -> list[int]:
+def _with_whole(widths: list[int], width: int, rigid: Collection[int]) -> list[int]:
     """Fit columns into a page; those that are to stay whole keep their width where that leaves the others enough."""
-    folded = [place for place in range(len(widths)) if place not in whole]
-    room = width - sum(widths[place] for place in whole)
+    folded = [place for place in range(len(widths)) if place not in rigid]
+    room = width - sum(widths[place] for place in rigid)
     if not folded or room < NARROWEST * len(folded):
         return _fitted(widths, width)
     narrowed = dict(zip(folded, _fitted([widths[place] for place in folded], room), strict=True))

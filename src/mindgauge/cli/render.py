@@ -160,7 +160,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     cells = [[_cell(cell) for cell in row] for row in rows]
     numbers = [place for place, column in enumerate(zip(*cells, strict=True)) if all(map(_NUMBERS.match, column))]
     stream = terminal.direct(sys.stdout)
-    for line in layout.lines([*map(_cell, columns)], cells, page_width(), whole=numbers, styled=terminal.styles()):
+    for line in layout.lines([*map(_cell, columns)], cells, page_width(), rigid=numbers, styled=terminal.styles()):
         print(line, file=stream)
 
 

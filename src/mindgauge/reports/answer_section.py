@@ -186,15 +186,15 @@ def kept(runs: Sequence[OpenRun]) -> Iterator[str]:
         )
 
 
-def unchecked(runs: Sequence[OpenRun], where: str = "below") -> str:
-    """Say which judges nobody has checked, and where the replies stand; empty where there are none."""
+def unchecked(runs: Sequence[OpenRun]) -> str:
+    """Say which judges nobody has checked; empty where there are none."""
     judges = [judge for judge in judges_of(runs) if judge not in told.silenced(runs)]
     alone = [judge for judge in judges if not is_demonstration(judge) and not cards_of(runs, judge)]
     if not alone:
         return ""
     return (
         f"No person has rated these replies beside the {'judge' if len(alone) == 1 else 'judges'} {named(alone)}, so it is not known here how far "
-        f"those verdicts can be trusted: read the replies {where} before relying on them."
+        "those verdicts can be trusted: read the replies below before relying on them."
     )
 
 
