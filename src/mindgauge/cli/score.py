@@ -92,6 +92,8 @@ def _in_full(run: OpenRun) -> None:
         print(sentence)
     for table in _parts(result, gate):
         render.sheet(table)
+    names = dict.fromkeys(f"{score.name} ({score_tables.titled(score)})" for score in score_tables.leading(result))
+    render.say(f"Names, for a gate's policy and in --json: {', '.join(names)}")
 
 
 def _withheld(run: OpenRun) -> None:

@@ -16,8 +16,7 @@ from mindgauge.records.english import ended, lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
 from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
-from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of
-from mindgauge.reports.trust import is_demonstration
+from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, is_demonstration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

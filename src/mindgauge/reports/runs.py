@@ -195,6 +195,11 @@ def constant(run: OpenRun, section: Section) -> list[Score]:
     return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
 
 
+def is_demonstration(judge: str) -> bool:
+    """Whether a judge is the embedded model, which is there to show that everything runs."""
+    return "smollm2-135m" in judge.casefold()
+
+
 def judges(runs: Sequence[OpenRun], measured: Sequence[System]) -> dict[tuple[int, str], System]:
     """Name everybody whose cards or entry tests the runs hold, by run and name.
 
