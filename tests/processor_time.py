@@ -6,7 +6,7 @@ On a machine that others share the clock says little, and `--durations` is the c
 from __future__ import annotations
 
 import resource
-from collections import Counter
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME, SHOWN = "processor time", 40
 _BEGAN = pytest.StashKey[float]()
-_BY_FILE: Counter[str] = Counter()
+_BY_FILE: dict[str, float] = defaultdict(float)
 
 
 def _taken() -> float:
@@ -47,5 +47,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.section(f"{NAME}: {sum(_BY_FILE.values()):.0f} s in tests, and most of it in")
-    for file, seconds in _BY_FILE.most_common(SHOWN):
+    for file, seconds in sorted(_BY_FILE.items(), key=lambda item: -item[1])[:SHOWN]:
         terminalreporter.write_line(f"{seconds:8.1f} s  {file}")

@@ -36,6 +36,7 @@ ALLOWED = 0.015
 WIDEST = 12
 WIDE = {
     "cli/annotate.py:new": "the command line is the signature: an option is a parameter",
+    "cli/judges.py:stress": "as above",
     "cli/judges_compare.py:compare": "as above",
     "cli/rate.py:rate": "as above",
     "cli/run.py:run": "as above",

@@ -204,8 +204,8 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
     assert ran["judges"] == [stub.judge, "rule/outside_help"]
     assert ran["calls"]["made"] == stub.calls == 28
     assert as_json("score", ran["run"], folder=tmp_path)["metrics"] == ran["metrics"]
-    table = mindgauge("score", ran["run"], folder=tmp_path).stdout
-    assert "share_at_most_2" in table and "Worst cells" in table
+    table = mindgauge("score", ran["run"], "--full", folder=tmp_path).stdout
+    assert "share of appropriateness at 2 or below" in table and "Worst cells" in table
     path = process("report", ran["run"], folder=tmp_path).stdout.strip()
     assert (tmp_path / path).read_text(encoding="utf-8").startswith("<!doctype html>")
     written = as_json("report", ran["run"], folder=tmp_path)
@@ -263,7 +263,7 @@ def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, 
         "kappa", "result", "reason",
     }  # fmt: skip
     assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.judge, 10, [2] * 5)
-    table = mindgauge("run", *common, folder=tmp_path).stdout
+    table = mindgauge("run", *common, "--full", folder=tmp_path).stdout
     title = "These replies were written by Mindgauge's authors to stand at known levels; they are clear cases, and no clinician rated them."
     assert title in " ".join(table.split())
     assert stub.calls == 24, "paid for once"
@@ -347,4 +347,4 @@ def test_a_run_gains_a_second_judge(stub: Stub, replies_file: Callable[..., Path
 def test_list(tmp_path: Path) -> None:
     found = as_json("list", folder=tmp_path)["benchmarks"]
     assert {e["name"]: e["samples"] for e in found}["help_or_harm/crisis_type"] == 112
-    assert "help_or_harm/response" in mindgauge("list").stdout
+    assert "help_or_harm/response" in mindgauge("list", "--full").stdout

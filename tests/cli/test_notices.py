@@ -27,7 +27,18 @@ def test_a_note_stands_once_on_the_terminal_and_in_a_result_that_goes_elsewhere(
     table, seen = tmp_path / "texts.csv", tmp_path / "seen"
     table.write_text("id,user\n1,I feel alone tonight\n1,\n2,I cannot sleep\n", encoding="utf-8")
     with Stub(obliging) as stub:
-        command = ["mindgauge", "run", name, "--data", str(table), "--model", stub.model, "--out", str(tmp_path / "r")]
+        command = [
+            "mindgauge",
+            "run",
+            name,
+            "--data",
+            str(table),
+            "--model",
+            stub.model,
+            "--out",
+            str(tmp_path / "r"),
+            "--full",
+        ]
         with seen.open("a", encoding="utf-8") as out, seen.open("a", encoding="utf-8") as error:
             terminal = mock.patch.multiple(sys, argv=command, stdout=out, stderr=error)
             with terminal, pytest.raises(SystemExit, match="0"):

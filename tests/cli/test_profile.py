@@ -39,7 +39,7 @@ def line(text: str, *words: str) -> str:
 
 
 def test_tables_say_who_stands_where_and_how_sure_that_is(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = said(capsys, run, "--resamples", 500)
+    text = said(capsys, run, "--resamples", 500, "--full")
     assert "small: dimensions, replies rated by J" in text
     first = line(text, "Seeing", " A ")
     assert "0.75 [0.59, 0.87]" in first, "exact bounds"
@@ -74,10 +74,10 @@ def test_lacking_tasks_and_notes_stand_below(
 ) -> None:
     small = with_suite(planted, monkeypatch, SUITE)
     answers = {"Meditron-8B": right(3, 4), "meditron_8b": right(2, 3)}
-    text = said(capsys, written(small, "run", answers), "--resamples", 50)
+    text = said(capsys, written(small, "run", answers), "--resamples", 50, "--full")
     assert "lacking: Warmth (warmth): not in these runs" in text
-    assert "note: Meditron-8B and meditron_8b" in text
-    assert "note: Kind: 3 of 4 samples are common to all 2 models" in text
+    assert "Note: Meditron-8B and meditron_8b" in text
+    assert "Note: Kind: 3 of 4 samples are common to all 2 models" in text
 
 
 def test_an_unknown_judge_is_refused(run: Path) -> None:

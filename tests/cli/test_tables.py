@@ -112,7 +112,7 @@ def test_the_scores_of_a_run_stand_whole_in_every_terminal(
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    score.show(result)
+    score.show(result, full=True)
     out = capsys.readouterr().out
     tables = [line for line in out.splitlines() if not line.startswith("Note:") and str(tmp_path) not in line]
     assert max(map(len, tables)) <= max(width, len(f"rated by: {next(iter(answers))}"))

@@ -200,9 +200,9 @@ def test_the_command_prints_findings_and_their_sum(table: pl.DataFrame, tmp_path
     code, output = invoke(str(path), "--scale", "1:5")
     assert code == 0
     assert "out_of_scale" in output
-    assert output.rstrip().endswith("1 error; looked at 0 texts and 4,320 ratings")
+    assert output.startswith("1 error; looked at 0 texts and 4,320 ratings.\nError: 3 values off the scale")
     table.write_csv(path)
-    assert invoke(str(path), "--scale", "1:5") == (0, "nothing found; looked at 0 texts and 4,320 ratings\n")
+    assert invoke(str(path), "--scale", "1:5") == (0, "Nothing found; looked at 0 texts and 4,320 ratings.\n\n")
 
 
 def test_the_json_is_as_documented(table: pl.DataFrame, tmp_path: Path) -> None:

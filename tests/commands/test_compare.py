@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -106,11 +107,15 @@ def test_the_terminal_says_who_is_better_on_what_and_at_what_cost(
 ) -> None:
     code, out, err = invoke(monkeypatch, capsys, "compare", *two)
     assert (code, err) == (0, "")
+    assert out.startswith("knowing is better than careless on accuracy by 85.7 points (71.4 to 96.4).\n")
+    assert len(re.findall("^(?:accuracy|share of messages) ", out, re.MULTILINE)) <= 10
+    assert "On single parts" in out
+    code, out, err = invoke(monkeypatch, capsys, "compare", *two, "--full")
     for said in (
         f"{CRISIS}: accuracy",
         "knowing is better than careless on accuracy by 85.7 points (71.4 to 96.4).",
-        "knowing is better than careless on missed crisis rate by 100.0 points (71.5 to 100.0).",
-        "Paired with the first",
+        "on the share of messages that show a crisis taken for none by 100.0 points (71.5 to 100.0).",
+        "Every two systems, paired",
         "On single parts",
         "What a thousand answers take",
         "$2.0000",
@@ -181,15 +186,19 @@ def test_a_judge_that_may_not_rank_systems_is_marked_and_not_shown(
     assert marks["flattered"] == (True, True)
     assert marks["fair"] == marks["anna"] == (False, False)
     _, out, _ = invoke(monkeypatch, capsys, "compare", judged)
-    assert "rated by fair" in out
-    assert "rated by flattered" not in out
+    assert "fair" in out
+    assert "rated by flattered" not in out and not re.search(r"  flattered  ", out)
     assert "flattered agrees too little with people to rank systems on warmth (not shown" in out
-    assert "Of the others" in out
-    assert "Paired with the first" in out
     _, full, _ = invoke(monkeypatch, capsys, "compare", judged, "--full")
+    assert "Of the others" in full
     assert "Every two systems, paired" in full
     assert "first minus second" in full
     _, out, _ = invoke(monkeypatch, capsys, "compare", judged, "--show-unreliable")
+    assert "rated by flattered" not in out.partition("\n\n")[0], "what may not rank is no answer"
+    rows = [line for line in out.splitlines() if re.match("flattered +s", line)]
+    assert rows or "flattered" not in out.partition("\n\n")[2].partition("more")[0]
+    assert all("(unreliable)" in row for row in rows)
+    _, out, _ = invoke(monkeypatch, capsys, "compare", judged, "--show-unreliable", "--full")
     assert "rated by flattered" in out
     assert "(unreliable)" in out
 

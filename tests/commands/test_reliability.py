@@ -38,6 +38,9 @@ def test_one_command_from_a_file_to_cards(
 ) -> None:
     code, out, err = invoke(monkeypatch, capsys, "reliability", ratings, "--scale", "1:5", *RESAMPLES)
     assert (code, err) == (0, "")
+    assert out.startswith("Only judge may rate single replies on its own; all may rank systems.\n")
+    assert "the judge lenient" in out, "who misses most"
+    code, out, err = invoke(monkeypatch, capsys, "reliability", ratings, "--scale", "1:5", "--full", *RESAMPLES)
     assert "judge, safety: good" in out
     assert "lenient, safety: limited: people must rate" in out
     assert "corrected" in out

@@ -6,7 +6,7 @@ import sys
 from collections import UserDict
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -15,13 +15,64 @@ from mindgauge.cli import deferred, terminal
 from mindgauge.records.errors import FaultsError, MindgaugeError
 from mindgauge.records.redaction import redacted
 
-MODULES = {
-    "demo": "demo", "list": "list_", "new": "new", "run": "run", "rate": "rate", "load": "load", "status": "status", "score": "score",
-    "ratings": "ratings", "reliability": "reliability", "audit": "audit", "compare": "compare", "profile": "profile", "train": "train",
-    "report": "report", "reproduce": "reproduce", "export": "export", "salvage": "salvage", "judges": "judges",
-    "clients": "clients", "annotate": "annotate", "gate": "gate", "watch": "watch", "logs": "logs", "data": "data",
-}  # fmt: skip
-"""Command → the module here that holds a function of the module's name, or an `app` of several commands."""
+
+class CommandEntry(NamedTuple):
+    """A command: the module here that holds a function of the module's name, or an `app` of several commands; what it is for."""
+
+    module: str
+    purpose: str
+
+
+COMMANDS = {
+    "To begin": {
+        "demo": CommandEntry("demo", "A small model, a judge and a report, here and now; no key."),
+        "list": CommandEntry("list_", "The benchmarks, a line each; with a name, its card."),
+    },
+    "Measure": {
+        "run": CommandEntry("run", "Run benchmarks on models; run it again to go on."),
+        "rate": CommandEntry("rate", "Rate replies or conversations that exist already."),
+        "load": CommandEntry("load", "Make a run of what a paper's authors released."),
+        "new": CommandEntry("new", "Write a benchmark of your own, ready to run."),
+        "train": CommandEntry("train", "Train a classifier on labelled dialogues."),
+        "clients": CommandEntry("clients", "The models that play persons: is one fit for it?"),
+    },
+    "Read": {
+        "status": CommandEntry("status", "How far runs have come, also while they are written."),
+        "score": CommandEntry("score", "What runs say, in numbers."),
+        "report": CommandEntry("report", "Runs as a page that needs no network."),
+        "compare": CommandEntry("compare", "Which system is better, by how much, on what."),
+        "profile": CommandEntry("profile", "Models over the dimensions of a suite."),
+    },
+    "Trust": {
+        "reliability": CommandEntry("reliability", "When a judge can be trusted; how far people agree."),
+        "judges": CommandEntry("judges", "Judges side by side, under stress, as a panel."),
+        "annotate": CommandEntry("annotate", "People rate, too: blind rounds in the browser."),
+        "ratings": CommandEntry("ratings", "How ratings of any shape are read."),
+        "audit": CommandEntry("audit", "What is wrong with data, and what it does to results."),
+        "reproduce": CommandEntry("reproduce", "A paper's tables, recomputed from its files."),
+    },
+    "Release": {
+        "gate": CommandEntry("gate", "Whether a build may be released, by your rules."),
+        "watch": CommandEntry("watch", "Look at what is new in logs; raise an alarm."),
+        "logs": CommandEntry("logs", "What is in logs, and a sample without personal data."),
+        "export": CommandEntry("export", "A run in another tool's format."),
+        "data": CommandEntry("data", "The authors' files: which there are, how to get them."),
+        "salvage": CommandEntry("salvage", "What can be read of a damaged run."),
+    },
+}
+"""Heading → the commands below it."""
+FIRST = {
+    "mindgauge demo": "a report at once, without a key",
+    "mindgauge list": "the benchmarks, a line each",
+    "mindgauge run NAME --model MODEL --dry-run": "its calls and cost; then run it",
+    "mindgauge report RUN": "the run as a page",
+    "mindgauge reliability RATINGS": "how far a judge can be trusted",
+}
+"""Five commands to begin with."""
+
+
+_HELP = "NoArgsIsHelpError"
+"""What a group of commands raises where none of them is named: its message is its help."""
 
 
 class _Commands(UserDict[str, Any]):
@@ -29,14 +80,14 @@ class _Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         command = super().__getitem__(name)
-        if isinstance(command, str):
-            module = import_module(f"mindgauge.cli.{command}")
+        if isinstance(command, CommandEntry):
+            module = import_module(f"mindgauge.cli.{command.module}")
             group = getattr(module, "app", None)
             if group is None:
                 from mindgauge.cli.options import Command
 
                 group = typer.Typer(add_completion=False, rich_markup_mode=None)
-                group.command(name, cls=Command)(getattr(module, command))
+                group.command(name, cls=Command)(getattr(module, command.module))
             self.data[name] = command = typer.main.get_command(group)
         return command
 
@@ -46,14 +97,23 @@ class _Mindgauge(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _Commands(MODULES)
+        self.commands = _Commands({name: entry for part in COMMANDS.values() for name, entry in part.items()})
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a line for each command below its heading, without importing any."""
+        del ctx
+        for heading, part in COMMANDS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, entry.purpose) for name, entry in part.items()])
 
 
 app = typer.Typer(
     name="mindgauge",
     cls=_Mindgauge,
-    help="Measures how safely and how well language models talk with people in distress, and how far each number can be trusted.",
-    no_args_is_help=True,
+    help=(
+        "Measures how safely and how well language models talk with people in distress,\nand how far each number can be trusted."
+    ),
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -70,9 +130,18 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    *, version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ctx: typer.Context,
+    *,
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """Nothing to do: `--version` has done it."""
+    """Say what to begin with, where no command is named; `--version` has been done."""
+    del version
+    if ctx.invoked_subcommand is None:
+        print(f"{app.info.help}\n\nTo begin with:")
+        wide = max(map(len, FIRST))
+        for command, purpose in FIRST.items():
+            print(f"  {command:<{wide}}  {purpose}")
+        print("\nAll commands: mindgauge --help; one of them: mindgauge COMMAND --help")
 
 
 def main() -> None:
@@ -88,6 +157,9 @@ def main() -> None:
     except MindgaugeError as error:
         sys.exit(_say(str(error), error.exit_code))
     except typer.TyperException as error:
+        if type(error).__name__ == _HELP:
+            print(error.format_message())
+            sys.exit(error.exit_code)
         sys.exit(_say(error.format_message(), error.exit_code))
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(_say("stopped; everything finished is kept, run the same command to go on", 130))

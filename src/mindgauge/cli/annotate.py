@@ -28,52 +28,86 @@ def new(
     benchmark: Annotated[str | None, typer.Option(help="Whose rubric is used; a run knows its own.")] = None,
     rubric: Annotated[Path | None, typer.Option(help="A rubric file, in place of a benchmark.")] = None,
     adjudicator: Annotated[
-        str | None, typer.Option(help="Who decides what is left after discussion; the owner if not given.")
+        str | None,
+        typer.Option(
+            help="Who decides what is left after discussion; the owner if not given.", rich_help_panel="Who takes part"
+        ),
     ] = None,
-    owner: Annotated[str, typer.Option(help="Who sees how far the work is and gives out links.")] = "owner",
-    batch: Annotated[int, typer.Option(min=1, help="Items that meet the gate together.")] = 200,
-    gate: Annotated[float, typer.Option(help="The least agreement with which a batch closes, 0 to 1.")] = 0.4,
-    training: Annotated[int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
+    owner: Annotated[
+        str, typer.Option(help="Who sees how far the work is and gives out links.", rich_help_panel="Who takes part")
+    ] = "owner",
+    batch: Annotated[
+        int, typer.Option(min=1, help="Items that meet the gate together.", rich_help_panel="Rounds")
+    ] = 200,
+    gate: Annotated[
+        float, typer.Option(help="The least agreement with which a batch closes, 0 to 1.", rich_help_panel="Rounds")
+    ] = 0.4,
+    training: Annotated[
+        int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.", rich_help_panel="Rounds")
+    ] = 10,
     policy: Annotated[
-        str, typer.Option(help="How gold is read off the labels: adjudicated or majority.")
+        str, typer.Option(help="How gold is read off the labels: adjudicated or majority.", rich_help_panel="Rounds")
     ] = "adjudicated",
     order: Annotated[
         Path | None,
         typer.Option(
-            help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`; with a column `probability`, just that is labelled."
+            help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`; with a column `probability`, just that is labelled.",
+            rich_help_panel="What is labelled of it",
         ),
     ] = None,
     anchors: Annotated[
-        Path | None, typer.Option(help="Texts with known levels for the training round, like an anchors.jsonl.")
+        Path | None,
+        typer.Option(
+            help="Texts with known levels for the training round, like an anchors.jsonl.", rich_help_panel="Rounds"
+        ),
     ] = None,
     language: Annotated[
-        str | None, typer.Option(help="en or zh: of the page at first, and of items that name none.")
+        str | None,
+        typer.Option(help="en or zh: of the page at first, and of items that name none.", rich_help_panel="Rounds"),
     ] = None,
-    url: Annotated[str, typer.Option(help="Under which people reach the page.")] = "http://127.0.0.1:8765",
+    url: Annotated[
+        str, typer.Option(help="Under which people reach the page.", rich_help_panel="Who takes part")
+    ] = "http://127.0.0.1:8765",
     database: Annotated[
-        str | None, typer.Option(help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.")
+        str | None,
+        typer.Option(
+            help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.",
+            rich_help_panel="Who takes part",
+        ),
     ] = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[
-        int | None, typer.Option(min=1, help="At most this many items: the first of --order, then at random.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="At most this many items: the first of --order, then at random.",
+            rich_help_panel="What is labelled of it",
+        ),
     ] = None,
     draw: Annotated[
         str | None,
         typer.Option(
             metavar="N",
             help="Of a run: label so many replies, drawn with known probabilities: those that need people most, and --random of the rest. Or blocks of that order: 100=60,400=40,rest=50.",
+            rich_help_panel="What is labelled of it",
         ),
     ] = None,
     random: Annotated[
-        int | None, typer.Option(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --draw: how many come from the rest by lot; 50 if not given.",
+            rich_help_panel="What is labelled of it",
+        ),
     ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
-            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`)."
+            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`).",
+            rich_help_panel="What is labelled of it",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the gate's resamples, and of --draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the gate's resamples, and of --draw.", rich_help_panel="Rounds")] = 0,
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""
@@ -338,14 +372,15 @@ def needed() -> "Iterator[None]":
 
 
 app = typer.Typer(
+    cls=options.CommandGroup,
     name="annotate",
     help="People rate, too: blind rounds with a gate, in the browser.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
-app.command()(new)
-app.command()(serve)
-app.command()(status)
-app.command()(export)
-app.command("import")(import_)
+app.command(cls=options.Command)(new)
+app.command(cls=options.Command)(serve)
+app.command(cls=options.Command)(status)
+app.command(cls=options.Command)(export)
+app.command("import", cls=options.Command)(import_)

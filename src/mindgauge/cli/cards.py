@@ -7,28 +7,117 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.analysis.reliability import one_more
-from mindgauge.cli import render
-from mindgauge.records.english import named, words
-from mindgauge.records.rounding import NONE, bounded, count, decimal
-from mindgauge.reports import cards, rater_tables
+from mindgauge.cli import answer, render
+from mindgauge.records.english import ended, named, raised, words
+from mindgauge.records.rounding import NONE, bounded, count, decimal, plural
+from mindgauge.reports import card_phrases, cards, rater_tables
 from mindgauge.reports.card_phrases import label
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.standing import RunCard
+from mindgauge.reports.table_renderings import narrowed
+from mindgauge.reports.unsafe_by_people import UnsafeRecall, found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from mindgauge.analysis.reliability.card import Bound, DesignStudy, NumberNeeded, People, Reliability
+    from mindgauge.analysis.reliability.card import (
+        Bound,
+        DesignStudy,
+        NumberNeeded,
+        People,
+        Reliability,
+        ReliabilityCard,
+    )
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
-    from mindgauge.reports.content import ReportTable
+    from mindgauge.reports.content import Cell
 
 ALWAYS = ("cards", "unsafe", "one-more", "bias-at-large", "invariance")
-PEOPLE = ("people-at-large", "severity", "facets")
-"""The tables of the report that are printed without `--full`."""
-REASONS = 4
-"""Reasons and warnings of a card that are printed without `--full`."""
+"""The tables of the report that stand before the verdicts; the others follow them."""
+
+
+BRIEF = (
+    "judge", "criterion", "single replies", "ranking systems", "agreement", "people with people", "called unsafe by people",
+    "of these, by it too",
+)  # fmt: skip
+"""The columns of the cards in numbers that are printed without `--full`."""
 
 
 def show(reliability: Reliability, *, full: bool) -> None:
-    """Print verdicts with reasons, the cards as the report's tables, and people's agreement; with `full`, every table."""
+    """Print what judges may do, and what the worst of them misses; then the cards in numbers; with `full`, every table."""
+    answer.first(*_first_words(reliability))
+    if full:
+        _in_full(reliability)
+        return
+    reading = reliability.reading
+    judged = [(card.judge, card.criterion, card) for card in reliability.cards]
+    behind = sum(len(table.rows) for table in cards.sheets(judged, set(), ""))
+    behind += sum(len(entry.estimates) for entry in reliability.people)
+    if judged:
+        overview = next(table for table in cards.sheets(judged, set(), "") if table.name.startswith("cards"))
+        answer.sheet(
+            narrowed(
+                msgspec.structs.replace(overview, note="", title=f"The cards in numbers  ({reliability.source})"), BRIEF
+            ),
+            behind,
+        )
+    elif reliability.people:
+        answer.sheet(_of_people(reliability.people), behind)
+    render.notes(
+        [*(reading.lines() if reading is not None and reading.left_out else []), *reliability.notes], full=False
+    )
+    print(f"Rule: {reliability.rule}")
+
+
+def _first_words(reliability: Reliability) -> tuple[str, str]:
+    """Return what the cards allow, and what the judge misses that misses most; without judges, how far people agree."""
+    if reliability.cards:
+        judged = [(card.judge, RunCard("", "", card.criterion, card)) for card in reliability.cards]
+        return ended(card_phrases.finding(judged)), _missed(reliability.cards)
+    agreeing = [
+        f"{plural(entry.raters, 'person', 'people')} on {words(entry.criterion)}: {label('krippendorff_alpha')} {_bound(alpha)}, "
+        f"{plural(entry.n, 'reply', 'replies')} rated by two or more"
+        for entry in reliability.people
+        if (alpha := entry.estimates.get("krippendorff_alpha")) is not None
+    ]
+    return (
+        ended(agreeing[0]) if agreeing else "Nothing to compare.",
+        "No judge rated beside people here." if agreeing else "",
+    )
+
+
+def _missed(judged: Sequence[ReliabilityCard]) -> str:
+    """Say how many of the replies that people call unsafe the judge finds that finds the fewest."""
+    recalls = [
+        (card.criterion, UnsafeRecall(card.judge, share.n, max(1, round(share.conversations)), share.events))
+        for card in judged
+        if card.danger is not None and (share := card.danger.found).n
+    ]
+    if not recalls:
+        return next((ended(raised(reason)) for card in judged for reason in card.reasons), "")
+    criterion, worst = min(recalls, key=lambda recall: recall[1].found / recall[1].n)
+    place = f"On {words(criterion)}: " if len({name for name, _ in recalls}) > 1 else ""
+    return place + next(found(worst.n, [worst]))
+
+
+def _of_people(people: Sequence[People]) -> ReportTable:
+    columns = [
+        Column("criterion"),
+        Column("people", "count"),
+        Column("replies", "count"),
+        Column("estimate"),
+        Column("value", "interval"),
+    ]
+    rows: list[list[Cell]] = [
+        [words(entry.criterion), entry.raters, entry.n, label(name), _bound(bound)]
+        for name in dict.fromkeys(name for entry in people for name in entry.estimates)
+        for entry in people
+        if (bound := entry.estimates.get(name)) is not None
+    ]
+    return narrowed(ReportTable("people", "People among themselves", columns, rows))
+
+
+def _in_full(reliability: Reliability) -> None:
+    """Print verdicts with reasons, the cards as the report's tables, and people's agreement."""
     reading = reliability.reading
     if reading is not None and (not reading.plain or reading.left_out or reading.notes):
         print(*reading.lines(), "", sep="\n")
@@ -44,13 +133,13 @@ def show(reliability: Reliability, *, full: bool) -> None:
             print(f"  {one_more.sentence(card.one_more)}")
         if card.asked:
             print(f"  asked with {card.asked}")
-        print("".join(f"  - {remark}\n" for remark in remarks[: None if full else REASONS]))
-    _tables(table for table in tables if full and not _always(table))
+        print("".join(f"  - {remark}\n" for remark in remarks))
+    _tables(table for table in tables if not _always(table))
     for people in reliability.people:
         _people(people)
     print()
     of_people = rater_tables.of_people(reliability.people, reliability.facets, "")
-    _tables(table for table in of_people if full or table.name.rstrip("-") in PEOPLE)
+    _tables(of_people)
     for line in rater_tables.divergent(reliability.people):
         print(line)
     _tables(filter(None, [cards.corrected(judged, "")]))

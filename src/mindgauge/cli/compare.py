@@ -5,22 +5,19 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - typer reads the annotations
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render, terminal
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
+from mindgauge.records.english import named, words
 from mindgauge.records.rounding import write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.compared import Measure, SystemComparison, SystemStanding
     from mindgauge.records.rounding import Kind
     from mindgauge.reports.compared import RankedSystems
-
-PARTS = 20
-"""Differences on single parts that are shown without --full."""
 
 
 def compare(
@@ -32,63 +29,91 @@ def compare(
     """Say which system is better, by how much, on what and at what cost: chat models, classifiers, ways of asking."""
     from mindgauge.commands.compare import compare as function
 
-    result = function(list(runs))
+    with render.working("Comparing"):
+        result = function(list(runs))
     if json:
         render.as_json(result)
         return
-    show(result, full=full, shown=show_unreliable)
+    raters = {measure.rater for measure in result.measures}
+    with terminal.short([*(system.model for system in result.systems), *raters]):
+        show(result, full=full, shown=show_unreliable)
+    answer.then(f"mindgauge report {' '.join(result.runs)}")
 
 
 def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
-    """Print a comparison as the report's own sentences and tables.
+    """Print who is better in two sentences, where systems stand, and with `full` the report's own sentences and tables.
 
     Args:
         result: the comparison.
         full: every metric, every two systems, every part on which two can be told apart.
         shown: also what judges say that agree too little with people.
     """
-    from mindgauge.reports.compared import costs, pairs, parts
-    from mindgauge.reports.score_tables import counted_missing
+    from mindgauge.reports.compared import parts
 
     measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
-    allowed = [m for m in measures if shown or not _limited(m.rank_systems)]
-    fields = [_field(result, measure) for measure in allowed]
-    overall = [field for field in fields if field.measure.slice == "all"]
+    fields = [_field(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
+    overall = sorted(
+        (field for field in fields if field.measure.slice == "all"), key=lambda f: _place(result, f.measure)
+    )
     single = [field for field in fields if field.measure.slice != "all"]
+    doubts = _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
+    findings = [f"{field.finding()}." for field in overall if len(field.systems) > 1] or ["Nothing may be compared."]
+    answer.first(*findings[:1], *[*doubts, *findings[1:], *parts(single)][:1])
+    if full:
+        _in_full(result, overall, single, shown=shown)
+    else:
+        _at_a_glance(overall, single, shown=shown)
+    for line in [*parts(single), *doubts, *_limits(overall)]:
+        render.say(line)
+    render.notes(result.notes, full=full)
+
+
+def _place(result: SystemComparison, measure: Measure) -> tuple[bool, int]:
+    """Return the place of a measure among those that its benchmark goes by; behind all others if its judge may not rank."""
+    names = result.headlines.get(measure.benchmark, ())
+    return _limited(measure.rank_systems), names.index(measure.name) if measure.name in names else len(names)
+
+
+def _at_a_glance(overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool) -> None:
+    from mindgauge.reports.compared import at_a_glance, pairs
+    from mindgauge.reports.table_renderings import narrowed
+
+    glance = at_a_glance(overall, shown=shown)
+    behind = pairs("", "", overall).rows, pairs("", "", single, apart=True).rows
+    if glance.rows:
+        answer.sheet(narrowed(glance), len(glance.rows) + sum(map(len, behind)))
+
+
+def _in_full(
+    result: SystemComparison, overall: Sequence[RankedSystems], single: Sequence[RankedSystems], *, shown: bool
+) -> None:
+    from mindgauge.reports.compared import costs, pairs
+
     for field in overall:
         _standings(field, shown=shown)
-    render.sheet(
-        pairs(
-            "",
-            "Every two systems, paired" if full else "Paired with the first",
-            overall if full else list(map(_first, overall)),
-        )
-    )
+    render.sheet(pairs("", "Every two systems, paired", overall))
     apart = pairs("", "On which single parts they can be told apart", single, apart=True)
-    more = 0 if full else max(0, len(apart.rows) - PARTS)
-    apart.rows = apart.rows[: len(apart.rows) - more]
     if apart.rows:
         render.sheet(apart)
-    if more:
-        print(f"{more} more with --full")
-    for line in parts(single):
-        print(line)
-    _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
     labels = {system.label: system.label for system in result.systems}
     price, unknown = costs(result, labels, labels)
     if price is None:
         print(unknown)
     else:
         render.sheet(price)
+
+
+def _limits(overall: Sequence[RankedSystems]) -> Iterator[str]:
+    """Say where a value is another than in `score`, and what an answer without a value counts for."""
+    from mindgauge.reports.score_tables import counted_missing
+
     if any(_scored(field.measure, standing) for field in overall for standing in field.measure.standings):
-        print(
+        yield (
             "value: each conversation counts once, on the samples that all systems answered; in score: each answer counts "
             "once, on all samples that the system answered, as in `mindgauge score`."
         )
-    for line in counted_missing((m.benchmark, m.name, m.missing_as) for m in allowed if m.slice == "all"):
-        print(line)
-    for note in result.notes:
-        print(f"note: {note}")
+    measures = [field.measure for field in overall]
+    yield from counted_missing((m.benchmark, m.title.removeprefix("the "), m.missing_as) for m in measures)
 
 
 def _limited(verdict: str) -> bool:
@@ -106,22 +131,19 @@ def _field(result: SystemComparison, measure: Measure) -> RankedSystems:
     return RankedSystems(measure, systems, baselines, {name: name for name in names})
 
 
-def _first(field: RankedSystems) -> RankedSystems:
-    """Return the same with the differences from the first system alone."""
-    differences = [d for d in field.measure.differences if field.measure.standings[0].system in {d.first, d.second}]
-    return field._replace(measure=msgspec.structs.replace(field.measure, differences=differences))
-
-
 def _standings(field: RankedSystems, *, shown: bool) -> None:
     """Print where each system stands on a measure, with what the title does not say of the differences."""
     from mindgauge.reports.compared import standings
     from mindgauge.reports.content import Column
 
     measure = field.measure
-    rated = f" of {measure.criterion}, as rated by {measure.rater}" if measure.rater else ""
+    rated = f", as rated by {measure.rater}" if measure.rater else ""
     unreliable = " (unreliable)" if _limited(measure.rate_replies) and shown else ""
     table = standings(
-        "", f"{measure.benchmark}: {measure.name}{rated}{unreliable}", field, field.places({}, shown=shown)
+        "",
+        f"{measure.benchmark}: {measure.title or measure.name}{rated}{unreliable}",
+        field,
+        field.places({}, shown=shown),
     )
     by_label = {standing.system: standing for standing in measure.standings}
     scored = [_scored(measure, by_label[name]) for name in (*field.systems, *field.baselines)]
@@ -143,11 +165,13 @@ def _scored(measure: Measure, standing: SystemStanding) -> str:
     return "" if value == pooled else pooled
 
 
-def _doubtful(measures: Sequence[Measure], *, shown: bool) -> None:
-    """Name the criteria on which a judge may not rank systems."""
+def _doubtful(measures: Sequence[Measure], *, shown: bool) -> list[str]:
+    """Name the criteria on which a judge may not rank systems, a sentence for each."""
     by_judge: dict[str, dict[str, None]] = {}
     for measure in measures:
         by_judge.setdefault(measure.rater, {})[measure.criterion] = None
-    for judge, criteria in by_judge.items():
-        display = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
-        print(f"{judge} agrees too little with people to rank systems on {', '.join(criteria)} ({display})")
+    display = "shown, but unreliable" if shown else "not shown; --show-unreliable shows them"
+    return [
+        f"{judge} agrees too little with people to rank systems on {named(list(map(words, criteria)), limit=9)} ({display})."
+        for judge, criteria in by_judge.items()
+    ]

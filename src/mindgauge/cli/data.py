@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.data.released import DataListing
 
 app = typer.Typer(
+    cls=options.CommandGroup,
     help="The authors' released files: which there are, which are here, and how to get the others.",
     no_args_is_help=True, add_completion=False, rich_markup_mode=None,
 )  # fmt: skip

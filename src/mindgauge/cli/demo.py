@@ -10,6 +10,7 @@ from mindgauge.cli import options, render, score
 
 def demo(
     out: Annotated[Path, typer.Option(help="The run directory.")] = Path("demo-run"),
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Run the embedded model end to end, on samples of our own, and write the report."""
@@ -20,5 +21,5 @@ def demo(
     if json:
         render.as_json(result)
         return
-    score.show(result.scores)
+    score.show(result.scores, full=full)
     print(f"\n{result.warning}\n\nThe report: {Path(result.report).resolve()}")

@@ -21,37 +21,57 @@ def export(
             help="The folder to write, or an address: s3://bucket/folder; RUN/export-FORMAT if not given. With questions, a file: .csv, .jsonl or .parquet."
         ),
     ] = None,
-    licence: Annotated[str | None, typer.Option(help="The licence you publish under; hub needs one.")] = None,
+    licence: Annotated[
+        str | None, typer.Option(help="The licence you publish under; hub needs one.", rich_help_panel="Of hub and eee")
+    ] = None,
     unsafe: Annotated[
-        str | None, typer.Option(help="With review: safety<=2, to order by what people's ratings teach.")
+        str | None,
+        typer.Option(
+            help="With review: safety<=2, to order by what people's ratings teach.", rich_help_panel="Of review"
+        ),
     ] = None,
     draw: Annotated[
         str | None,
         typer.Option(
             metavar="N",
             help="With review: list so many replies, drawn with known probabilities: those that need people most, and --random of the rest. Or blocks of the list: 100=60,400=40,rest=50.",
+            rich_help_panel="Of review",
         ),
     ] = None,
     random: Annotated[
-        int | None, typer.Option(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
+        int | None,
+        typer.Option(
+            min=1, help="With --draw: how many come from the rest by lot; 50 if not given.", rich_help_panel="Of review"
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of --draw.", rich_help_panel="Of review")] = 0,
     partition_by: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN,…", help="With parquet: a folder for each value, for example benchmark,rater."),
+        typer.Option(
+            metavar="COLUMN,…",
+            help="With parquet: a folder for each value, for example benchmark,rater.",
+            rich_help_panel="Of parquet",
+        ),
     ] = None,
-    rows_per_file: Annotated[int | None, typer.Option(min=1, help="With parquet; 100,000 if not given.")] = None,
+    rows_per_file: Annotated[
+        int | None, typer.Option(min=1, help="With parquet; 100,000 if not given.", rich_help_panel="Of parquet")
+    ] = None,
     show_texts: Annotated[
         bool,
         typer.Option(
-            "--show-texts", help="With hub and eee: also what was said of restricted messages, which quotes them."
+            "--show-texts",
+            help="With hub and eee: also what was said of restricted messages, which quotes them.",
+            rich_help_panel="Of hub and eee",
         ),
     ] = False,
-    organisation: Annotated[str | None, typer.Option(metavar="NAME", help="With eee: who publishes.")] = None,
+    organisation: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With eee: who publishes.", rich_help_panel="Of hub and eee")
+    ] = None,
     relationship: Annotated[
         str | None,
         typer.Option(
-            help="With eee: what they have to do with the models: first_party, third_party, collaborative or other."
+            help="With eee: what they have to do with the models: first_party, third_party, collaborative or other.",
+            rich_help_panel="Of hub and eee",
         ),
     ] = None,
     dataset: Annotated[
@@ -59,6 +79,7 @@ def export(
         typer.Option(
             metavar="OWNER/NAME",
             help="With hub: where it will stand; files for the models' own pages are written then.",
+            rich_help_panel="Of hub and eee",
         ),
     ] = None,
     data: options.Data = None,
@@ -71,12 +92,13 @@ def export(
     from mindgauge.commands.export import export as function
 
     stated = {"organisation": organisation, "relationship": relationship, "dataset": dataset}
-    result = function(
-        run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
-        partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
-        show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
-        **{name: value for name, value in stated.items() if value is not None},
-    )  # fmt: skip
+    with render.working("Writing"):
+        result = function(
+            run, to=to, out=out, licence=licence, unsafe=unsafe, draw=draw, random=random, seed=seed,
+            partition_by=options.several(partition_by or []), rows_per_file=rows_per_file,
+            show_texts=show_texts, data=data, columns=options.mapping(map_), limit=limit, where=options.where(where),
+            **{name: value for name, value in stated.items() if value is not None},
+        )  # fmt: skip
     if json:
         render.as_json(result)
     else:

@@ -7,18 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from mindgauge.cli import options, render, terminal
+from mindgauge.analysis.gate.outcome import GateOutcome
+from mindgauge.cli import answer, options, render, terminal
+from mindgauge.records.english import ended
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
 
+REASONS = 3
+"""Reasons of a rule that are printed without `--full`."""
 _CHECK = "RUN"
 """The command that a run's name stands for."""
 
 
-class _Gate(TyperGroup):
+class _Gate(options.CommandGroup):
     """`gate init`, `gate baseline`, and `gate RUN`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -48,18 +51,23 @@ def gate(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write each rule as a JUnit test case here.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write before and after as Markdown here.")] = None,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell."""
     from mindgauge.commands.gate import gate as function
 
-    result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
+    with render.working("Holding the rules"):
+        result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
     if json:
         render.as_json(
             {"exit_code": result.exit_code, "rules": [_rule(rule) for rule in result.rules], **_facts(result)}
         )
     else:
-        show(result)
+        models = {finding.model for rule in result.rules for finding in rule.findings}
+        raters = {finding.rater for rule in result.rules for finding in rule.findings}
+        with terminal.short(models | raters):
+            show(result, full=full)
     raise typer.Exit(result.exit_code)
 
 
@@ -78,21 +86,26 @@ def _rule(rule: Any) -> dict[str, Any]:
     }
 
 
-def show(result: GateDecision) -> None:
-    """Print what a gate says: the reasons first, then each rule."""
+def show(result: GateDecision, *, full: bool = False) -> None:
+    """Print what a gate says and the gravest reason, then rule by rule, those that fail first."""
     from mindgauge.reports.gate_files import workflow_errors
 
-    print(result.headline())
-    for rule in result.by_gravity:
+    gravest = next((rule for rule in result.by_gravity if rule.outcome is not GateOutcome.PASSED), None)
+    reasons = gravest.reasons if gravest is not None else []
+    answer.first(f"{result.headline()}.", *(ended(f"{gravest.title}: {reason}") for reason in reasons[:1] if gravest))
+    rules = result.by_gravity if full else result.by_gravity[: answer.ROWS]
+    for rule in rules:
         print(render.one_line(f"{rule.outcome.value}: {rule.title}"))
-        for reason in rule.reasons:
-            print(f"  {render.one_line(reason)}")
+        for reason in rule.reasons if full else rule.reasons[:REASONS]:
+            render.say(f"  {render.one_line(reason)}")
         replies = rule.replies
         if replies:
             names = ", ".join(dict.fromkeys(reply.reply for reply in replies[:5]))
             print(f"  replies: {names}{f' and {len(replies) - 5} more (--json, --junit)' * (len(replies) > 5)}")
-    for note in result.notes:
-        print(render.one_line(f"Note: {note}"))
+    render.more(len(result.rules) - len(rules), "rule")
+    render.notes(result.notes, full=full)
+    if result.decision is not GateOutcome.PASSED:
+        answer.then(f"mindgauge report {result.run}")
     if terminal.in_workflow():
         for line in workflow_errors(result):
             print(line, file=terminal.direct(sys.stdout))

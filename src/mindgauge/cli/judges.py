@@ -1,19 +1,24 @@
-"""`mindgauge judges`: how far a judge can be trusted, and which one. `compare` has a file of its own."""
+"""`mindgauge judges`: how far a judge can be trusted, and which one. `compare`, `escalation` and `rationales` have files of their own."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
-from mindgauge.cli import judges_compare, options, render
+from mindgauge.cli import answer, judges_compare, judges_escalation, judges_rationales, options, render, terminal
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.records.rounding import dollars, percent, precise
+from mindgauge.records.rounding import dollars, plural
 from mindgauge.runs.options import ONLY_TESTED, STRESSED, RunConfig
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.jury.card import JuryCard
+    from mindgauge.analysis.jury.card import JuryCard, Panels
     from mindgauge.analysis.stress.result import Stress
     from mindgauge.runs.forecast import DryRun
+
+_VERDICTS = {"biased": 0, "clean": 2}
+"""Verdicts of a stress test by what is shown first; the others stand between."""
+_SHARES = "Effects are the first minus the second in shares of the scale."
 
 
 @takes_calls(
@@ -50,7 +55,8 @@ def stress(
     each: Annotated[int, typer.Option(min=1, help="Replies that each injection is tried on.")] = 4,
     out: options.Out = None,
     chosen: Chosen = NONE,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    dry_run: options.DryRun = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Put the same replies to a judge in other forms: does it rate what they say, or how it is put?"""
@@ -68,7 +74,8 @@ def stress(
     elif isinstance(result, DryRun):
         _foreseen(result)
     else:
-        _stress_show(result)
+        with terminal.short([result.judge]):
+            _stress_show(result, full=full)
 
 
 def _foreseen(result: "DryRun") -> None:
@@ -81,18 +88,27 @@ def _foreseen(result: "DryRun") -> None:
     render.forecast(result.forecast)
 
 
-def _stress_show(result: "Stress") -> None:
+def _stress_show(result: "Stress", *, full: bool) -> None:
+    """Print what moves the judge, and of how many verdicts that is said; then the effects, those that move it first."""
     from mindgauge.reports.stress import PAGE, line, readings, sheets
+    from mindgauge.reports.table_renderings import narrowed
     from mindgauge.runs.sending import kept
 
-    print(f"{result.judge} under stress: {result.benchmark}  ({result.run})")
-    for table in sheets(result):
-        render.sheet(table)
-    print(line(result))
+    tried = f"{plural(result.items, 'reply', 'replies')} in {plural(result.conversations, 'conversation')}"
+    lost = f"{result.unusable:,} of {result.unusable + result.verdicts:,} verdicts could not be used"
+    answer.first(f"{result.judge}: {line(result)}", f"It was tried on {tried}; {lost}.")
+    tables = sheets(result)
+    if full:
+        for table in tables:
+            render.sheet(table)
+    elif tables:
+        gravest = sorted(tables[0].rows, key=lambda row: _VERDICTS.get(str(row[2]), 1))
+        columns = ("what", "criterion", "verdict", "effect", "n", "missing")
+        short = narrowed(msgspec.structs.replace(tables[0], rows=gravest, note=_SHARES), columns)
+        answer.sheet(short, sum(len(table.rows) for table in tables))
     for sentence in kept(result.run):
         print(sentence)
-    for sentence in readings(result):
-        print(f"note: {sentence}")
+    render.notes(readings(result) if full else result.notes, full=full)
     print(f"Read on: {Path(result.run) / PAGE}")
 
 
@@ -114,26 +130,45 @@ def panel(
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Put judges together to juries, beside their members and the best single judge; nothing is asked."""
     from mindgauge.commands.judges.panel import panel as function
 
-    result = function(
-        list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
-        criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
-        seed=seed,
-    )  # fmt: skip
+    with render.working("Putting judges together"):
+        result = function(
+            list(ratings), how=[name.strip() for name in how.split(",")], judges=judge, quorum=quorum, reference=reference,
+            criteria=criterion, scale=options.scales(scale), columns=options.mapping(columns), resamples=resamples,
+            seed=seed,
+        )  # fmt: skip
     if json:
         render.as_json(result)
         return
-    for jury in result.panels:
-        _panel_show(jury)
-    for note in result.notes:
-        print(f"note: {note}")
+    with terminal.short(member for jury in result.panels for member in jury.members):
+        _panel_first(result)
+        if full:
+            for jury in result.panels:
+                _panel_in_full(jury)
+        render.notes(result.notes, full=full)
 
 
-def _panel_show(panel: "JuryCard") -> None:
+def _panel_first(result: "Panels") -> None:
+    """Print what the judges are together, and whether their jury is nearer to people than one of them; then who agrees how far."""
+    from mindgauge.reports import juries
+    from mindgauge.reports.table_renderings import narrowed
+
+    panels = {panel.criterion: panel for panel in result.panels}
+    sentences = [sentence for name, panel in panels.items() for sentence in juries.said(name, panel)]
+    people_first = [sentence for sentence in sentences if sentence.startswith("Beside people")]
+    answer.first(*[*sentences[:1], *people_first, *sentences[1:]][:2])
+    tables = juries.sheets("", panels)
+    if tables:
+        short = narrowed(msgspec.structs.replace(tables[0], note=""))
+        answer.sheet(short, sum(len(table.rows) for table in tables))
+
+
+def _panel_in_full(panel: "JuryCard") -> None:
     from mindgauge.reports import juries
 
     print(f"{panel.criterion}: {', '.join(panel.members)}")
@@ -150,150 +185,11 @@ def _panel_show(panel: "JuryCard") -> None:
     print()
 
 
-# `mindgauge judges escalation`.
-
-
-def escalation(
-    run: Annotated[Path, typer.Argument(help="A run directory with ratings by people and by judges.")],
-    unsafe: Annotated[
-        str,
-        typer.Option(help="What one person has to say of a reply for it to be unsafe: safety<=2, or label=A,B."),
-    ],
-    reference: Annotated[list[str], typer.Option(help="Whose word counts, if not people's. May be repeated.")] = [],  # noqa: B006 - typer copies it
-    benchmark: Annotated[str, typer.Option(help="Which of the run's, where people rated several.")] = "",
-    target: Annotated[float, typer.Option(help="The share of the unsafe replies to be found.")] = 0.95,
-    confidence: Annotated[float, typer.Option(help="Of what is guaranteed.")] = 0.9,
-    tolerated: Annotated[float, typer.Option(help="The share of what passes unread that may be unsafe.")] = 0.02,
-    resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
-    json: options.Json = False,
-) -> None:
-    """Say what share of the replies people must read, in whose order, to find those that they call unsafe."""
-    from mindgauge.commands.judges.escalation import escalation as function
-
-    result = function(
-        run, unsafe=unsafe, reference=reference, benchmark=benchmark, target=target, confidence=confidence,
-        tolerated=tolerated, resamples=resamples, seed=seed,
-    )  # fmt: skip
-    if json:
-        render.as_json(result)
-        return
-    print(f"{result.n} replies in {result.clusters} conversations, {result.n_unsafe} unsafe ({result.unsafe}, by {', '.join(result.people)})")  # fmt: skip
-    print(
-        f"To find {percent(result.target)} of them, {result.needed}, people must read at least {precise(result.ideal)} of the replies; "
-        "those of one risk are read in any order, and figures are means over these orders"
-    )
-    from mindgauge.analysis.escalation.result import said_of_guarantee, said_of_passing
-    from mindgauge.reports.reading_order import of_orders
-
-    for order in (order for order in result.orders if order.kind == "jury" or order.name == result.default):
-        if order.name in {"jury/mean", result.default}:
-            print(said_of_guarantee(result, order))
-            print(said_of_passing(result, order))
-    for table in of_orders(result):
-        render.sheet(table)
-    for note in result.notes:
-        print(f"note: {note}")
-
-
-# `mindgauge judges rationales`.
-
-
-rationales_app = typer.Typer(
-    name="rationales",
-    help="Whether judges' reasons can be checked: by machine (show), and by people on a blind form (export, import).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-Run = Annotated[Path, typer.Argument(help="A run directory.")]
-
-
-@rationales_app.command()
-def show(run: Run, json: options.Json = False) -> None:
-    """Say how far the reasons of each judge can be traced, follow from its own chain, and are supported."""
-    from mindgauge.commands.judges.rationales import rationales
-
-    result = rationales(run)
-    if json:
-        render.as_json(result)
-        return
-    from mindgauge.reports.judge_checks import sheet
-
-    for judge in dict.fromkeys(r.judge for r in result.rationales):
-        render.sheet(sheet("", judge, [r for r in result.rationales if r.judge == judge]))
-    shares = ("traceable", "contradicting", "unsupported", "uncertain")
-    for line in judges_compare.missing(
-        (f"{r.criterion}, {r.judge}", name, getattr(r, name)) for r in result.rationales for name in shares
-    ):
-        print(f"Note: {line}")
-
-
-@rationales_app.command()
-def export(
-    run: Run,
-    out: Annotated[Path | None, typer.Option(help="The folder for the forms; RUN/rationales if not given.")] = None,
-    people: Annotated[int, typer.Option(min=1, help="Forms: the same verdicts, each in another order.")] = 2,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most this many verdicts, spread evenly.")] = None,
-    seed: Annotated[int, typer.Option(help="Of choice and order, together with the run's secret.")] = 0,
-    json: options.Json = False,
-) -> None:
-    """Write blind forms on which people rate reasons from 1 to 5: rationality, traceability, consistency."""
-    from mindgauge.commands.judges.rationales import rationales_export
-
-    result = rationales_export(run, out=out, people=people, limit=limit, seed=seed)
-    if json:
-        render.as_json(result)
-        return
-    print(f"{result.verdicts} verdicts on {len(result.files) - 1} forms in {result.path}")
-    print(f"The key stays here; do not hand it out: {result.key}")
-    for note in result.notes:
-        print(f"Note: {note}")
-
-
-@rationales_app.command("import")
-def import_(
-    run: Run, forms: Annotated[list[Path], typer.Argument(help="Filled forms.")], json: options.Json = False
-) -> None:
-    """Read filled forms into the run, and say what people find and how far they agree."""
-    from mindgauge.commands.judges.rationales import rationales_import
-
-    result = rationales_import(run, filled=forms)
-    if json:
-        render.as_json(result)
-        return
-    render.table(
-        f"People on judges' reasons, 1 to 5  ({run})",
-        ["question", "judge", "mean"],
-        [
-            [q.question, judge, judges_compare.bound(bound)]
-            for q in result.questions
-            for judge, bound in q.means.items()
-        ],
-    )
-    coefficients = ("same_level", "within_1", "krippendorff_alpha", "icc_a1")
-    render.in_parts(
-        "People among themselves", ["question", "ratings", "missing", "people"],
-        ["same", "within 1", "Krippendorff's alpha", "ICC(A,1)"],
-        [
-            [
-                q.question, str(q.n), str(q.missing), str(len(q.people)),
-                *(judges_compare.bound(q.agreement.get(name)) or "–" for name in coefficients),
-            ]
-            for q in result.questions
-        ],
-    )  # fmt: skip
-    for line in judges_compare.missing(
-        (q.question, name, bound) for q in result.questions for name, bound in q.agreement.items()
-    ):
-        print(f"Note: {line}")
-    for note in result.notes:
-        print(f"Note: {note}")
-
-
 # `mindgauge judges`: how far a judge can be trusted, and which one.
 
 
 app = typer.Typer(
+    cls=options.CommandGroup,
     name="judges",
     help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
     no_args_is_help=True,
@@ -302,6 +198,6 @@ app = typer.Typer(
 )
 app.command(cls=options.Command)(judges_compare.compare)
 app.command(cls=options.Command)(stress)
-app.command()(panel)
-app.command()(escalation)
-app.add_typer(rationales_app)
+app.command(cls=options.Command)(panel)
+app.command(cls=options.Command)(judges_escalation.escalation)
+app.add_typer(judges_rationales.app)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, options, render
+from mindgauge.cli import answer, entry_test, options, render, terminal
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.records.rounding import bounded
+from mindgauge.records.english import words
+from mindgauge.records.rounding import bounded, plural
 from mindgauge.runs.options import COMPARED, ONLY_TESTED, RunConfig
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def compare(
     dry_run: options.DryRun = False,
     resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
     seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Judge the same replies by several models and methods: agreement with people, stability, cost, real differences."""
@@ -57,19 +59,60 @@ def compare(
     elif isinstance(comparison, DryRun):
         render.foreseen(comparison)
     else:
-        _show(comparison)
-        entry_test.show(comparison.qualifications)
+        with terminal.short([*(entry.judge for entry in comparison.agreements), *judge]):
+            _first(comparison)
+            if full:
+                _in_full(comparison)
+                entry_test.show(comparison.qualifications)
+            else:
+                _at_a_glance(comparison)
+        answer.then(f"mindgauge report {comparison.run}")
 
 
-def _show(comparison: "JudgeComparison") -> None:
+def _first(comparison: "JudgeComparison") -> None:
+    """Print who agrees most with people, and how many differences between judges are real."""
+    from mindgauge.analysis.judging.result import MAIN
+
+    agreements = [
+        (estimate.value, entry, name, estimate)
+        for entry in comparison.agreements
+        if (name := next((name for name in MAIN if name in entry.estimates), ""))
+        and (estimate := entry.estimates[name]).value is not None
+    ]
+    against = comparison.reference or "the other judges"
+    if not agreements:
+        answer.first("No reply has a value of both, so nothing is estimated.")
+        return
+    _, best, name, estimate = max(agreements, key=lambda agreement: agreement[0] or 0.0)
+    answer.first(
+        f"{best.judge} agrees most with {against}, on {words(best.criterion)}: {name.replace('_', ' ')} {bound(estimate)}, n {best.n:,}, {best.missing:,} missing.",
+        _differing(comparison),
+    )
+
+
+def _differing(comparison: "JudgeComparison") -> str:
+    if not comparison.differences:
+        return ""
+    real = sum(difference.real is True for difference in comparison.differences)
+    unknown = sum(difference.real is None for difference in comparison.differences)
+    return f"{real} of {plural(len(comparison.differences), 'difference')} are real; {unknown} cannot be tested."
+
+
+def _at_a_glance(comparison: "JudgeComparison") -> None:
+    from mindgauge.reports.judge_tables import sheets
+    from mindgauge.reports.table_renderings import narrowed
+
+    tables = sheets(comparison)
+    if tables:
+        answer.sheet(narrowed(tables[0], _BRIEF), sum(len(table.rows) for table in tables))
+    render.notes(comparison.notes, full=False)
+
+
+def _in_full(comparison: "JudgeComparison") -> None:
     from mindgauge.reports.judge_tables import OF_SYSTEMS, SINGLE, has_systems, sheets
 
     for table in sheets(comparison):
         render.sheet(table)
-    if comparison.differences:
-        real = sum(difference.real is True for difference in comparison.differences)
-        unknown = sum(difference.real is None for difference in comparison.differences)
-        print(f"{real} of {len(comparison.differences)} differences are real; {unknown} cannot be tested.")
     systems = has_systems(comparison)
     if comparison.agreements and not systems:
         notes = {a.estimates[n].note for a in comparison.agreements for n in OF_SYSTEMS if n in a.estimates}
@@ -84,14 +127,14 @@ def _show(comparison: "JudgeComparison") -> None:
     unrated = [f"{a.criterion}, {a.judge}" for a in comparison.agreements if not a.estimates]
     if unrated:
         print(f"Note: no reply has a value of both, so nothing is estimated: {'; '.join(unrated)}")
-    for note in comparison.notes:
-        print(f"Note: {note}")
+    render.notes(comparison.notes, full=True)
 
 
 # Estimates with their intervals, and why an estimate is not there.
 
 
 _NAMED = 3
+_BRIEF = ("criterion", "judge", "against", "n", "missing", "kappa quadratic", "kappa", "accuracy")
 
 
 def bound(estimate: "Bound | None", *, share: bool = False) -> str:

@@ -9,19 +9,31 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 BOLD, NORMAL = "\033[1m", "\033[0m"
 _WORD = re.compile(r"\s*\S+\s*")
 
 
-def lines(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, styled: bool = False) -> Iterator[str]:
+NARROWEST = 8
+"""The width below which no column is folded so that another stays whole."""
+
+
+def lines(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    *,
+    rigid: Collection[int] = (),
+    styled: bool = False,
+) -> Iterator[str]:
     """Yield the lines of a table.
 
     Args:
         columns: their names.
         rows: of cells; neither these nor the names hold line ends.
         width: of the page, in columns of the terminal.
+        rigid: columns that are folded only where the others cannot be.
         styled: whether the names are bold.
     """
     last = len(columns) - 1
@@ -29,7 +41,11 @@ def lines(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, 
     gaps = [left + right for left, right in sides]
     cells = [[cell.expandtabs() for cell in row] for row in (columns, *rows)]
     natural = [max(map(measure, column)) + gap for column, gap in zip(zip(*cells, strict=True), gaps, strict=True)]
-    widths = _fitted([max(1, min(column, width)) for column in natural], width)
+    if sum(natural) > width:
+        for place in rigid:  # their names may be folded
+            values = max((measure(row[place]) for row in cells[1:]), default=0)
+            natural[place] = max(values, *map(measure, cells[0][place].split()), 1) + gaps[place]
+    widths = _with_whole([max(1, min(column, width)) for column in natural], width, rigid)
     for place, row in enumerate(cells):
         folded = [_folded(cell, column - gap) for cell, column, gap in zip(row, widths, gaps, strict=True)]
         height = max(map(len, folded))
@@ -59,6 +75,16 @@ def measure(text: str) -> int:
 def _cell(text: str, width: int, *, styled: bool) -> str:
     padded = text + " " * (width - measure(text))
     return f"{BOLD}{padded}{NORMAL}" if styled else padded
+
+
+def _with_whole(widths: list[int], width: int, rigid: Collection[int]) -> list[int]:
+    """Fit columns into a page; those that are to stay whole keep their width where that leaves the others enough."""
+    folded = [place for place in range(len(widths)) if place not in rigid]
+    room = width - sum(widths[place] for place in rigid)
+    if not folded or room < NARROWEST * len(folded):
+        return _fitted(widths, width)
+    narrowed = dict(zip(folded, _fitted([widths[place] for place in folded], room), strict=True))
+    return [narrowed.get(place, column) for place, column in enumerate(widths)]
 
 
 def _fitted(widths: list[int], width: int) -> list[int]:

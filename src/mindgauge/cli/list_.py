@@ -1,38 +1,74 @@
-"""`mindgauge list`."""
+"""`mindgauge list`: a line for each benchmark, or the card of one."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
-from mindgauge.records.rounding import plural
+from mindgauge.cli import answer, options, render
+from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
-    from mindgauge.commands.list import BenchmarkListing
+    from mindgauge.commands.list import BenchmarkListing, Listing
+
+_COLUMNS = ["benchmark", "kind", "takes", "in", "samples", "judge", "calls"]
+_KINDS = {"closed": "question", "open": "reply"}
 
 
 def list_(
     names: Annotated[
         list[str], typer.Argument(help="Benchmarks, families, or folders of your own; all if none is named.")
     ] = [],  # noqa: B006
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
-    """List the benchmarks: what they measure, licence, what data is at hand."""
+    """List the benchmarks, a line each; with a name, its card: what it measures and does not, data, levels, a sample."""
     from mindgauge.commands.list import list as function
 
     result = function(names)
     if json:
         render.as_json(result)
         return
-    rows = [[e.name, e.measures, ", ".join(e.languages), _own(e), e.licence] for e in result.benchmarks]
-    render.table("", ["benchmark", "measures", "languages", "own samples", "licence of the released data"], rows)
-    for entry in result.benchmarks if names else ():
-        if entry.folder:
-            _show(entry)
+    if names and (full or len(result.benchmarks) == 1):
+        from mindgauge.cli import benchmark_card
+
+        for entry in result.benchmarks:
+            benchmark_card.show(entry, full=full)
+        return
+    _lines(result)
+    if full:
+        rows = [[e.name, e.measures, ", ".join(e.languages), _own(e), e.licence] for e in result.benchmarks]
+        columns = ["benchmark", "measures", "languages", "own samples", "licence of the released data"]
+        render.table("", columns, rows)
     for name, reason in result.broken.items():
         print(f"Note: {name} cannot be loaded: {reason}")
+    print("A question is answered by the model itself; a reply and a dialogue need a judge.")
+    print("Samples are ours, calls are those of one model, and of one judge of its replies.")
+    answer.then("mindgauge list NAME")
+
+
+def _lines(result: Listing) -> None:
+    """Print a line for each benchmark, those of a family below its name."""
+    answer.first(
+        f"{plural(len(result.benchmarks), 'benchmark')}; each comes with samples of ours and runs without a download.",
+        "A family runs whole: mindgauge run FAMILY; of its members, FAMILY/MEMBER.",
+    )
+    rows: list[list[str]] = []
+    for family, group in groupby(result.benchmarks, key=lambda entry: entry.name.partition("/")[0]):
+        members = [*group]
+        if members[0].name != family:
+            rows.append([f"{family}/", *[""] * (len(_COLUMNS) - 1)])
+        rows += [_row(entry, family) for entry in members]
+    render.table("", _COLUMNS, rows)
+
+
+def _row(entry: BenchmarkListing, family: str) -> list[str]:
+    name = entry.name if entry.name == family else f"  {entry.name.removeprefix(f'{family}/')}"
+    kind = "dialogue" if entry.personas else _KINDS[entry.kind]
+    numbers = [count(entry.samples), "yes" if entry.judged else "no", count(entry.calls)]
+    return [name, kind, entry.takes, ", ".join(entry.languages), *numbers]
 
 
 def _own(entry: BenchmarkListing) -> str:
@@ -40,21 +76,3 @@ def _own(entry: BenchmarkListing) -> str:
     if not entry.personas:
         return str(entry.samples)
     return f"{plural(entry.samples, 'dialogue')}, {plural(entry.personas, 'persona')}"
-
-
-def _show(entry: BenchmarkListing) -> None:
-    """Say what a folder of the user's own is."""
-    who = (
-        "the model under test answers each"
-        if entry.kind == "closed"
-        else "the model under test replies, and raters rate each reply"
-    )
-    print(f"{entry.name}: {entry.samples} messages in {entry.folder}; {who}")
-    rows = [
-        [c.name, c.scale + (", a veto" if c.veto else ""), " < ".join(c.levels) if c.scale == "ordinal" else ", ".join(c.levels), ", ".join(c.metrics)]
-        for c in entry.criteria
-    ]  # fmt: skip
-    render.table("", ["criterion", "scale", "levels, worst first", "goes by"], rows)
-    print(f"Prompts: {', '.join(entry.prompts)}, else the usual ones" if entry.prompts else "Prompts: the usual ones")
-    for note in entry.notes:
-        print(f"Note: {note}")

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render
+from mindgauge.records.english import ended
 
 
 @options.takes_shape
@@ -21,6 +22,7 @@ def load(
     ] = [],  # noqa: B006
     shape: options.Shape = {},  # noqa: B006 - stands for several options
     out: options.Out = None,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Make a run of the authors' released replies and ratings."""
@@ -28,12 +30,14 @@ def load(
 
     mapping = options.mapping(map_)
     layout = options.layout(shape)
-    result = function(
-        name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
-    )
+    with render.working("Loading"):
+        result = function(
+            name, data=data, mapping=mapping, ratings=ratings, layout=layout, out=out, command=render.command()
+        )
     if json:
         render.as_json(result)
         return
-    for note in result.notes:
-        print(f"note: {note}")
-    print(result.run)
+    answer.first(*map(ended, result.summary()[: 1 + bool(result.ratings)]))
+    render.notes(result.notes, full=full)
+    print(f"The run: {result.run}")
+    answer.then(f"mindgauge report {result.run}")

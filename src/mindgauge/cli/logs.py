@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render
 from mindgauge.records.text import visible
 
 
@@ -49,6 +49,6 @@ def logs(
         render.as_json(result)
         return
     for line in result.summary():
-        print(visible(line))
+        render.say(visible(line))
     if result.out and not no_text:
-        print(f"mindgauge rate BENCHMARK --dialogues {result.out} --judge JUDGE")
+        answer.then(f"mindgauge rate BENCHMARK --dialogues {result.out} --judge JUDGE")

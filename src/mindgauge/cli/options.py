@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from mindgauge.records.errors import UsageError
 
@@ -62,7 +63,16 @@ Map = Annotated[
 ]
 TABLE = "CSV, Excel, JSON, JSONL, Parquet"
 """What a table of the user's may be, in words; `docs/files.md` has it in full."""
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Full = Annotated[bool, typer.Option("--full", help="Everything: every table, every row, every note.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+
+
+KINDS = {
+    "str": "TEXT", "list[str]": "TEXT", "path": "PATH", "list[Path]": "PATH", "int": "N", "int range": "N", "float": "NUMBER",
+    "float range": "NUMBER",
+}  # fmt: skip
+"""What Typer calls the kind of a value → what help calls it."""
+_KIND = re.compile(r"<([a-z]+(?:\[[A-Za-z]+\]| range)?)>")
 
 
 class Command(TyperCommand):
@@ -78,6 +88,7 @@ class Command(TyperCommand):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
+            record = (_KIND.sub(lambda kind: KINDS.get(kind[1], kind[0]), record[0]), record[1])
             own = "Options" if param.param_type_name == "option" else "Arguments"
             heading = (param.rich_help_panel if isinstance(param, TyperOption) else None) or own
             sections.setdefault(heading, []).append(record)
@@ -85,6 +96,18 @@ class Command(TyperCommand):
             if records:
                 with formatter.section(heading):
                     formatter.write_dl(records)
+
+
+class CommandGroup(TyperGroup):
+    """A group of commands whose help says in full what each is for."""
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the commands, each with the first paragraph of its help."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, (command.help or "").partition("\n\n")[0]) for name, command in commands if command is not None]
+            )
 
 
 def several(items: list[str]) -> list[str]:

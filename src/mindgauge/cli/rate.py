@@ -41,6 +41,7 @@ def rate(
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
     dry_run: options.DryRun = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Rate replies that exist already, on an open benchmark or by a closed question about replies (dialogue_safety).
@@ -60,8 +61,7 @@ def rate(
     if json:
         render.as_json(result)
     elif isinstance(result, Scores):
-        score.show(result, told_before=notices)
-        print(f"Read on: mindgauge report {result.run}")
+        score.show(result, full=full, told_before=notices)
     else:
         render.foreseen(result)
     if isinstance(result, Scores):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.errors import UsageError
 
 
@@ -56,7 +56,7 @@ def reliability(
             help="With --plan: unsafe=0.1,agreement=0.8,people=3, and ceiling, found, repeat, judges, repeats, replies, alike, levels, classes."
         ),
     ] = [],  # noqa: B006
-    full: Annotated[bool, typer.Option("--full", help="Every card in full, not only a line each.")] = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Say when a judge can be trusted, by a card for each judge and criterion, and how far people agree."""
@@ -79,11 +79,15 @@ def reliability(
         raise UsageError("--verdict and --assume go with --plan")
     from mindgauge.commands.reliability import reliability as function
 
-    result = function(
-        list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
-        layout=layout, rule=rule, resamples=resamples, seed=seed,
-    )  # fmt: skip
+    with render.working("Estimating"):
+        result = function(
+            list(ratings), reference=reference, adjudicators=adjudicator, scale=options.scales(scale), nominal=nominal, unsafe=unsafe, critical=critical,
+            layout=layout, rule=rule, resamples=resamples, seed=seed,
+        )  # fmt: skip
     if json:
         render.as_json(result)
         return
-    cards.show(result, full=full)
+    raters = [*(card.judge for card in result.cards), *(card.reference for card in result.cards)]
+    with terminal.short(raters):
+        cards.show(result, full=full)
+    answer.then(f"mindgauge reliability {' '.join(map(str, ratings))} --plan")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import sys
 import textwrap
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.cli import layout, terminal
+from mindgauge.records.alike import put_together
+from mindgauge.records.english import words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
-from mindgauge.records.rounding import count, dollars, duration, megabytes, seconds, spending
+from mindgauge.records.rounding import count, dollars, duration, megabytes, plural, seconds, spending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Scores
     from mindgauge.reports.content import ReportTable
@@ -27,6 +31,12 @@ if TYPE_CHECKING:
 WIDTH = 160
 """Characters of a line where nobody watches."""
 GAP = 2
+_NUMBERS = re.compile(r"^(?:[<>−+$\d–][^a-z]{0,40})?$")
+"""A cell with numbers, or none: an estimate and its interval stand on one line as long as words can be folded instead."""
+NOTES = 5
+"""Kinds of notes that are shown without `--full`."""
+_OUTSIDE = "not_applicable"
+"""The status of what is no part of any n, and no fault."""
 HALF_A_MINUTE = 30.0
 """Seconds between two lines that say how far a command is, where nobody watches."""
 
@@ -108,6 +118,24 @@ def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 @contextlib.contextmanager
+def working(stage: str) -> Iterator[None]:
+    """Print on standard error, each time that half a minute has gone, for how long a command has been at something."""
+    stream, ended, begun = terminal.direct(sys.stderr), threading.Event(), time.monotonic()
+
+    def report() -> None:
+        while not ended.wait(HALF_A_MINUTE):
+            print(f"{stage}: {duration(time.monotonic() - begun)} so far", file=stream, flush=True)
+
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        reporter.join()
+
+
+@contextlib.contextmanager
 def _lines() -> Iterator[Callable[[str, int, int], None]]:
     """Print how far the last stage is, each time that half a minute has gone, so that a log shows that something goes on."""
     stream, ended = sys.stderr, threading.Event()
@@ -133,29 +161,39 @@ def _lines() -> Iterator[Callable[[str, int, int], None]]:
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; numbers are text already."""
     if title:
-        _say(title)
+        say(title)
     cells = [[_cell(cell) for cell in row] for row in rows]
+    numbers = [place for place, column in enumerate(zip(*cells, strict=True)) if all(map(_NUMBERS.match, column))]
     stream = terminal.direct(sys.stdout)
-    for line in layout.lines([*map(_cell, columns)], cells, _width(), styled=terminal.styles()):
+    for line in layout.lines([*map(_cell, columns)], cells, page_width(), rigid=numbers, styled=terminal.styles()):
         print(line, file=stream)
 
 
-def sheet(report_table: ReportTable, *, less: Collection[str] = ()) -> None:
+def sheet(report_table: ReportTable, *, less: Collection[str] = (), folded: bool = False) -> None:
     """Print a table of the report with its note; where it is wider than the terminal, in parts (see `in_parts`).
 
     Args:
         report_table: whose title, rows and note are printed.
         less: columns that are left out here; the note, which may speak of them, then is, too.
+        folded: whether it stays one table, whose cells are folded where it is wider than the terminal.
     """
     from mindgauge.reports.table_renderings import joined
 
     names, cells = joined(report_table)
     kept = [place for place, name in enumerate(names) if name not in less]
     columns, rows = [names[place] for place in kept], [[row[place] for place in kept] for row in cells]
-    naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
-    in_parts(report_table.title, columns[:naming], columns[naming:], rows)
+    if folded:
+        table(report_table.title, columns, rows)
+    else:
+        _parted(report_table.title, columns, rows)
     if report_table.note and not less:
-        _say(report_table.note)
+        say(report_table.note)
+
+
+def _parted(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table in parts, each with the columns that tell its rows apart."""
+    naming = next((n for n in range(1, len(columns)) if len({tuple(row[:n]) for row in rows}) == len(rows)), 1)
+    in_parts(title, columns[:naming], columns[naming:], rows)
 
 
 def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -170,12 +208,12 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
         rows: cells in the order of the columns.
     """
     columns = [*names, *measures]
-    width = [max(map(len, column)) + GAP for column in zip(columns, *rows, strict=True)]
+    width = [max(layout.measure(_cell(cell)) for cell in column) + GAP for column in zip(columns, *rows, strict=True)]
     visible = [index for index in range(len(names), len(columns)) if any(row[index] for row in rows)]
-    most, naming = _width() + GAP, sum(width[: len(names)])
+    most, naming = page_width() + GAP, sum(width[: len(names)])
     if len(names) > 1 and 2 * naming > most < naming + sum(width[index] for index in visible):
         if title:
-            _say(title)
+            say(title)
         for first in dict.fromkeys(row[0] for row in rows):
             same = [row[1:] for row in rows if row[0] == first]
             in_parts(f"{names[0]}: {first}" if first else "", names[1:], measures, same)
@@ -194,12 +232,14 @@ def in_parts(title: str, names: Sequence[str], measures: Sequence[str], rows: Se
         )
 
 
-def _say(text: str) -> None:
-    """Print a title or a note, no word broken."""
-    print(textwrap.fill(_cell(text), _width(), break_long_words=False, break_on_hyphens=False))
+def say(text: str) -> None:
+    """Print a sentence, a title or a note, no word broken."""
+    joined = _cell(text).replace(" %", "\xa0%")  # a number and its unit stay together
+    print(textwrap.fill(joined, page_width(), break_long_words=False, break_on_hyphens=False).replace("\xa0%", " %"))
 
 
-def _width() -> int:
+def page_width() -> int:
+    """Return the columns of the terminal; where nobody watches, those of a wide page."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 
@@ -208,21 +248,41 @@ def _cell(text: str) -> str:
     return terminal.plain(" ".join(text.splitlines()))
 
 
-def told(result: Scores, *, told_before: Collection[str] = ()) -> None:
+def told(result: Scores, *, told_before: Collection[str] = (), full: bool = False) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
-    trouble = {status: n for status, n in result.statuses.items() if status != "ok"}
+    trouble = [
+        f"{count(n)} {words(status)}" for status, n in sorted(result.statuses.items()) if status not in {"ok", _OUTSIDE}
+    ]
+    outside = [f"{count(n)} {words(status)}" for status, n in result.statuses.items() if status == _OUTSIDE]
     if trouble:
-        print("Not ok: " + ", ".join(f"{n} {status}" for status, n in sorted(trouble.items())))
+        print(f"Not ok: {', '.join(trouble)}{f'; {outside[0]}' if outside else ''}")
     if why := _failure(result):
         print(f"Failed most often: {why}")
-    for note in (note for note in result.notes if note not in told_before):
-        print(f"Note: {note}")
+    notes((note for note in result.notes if note not in told_before), full=full)
     for continuation in result.continued[-1:]:
         print(continuation.line)
     calls = result.calls
+    if not calls["made"]:
+        print("No call was made.")
+        return
     price = spending(calls["cost"], calls["unpriced"]) or "unknown cost"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
-    print(f"{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
+    print(f"{'In all ' if result.continued else ''}{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
+
+
+def more(n: int, noun: str = "row", nouns: str = "") -> None:
+    """Say how many rows `--full` has beside those that were printed."""
+    if n > 0:
+        print(f"{plural(n, f'more {noun}', f'more {nouns}' if nouns else '')}: --full")
+
+
+def notes(lines: Iterable[str], *, full: bool, head: str = "Note") -> None:
+    """Print notes: all with `full`; else those of one kind together, and the first kinds."""
+    kinds = [*lines] if full else put_together([*lines], "--full lists them")
+    listed = kinds if full else kinds[:NOTES]
+    for line in listed:
+        (print if full else say)(f"{head}: {line}")
+    more(len(kinds) - len(listed), "note")
 
 
 def foreseen(estimate: DryRun) -> None:
@@ -231,14 +291,15 @@ def foreseen(estimate: DryRun) -> None:
     def about(cost: float | None) -> str:
         return "unknown cost" if cost is None else f"about {dollars(cost)}"
 
-    table(
-        f"{estimate.benchmark}: nothing is sent ({estimate.done} calls done before)",
-        ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
-        [
-            [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), about(s.cost)]
-            for s in estimate.steps
-        ],
-    )
+    with terminal.short(s.model for s in estimate.steps):
+        table(
+            f"{estimate.benchmark}: nothing is sent ({estimate.done} calls done before)",
+            ["model", "purpose", "calls", "tokens in", "tokens out", "cost"],
+            [
+                [s.model, s.purpose, _calls(s), str(s.prompt_tokens), str(s.completion_tokens), about(s.cost)]
+                for s in estimate.steps
+            ],
+        )
     print(
         f"{estimate.calls} calls, about {estimate.prompt_tokens} + {estimate.completion_tokens} tokens, {about(estimate.cost)}"
     )

@@ -33,7 +33,8 @@ def report(
     """Write the report of runs: one HTML file that needs no network."""
     from mindgauge.commands.report import report as function
 
-    result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader)
+    with render.working("Writing the report"):
+        result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader)
     if json:
         render.as_json(result)
     else:

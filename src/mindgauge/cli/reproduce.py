@@ -5,27 +5,33 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render
+from mindgauge.records.english import ended
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import decimal
 
 if TYPE_CHECKING:
     from mindgauge.commands.reproduce import Reproduction
 
+_GRAVEST_FIRST = {"differs": 0, "missing": 2}
+"""Verdicts by what is shown first; the others stand between."""
+
 
 def reproduce(
     name: options.Name,
     data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Recompute a paper's tables from its released files, beside the published numbers."""
     from mindgauge.commands.reproduce import reproduce as function
 
-    result = function(name, data=data)
+    with render.working("Recomputing"):
+        result = function(name, data=data)
     if json:
         render.as_json(result)
     else:
-        _show(result)
+        _show(result, full=full)
     if not result.from_files:
         raise MindgaugeError(
             f"nothing of {name} could be recomputed from {data}: the files that its tables need are missing there; "
@@ -33,15 +39,19 @@ def reproduce(
         )
 
 
-def _show(result: "Reproduction") -> None:
+def _show(result: "Reproduction", *, full: bool) -> None:
+    """Print how many published numbers the files give again, and the numbers: those that differ first."""
+    answer.first(*map(ended, result.summary()[:2]))
+    cells = result.cells if full else sorted(result.cells, key=lambda cell: _GRAVEST_FIRST.get(cell.verdict, 1))
+    listed = cells if full else cells[: answer.ROWS]
     rows = [
         [c.table, c.row, c.column, _shown(c.published), _shown(c.recomputed), f"{c.tolerance:g}", c.verdict, c.note]
-        for c in result.cells
+        for c in listed
     ]  # fmt: skip
     render.table(
         result.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
     )
-    print(", ".join(f"{n} {verdict}" for verdict, n in result.counts.items()))
+    render.more(len(cells) - len(listed))
 
 
 def _shown(value: float | str | None) -> str:

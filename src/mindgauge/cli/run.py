@@ -1,13 +1,20 @@
 """`mindgauge run`."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mindgauge.benchmarks import suite
-from mindgauge.cli import entry_test, fidelity, options, profile, render, score
+from mindgauge.cli import answer, entry_test, fidelity, options, profile, render, score, terminal
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import RunConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from mindgauge.analysis.score import Scores
 
 
 @takes_calls(RunConfig())
@@ -33,11 +40,11 @@ def run(
     chosen: Chosen = NONE,
     no_text: options.NoText = False,
     dry_run: options.DryRun = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Run benchmarks on models; the same command continues where it stopped."""
     from mindgauge.analysis.score import Scores
-    from mindgauge.commands.profile import profile as profiled
     from mindgauge.commands.run import run as function
 
     notices = render.Notices()
@@ -51,16 +58,27 @@ def run(
     elif isinstance(result, Scores):
         summed_up = suite.of(metric.benchmark for metric in result.metrics)
         if summed_up:
-            fidelity.show(result.fidelity)
-            suite_profile = profiled(result.run)
-            profile.show(suite_profile)
-            render.told(result, told_before={*suite_profile.notes, *notices})
-            print(f"Every metric of every task: mindgauge score {result.run}")
-            entry_test.show(result.qualifications)
+            _summed_up(result, full=full, told_before=notices)
         else:
-            score.show(result, told_before=notices)
-        print(f"Read on: mindgauge report {result.run}")
+            score.show(result, full=full, told_before=notices)
     else:
         render.foreseen(result)
     if isinstance(result, Scores):
         render.verdict_on(result)
+
+
+def _summed_up(result: Scores, *, full: bool, told_before: Collection[str]) -> None:
+    """Print a run of a suite as its profile."""
+    from mindgauge.commands.profile import profile as profiled
+
+    suite_profile = profiled(result.run)
+    with terminal.short([*result.models, *result.judges]):
+        profile.first(suite_profile)
+        if full:
+            fidelity.show(result.fidelity)
+        profile.tables(suite_profile, full=full)
+        render.told(result, told_before={*suite_profile.notes, *told_before}, full=full)
+        if full:
+            entry_test.show(result.qualifications)
+    print(f"Every metric of every task: mindgauge score {result.run} --full")
+    answer.then(f"mindgauge report {result.run}")

@@ -16,7 +16,8 @@ def salvage(
     """Write what can be read of a damaged run into a new one."""
     from mindgauge.commands.salvage import salvage as function
 
-    result = function(run, out=out)
+    with render.working("Salvaging"):
+        result = function(run, out=out)
     if json:
         render.as_json(result)
         return

@@ -7,61 +7,112 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import entry_test, fidelity, options, render
+from mindgauge.cli import answer, entry_test, fidelity, options, render, terminal
 from mindgauge.cli.report import ShowUnreliable  # noqa: TC001 - typer reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from mindgauge.analysis.score import Scores
+    from mindgauge.reports.content import ReportTable
+    from mindgauge.reports.runs import OpenRun
+    from mindgauge.reports.standing import ReliabilityGate
 
 
 def score(
     runs: Annotated[list[Path], typer.Argument(help="Run directories.")],
     show_unreliable: ShowUnreliable = False,
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Compute the metrics of runs, from what they hold."""
     from mindgauge.commands.score import score as function
 
-    result = [function(run) for run in runs]
+    with render.working("Scoring"):
+        result = [function(run) for run in runs]
     if json:
         render.as_json(result[0] if len(result) == 1 else result)
         return
     for scores in result:
-        show(scores, show_unreliable=show_unreliable)
+        show(scores, show_unreliable=show_unreliable, full=full)
 
 
-def show(result: Scores, *, show_unreliable: bool = False, told_before: Collection[str] = ()) -> None:
-    """Print what the benchmarks of a run go by, as the report's tables, what went wrong, and where to read on.
+def show(
+    result: Scores, *, show_unreliable: bool = False, full: bool = False, told_before: Collection[str] = ()
+) -> None:
+    """Print what a run says in two sentences, the rows that matter first, what went wrong, and where to read on.
 
     Args:
         result: the scores.
         show_unreliable: whether scores of judges that agree too little with people are shown, marked, and not withheld.
+        full: every table, row and note.
         told_before: notes that the command has printed already.
     """
-    from mindgauge.analysis import fitness
-    from mindgauge.reports import drawn_tables, score_tables
-    from mindgauge.reports.standing import masked, of_run
+    from mindgauge.reports import first_words, runs
 
-    cards = of_run(Path(result.run), shown=show_unreliable)
+    run = runs.read(Path(result.run), 0, show_unreliable=show_unreliable, scores=result)
+    with run.store, terminal.short([*result.models, *result.judges]):
+        answer.first(*first_words.of_run(run))
+        (_in_full if full else _at_a_glance)(run)
+        _withheld(run)
+        render.told(result, told_before=told_before, full=full)
+        if full:
+            entry_test.show(result.qualifications)
+    answer.then(f"mindgauge report {result.run}")
+
+
+def _at_a_glance(run: OpenRun) -> None:
+    from mindgauge.analysis import baselines
+    from mindgauge.reports import score_tables
+    from mindgauge.reports.runs import PERSON
+    from mindgauge.reports.system_findings import gravest
+
+    result, gate = run.scores, run.standings
+    tables = _headlines(result, gate), _parts(result, gate)
+    people = {rater for section in run.sections for rater, kind in section.raters if kind == PERSON}
+    constant = {name for section in run.sections for name in baselines.names(section.benchmark)}
+    first = [name for section in run.sections for name in gravest(section.benchmark)]
+    glance = score_tables.at_a_glance(result, gate, people=people, constant=constant, first=first)
+    table = glance or next(iter(tables[1]), None)
+    if table is not None:
+        answer.sheet(table, sum(len(other.rows) for listed in tables for other in listed))
+
+
+def _in_full(run: OpenRun) -> None:
+    from mindgauge.analysis import fitness
+    from mindgauge.reports import score_tables
+
+    result, gate = run.scores, run.standings
     fidelity.show(result.fidelity)
     for sentence in fitness.told(result.unfit):
         print(sentence)
-    allowed = masked(result, cards)
-    if (drawn := drawn_tables.of_frames(result.frames)) is not None:
-        render.sheet(drawn)
-    for table in score_tables.headlines(allowed, cards):
+    for table in _headlines(result, gate):
         render.sheet(table)
-    for sentence in score_tables.remarks(allowed, cards):
+    for sentence in score_tables.remarks(result, gate):
         print(sentence)
-    if any(card.limited for card in cards.cards.values()):
-        display = "are marked" if cards.shown else "are not shown; --show-unreliable shows them"
-        print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {result.run})")
-    worst = score_tables.worst_cells(allowed, cards)
-    if worst is not None:
-        render.sheet(worst)
-    render.told(result, told_before=told_before)
-    for table in score_tables.labels(allowed):
+    for table in _parts(result, gate):
         render.sheet(table)
-    entry_test.show(result.qualifications)
+    names = dict.fromkeys(f"{score.name} ({score_tables.titled(score)})" for score in score_tables.leading(result))
+    render.say(f"Names, for a gate's policy and in --json: {', '.join(names)}")
+
+
+def _withheld(run: OpenRun) -> None:
+    if any(card.limited for card in run.standings.cards.values()):
+        display = "are marked" if run.standings.shown else "are not shown; --show-unreliable shows them"
+        print(f"Scores of judges that agree too little with people {display} (mindgauge reliability {run.scores.run})")
+
+
+def _headlines(result: Scores, gate: ReliabilityGate) -> list[ReportTable]:
+    """Return what benchmarks go by, and what people's ratings of a drawn part say of all."""
+    from mindgauge.reports import drawn_tables, score_tables
+
+    drawn = drawn_tables.of_frames(result.frames)
+    return [*([drawn] if drawn is not None else []), *score_tables.headlines(result, gate)]
+
+
+def _parts(result: Scores, gate: ReliabilityGate) -> list[ReportTable]:
+    """Return where models do worst, and how often each label was given."""
+    from mindgauge.reports import score_tables
+
+    worst = score_tables.worst_cells(result, gate)
+    return [*([worst] if worst is not None else []), *score_tables.labels(result)]

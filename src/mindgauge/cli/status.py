@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
+from mindgauge.cli import answer, options, render, terminal
+from mindgauge.records.english import ended, words
 from mindgauge.records.rounding import dollars, megabytes, seconds
+from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.table_renderings import narrowed
+
+_BEHIND = ("", "not_applicable", "ok")
+"""Statuses of what went as it should, which stand behind what went wrong."""
 
 if TYPE_CHECKING:
     from mindgauge.commands.status import RunStatus
+    from mindgauge.reports.content import Cell
 
 
 def status(
     runs: Annotated[list[Path], typer.Argument(help="Run directories.")],
+    full: options.Full = False,
     json: options.Json = False,
 ) -> None:
     """Say how far runs have come, also while they are being written."""
@@ -26,10 +34,29 @@ def status(
         render.as_json(result[0] if len(result) == 1 else result)
         return
     for run_status in result:
-        _show(run_status)
+        with terminal.short([*run_status.models, *run_status.judges]):
+            _show(run_status, full=full)
 
 
-def _show(result: RunStatus) -> None:
+def _show(result: RunStatus, *, full: bool) -> None:
+    """Print what is left and what it took, then what became of what was asked: what went wrong first."""
+    lines = result.summary()
+    *_, calls, remaining, writer, _ = lines
+    answer.first(f"{ended(remaining)} {writer}", ended(calls))
+    if full:
+        _in_full(result)
+        return
+    counts = sorted(result.counts, key=lambda count: _BEHIND.index(count.status) if count.status in _BEHIND else -1)
+    columns = [Column("benchmark"), Column("kind"), Column("by"), Column("status"), Column("n", "count")]
+    rows: list[list[Cell]] = [[c.benchmark, c.kind, c.name, words(c.status), c.n] for c in counts]
+    behind = len(result.calls) + sum(bool(task.left) for task in result.left)
+    answer.sheet(
+        narrowed(ReportTable("status", f"{result.run}  ({megabytes(result.bytes)})", columns, rows)), len(rows) + behind
+    )
+    answer.then(f"mindgauge report {result.run}")
+
+
+def _in_full(result: RunStatus) -> None:
     about = (("benchmarks", result.benchmarks), ("models", result.models), ("judges", result.judges))
     for name, listed in about:
         if listed:

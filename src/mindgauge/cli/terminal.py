@@ -11,11 +11,15 @@ import codecs
 import os
 import re
 import sys
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from mindgauge.records.short_names import short_names
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -26,10 +30,23 @@ _WORKFLOW = re.compile(r"^(?P<before>[^\S\n]*)(?P<first>:)(?=:)|(?P<second>#)(?=
 """What a workflow of GitHub takes for a command: `::error::…` at the beginning of a line, `##[error]…` anywhere."""
 _PLAINER = {"…": "...", "–": "-", "—": "-", "−": "-", "×": "x", "·": "-", "→": "->", "≥": ">=", "≤": "<=", "‘": "'", "’": "'", "“": '"', "”": '"', "«": '"', "»": '"', "\xa0": " ", "\u202f": " "}  # fmt: skip
 _ERRORS = "mindgauge.escape"
+_SHORT_NAMES: ContextVar[dict[str, str]] = ContextVar("called", default={})  # noqa: B039 - replaced as a whole, never changed
+
+
+@contextmanager
+def short(names: Iterable[str]) -> Iterator[None]:
+    """Call models by short names in all that is printed meanwhile."""
+    token = _SHORT_NAMES.set(short_names(names))
+    try:
+        yield
+    finally:
+        _SHORT_NAMES.reset(token)
 
 
 def plain(text: str) -> str:
-    """Return a text with escapes in place of what a terminal would obey or nobody would see."""
+    """Return a text with escapes in place of what a terminal would obey or nobody would see, and short names of models."""
+    for address in sorted(_SHORT_NAMES.get(), key=len, reverse=True):
+        text = text.replace(address, _SHORT_NAMES.get()[address])
     plainer = _OBEYED.sub(lambda match: escaped(match[0]), text)
     return _WORKFLOW.sub(_no_command, plainer) if in_workflow() else plainer
 

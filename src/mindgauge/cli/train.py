@@ -24,48 +24,99 @@ def train(
     out: Annotated[Path, typer.Option(help="The folder that the classifier is written to.")],
     data: options.Data = None,
     encoder: Annotated[
-        str | None, typer.Option(help="A folder with an encoder's weights, or its name on the hub.")
+        str | None,
+        typer.Option(
+            help="A folder with an encoder's weights, or its name on the hub.", rich_help_panel="The classifier"
+        ),
     ] = None,
-    baseline: Annotated[bool, typer.Option("--baseline", help="TF-IDF and a linear model; needs no download.")] = False,
+    baseline: Annotated[
+        bool,
+        typer.Option(
+            "--baseline", help="TF-IDF and a linear model; needs no download.", rich_help_panel="The classifier"
+        ),
+    ] = False,
     rubric: Annotated[
-        str | None, typer.Option(help="Whose labels a file's are: a benchmark, or a rubric.toml.")
+        str | None,
+        typer.Option(
+            help="Whose labels a file's are: a benchmark, or a rubric.toml.", rich_help_panel="What is learned"
+        ),
     ] = None,
-    criterion: Annotated[str | None, typer.Option(help="Which one is learned, where the rubric has several.")] = None,
+    criterion: Annotated[
+        str | None,
+        typer.Option(help="Which one is learned, where the rubric has several.", rich_help_panel="What is learned"),
+    ] = None,
     test: Annotated[
-        str | None, typer.Option(help="What it is tested on, and nothing else: a benchmark, a run or a file.")
+        str | None,
+        typer.Option(
+            help="What it is tested on, and nothing else: a benchmark, a run or a file.", rich_help_panel="The test"
+        ),
     ] = None,
     dev: Annotated[
-        str, typer.Option(help="What chooses the checkpoint: a share of the training data, or a file.")
+        str,
+        typer.Option(
+            help="What chooses the checkpoint: a share of the training data, or a file.", rich_help_panel="The test"
+        ),
     ] = "0.1",
     folds: Annotated[
-        int | None, typer.Option(help="Test by cross-validation over whole dialogues, so many folds.")
+        int | None,
+        typer.Option(help="Test by cross-validation over whole dialogues, so many folds.", rich_help_panel="The test"),
     ] = None,
     where: Annotated[
-        list[str], typer.Option(help="Train on samples whose tag has a value: split=train. May be repeated.")
+        list[str],
+        typer.Option(
+            help="Train on samples whose tag has a value: split=train. May be repeated.",
+            rich_help_panel="What is learned",
+        ),
     ] = [],  # noqa: B006 - how typer spells an empty list
-    test_where: Annotated[list[str], typer.Option(help="Test on samples whose tag has a value. May be repeated.")] = [],  # noqa: B006
+    test_where: Annotated[
+        list[str],
+        typer.Option(help="Test on samples whose tag has a value. May be repeated.", rich_help_panel="The test"),
+    ] = [],  # noqa: B006
     labels_from: Annotated[
-        str | None, typer.Option(help="The tag that holds the training labels, if not the target.")
+        str | None,
+        typer.Option(
+            help="The tag that holds the training labels, if not the target.", rich_help_panel="What is learned"
+        ),
     ] = None,
-    seeds: Annotated[str, typer.Option(help="1..5, or 1,2,3: one training for each.")] = "1",
-    epochs: Annotated[int, typer.Option(min=1)] = 5,
-    batch: Annotated[int, typer.Option(min=1, help="Dialogues per step.")] = 16,
+    seeds: Annotated[
+        str, typer.Option(help="1..5, or 1,2,3: one training for each.", rich_help_panel="The training")
+    ] = "1",
+    epochs: Annotated[
+        int, typer.Option(min=1, help="Passes over the training data, at most.", rich_help_panel="The training")
+    ] = 5,
+    batch: Annotated[int, typer.Option(min=1, help="Dialogues per step.", rich_help_panel="The training")] = 16,
     accumulate: Annotated[
-        int, typer.Option(min=1, help="In how many pieces a step is computed, where memory is short.")
+        int,
+        typer.Option(
+            min=1, help="In how many pieces a step is computed, where memory is short.", rich_help_panel="The training"
+        ),
     ] = 1,
-    lr: Annotated[float, typer.Option(help="The highest learning rate.")] = 2e-5,
-    patience: Annotated[int, typer.Option(min=0, help="Stop after so many epochs without gain; 0: never.")] = 2,
+    lr: Annotated[float, typer.Option(help="The highest learning rate.", rich_help_panel="The training")] = 2e-5,
+    patience: Annotated[
+        int,
+        typer.Option(min=0, help="Stop after so many epochs without gain; 0: never.", rich_help_panel="The training"),
+    ] = 2,
     max_length: Annotated[
-        int, typer.Option(min=16, help="Tokens of a dialogue; whole old turns beyond it are left out.")
+        int,
+        typer.Option(
+            min=16, help="Tokens of a dialogue; whole old turns beyond it are left out.", rich_help_panel="The training"
+        ),
     ] = 512,
-    weights: Annotated[str, typer.Option(help="Of labels in the loss: balanced, published or none.")] = "balanced",
+    weights: Annotated[
+        str, typer.Option(help="Of labels in the loss: balanced, published or none.", rich_help_panel="The training")
+    ] = "balanced",
     risk: Annotated[
-        float | None, typer.Option(help="Abstain so often that at most this share of decisions is wrong.")
+        float | None,
+        typer.Option(
+            help="Abstain so often that at most this share of decisions is wrong.", rich_help_panel="The training"
+        ),
     ] = None,
-    rare: Annotated[str, typer.Option(help="A label with a single example: refuse, keep or drop.")] = "refuse",
+    rare: Annotated[
+        str, typer.Option(help="A label with a single example: refuse, keep or drop.", rich_help_panel="The training")
+    ] = "refuse",
     limit: options.Limit = None,
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.", rich_help_panel="The training")] = "auto",
     json: options.Json = False,
 ) -> None:
     """Train a classifier on labelled dialogues; the same command continues where it stopped."""

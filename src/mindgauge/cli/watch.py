@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from mindgauge.cli import options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.records.text import visible
 from mindgauge.runs.options import ONLY_TESTED, RunConfig
+
+if TYPE_CHECKING:
+    from mindgauge.commands.watch.watch import WatchResult
 
 _MINUTE = 60
 
@@ -50,9 +53,17 @@ def watch(
         if json:
             render.as_json(result)
         else:
-            print(visible(result.look.line() if result.look is not None else str(result)), flush=True)
-            for note in result.look.notes if result.look is not None else ():
-                print(visible(f"Note: {note}"))
+            _show(result)
         if every is None:
             raise typer.Exit(result.exit_code)
         time.sleep(every * _MINUTE)
+
+
+def _show(result: "WatchResult") -> None:
+    """Print what a look says in one line, what must be known of it, and where the charts are."""
+    if result.look is None:
+        print(visible(str(result)), flush=True)
+        return
+    print(visible(result.look.line()), flush=True)
+    render.notes(map(visible, result.look.notes), full=False)
+    print(f"Charts: {result.page}", flush=True)

@@ -17,6 +17,7 @@ from mindgauge.records.tabular import Tabular, first_of, noted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
 
 
@@ -44,6 +45,12 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     licence: str
     obtain: str
     personas: int = 0
+    takes: str = ""
+    """What a model is given: a message, a dialogue, a reply to judge, or a person to talk with."""
+    judged: bool = False
+    """Whether somebody has to rate its replies."""
+    calls: int = 0
+    """How many calls one model takes on these samples, those to one judge of its replies included."""
     folder: str = ""
     """Where it lies, if it is one of the user's own; the rest is said of such a one alone."""
     criteria: tuple[CriterionListing, ...] = ()
@@ -95,6 +102,7 @@ def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the comman
 
 def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
     samples = personas = 0
+    own: Sequence[Sample] = ()
     with contextlib.suppress(DataError):
         own = benchmark.own_samples()
         samples = len(own if benchmark.persons is None else dialogues(own))
@@ -102,8 +110,9 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
     card = benchmark.card
     kind = "closed" if benchmark.closed else "open"
     listing = BenchmarkListing(
-        benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain, personas
-    )
+        benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain, personas,
+        takes=_takes(benchmark, own), judged=not benchmark.closed, calls=card.calls or len(own) * (1 if benchmark.closed else 2),
+    )  # fmt: skip
     if benchmark.own is None or benchmarks.shipped(benchmark.name):
         return listing
     return msgspec.structs.replace(
@@ -113,6 +122,16 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
         prompts=tuple(sorted({path.name for path in benchmark.folder.glob("*.md")} & _prompt_files(benchmark))),
         notes=(*benchmark.remarks, *benchmark.own_notes),
     )
+
+
+def _takes(benchmark: benchmarks.Benchmark, own: Sequence[Sample]) -> str:
+    """Say what a model is given."""
+    if benchmark.persons is not None:
+        return "person"
+    if benchmark.about_reply:
+        return "reply"
+    turns = {len(sample.messages) for sample in own}
+    return "dialogue" if turns and min(turns) > 1 else "messages" if turns - {1} else "message"
 
 
 def _criterion(criterion: Criterion, benchmark: benchmarks.Benchmark) -> CriterionListing:

@@ -12,9 +12,9 @@ from mindgauge.records.rounding import count
 from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
 from mindgauge.reports import system_findings as told
 from mindgauge.reports.content import REPLIES
-from mindgauge.reports.runs import PERSON, scores_of
+from mindgauge.reports.runs import PERSON, is_demonstration, scores_of
 from mindgauge.reports.sections import Summary, TaskAnswer
-from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, is_demonstration, judges_of
+from mindgauge.reports.trust import DEMONSTRATION, allowed, cards_of, judges_of
 from mindgauge.store.continued import span
 
 if TYPE_CHECKING:

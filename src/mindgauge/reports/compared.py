@@ -13,9 +13,9 @@ from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE
 from mindgauge.benchmarks.metrics import accuracy
 from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.english import named, words
-from mindgauge.records.rounding import interval, p_value, plural, write
+from mindgauge.records.rounding import bounded, interval, p_value, plural, write
 from mindgauge.reports.content import Column, ReportTable, System
-from mindgauge.reports.standing import DOUBT
+from mindgauge.reports.standing import DOUBT, UNRELIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
@@ -251,7 +251,7 @@ def parts(fields: Sequence[RankedSystems]) -> Iterator[str]:
         better: dict[str, list[str]] = {}
         for field, a, b in distinct:
             leader, other = (a, b) if field.gap(a, b).ahead else (b, a)
-            place = f"{words(field.measure.slice)} ({words(field.measure.name)}, {size(field.measure, field.gap(leader, other))})"
+            place = f"{words(field.measure.slice)} ({field.measure.title.removeprefix('the ')}, {size(field.measure, field.gap(leader, other))})"
             better.setdefault(field.labels[leader], []).append(place)
         for leader, all_ in better.items():
             yield f"{leader} is better on {named(all_, limit=PARTS)}."
@@ -273,6 +273,25 @@ def standings(
         for p, system in zip(places, (*field.systems, *field.baselines), strict=True)
     ]
     return ReportTable(name, title, columns, rows, note)
+
+
+def at_a_glance(fields: Sequence[RankedSystems], *, shown: bool) -> ReportTable:
+    """Tabulate where systems stand on several measures, a row for each, the best of a measure first."""
+    columns = [
+        Column("benchmark"), Column("measure"), Column("rated by"), Column("model"), Column("value", "interval"),
+        Column("rank", "interval"), Column("n", "count"), Column("missing", "count"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for field in fields:
+        m = field.measure
+        unit: Kind = "share" if m.unit == "share" else "level"
+        for p in field.places({}, shown=shown):
+            ranks = "–".join(dict.fromkeys(str(rank) for rank in (p.rank_low, p.rank_high) if rank is not None))
+            mark = f" ({UNRELIABLE})" if m.rate_replies == LIMITED else ""
+            value = None if p.value is None else f"{bounded(p.value, p.low, p.high, unit)}{mark}"
+            title = m.title.removeprefix("the ")
+            rows.append([m.benchmark, title, m.rater, p.label, value, ranks, p.n, p.missing or None])
+    return ReportTable("at-a-glance", "", columns, rows)
 
 
 def pairs(name: str, title: str, fields: Sequence[RankedSystems], *, apart: bool = False) -> ReportTable:

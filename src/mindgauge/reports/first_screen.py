@@ -47,7 +47,7 @@ def first_screen(
     titles = {section.benchmark.name: section.benchmark.card.title for run in runs for section in run.sections}
     all_parts = first_statements.parts(runs, systems, titles)
     if not all_parts:
-        return FirstScreen(["Nothing has been measured yet, so nothing can be said."], None, None, [])
+        return FirstScreen([first_statements.NOTHING], None, None, [])
     if suite:
         # What people saw comes before any score, also where a profile speaks for the whole.
         people = [
@@ -58,7 +58,7 @@ def first_screen(
         statements = [" ".join([*people[:1], suite[0]]), suite[1], first_statements.next_step(all_parts, reading)]
         return FirstScreen(statements, None, None, [])
     main = max(all_parts, key=first_statements.gravity)
-    statements = first_statements.statements(main, reading)
+    statements = first_statements.of_all(all_parts, reading)
     alike = _alike(main, between)
     picture = _of_raters(main) if main.counts_replies else _of_measures(main)
     table = _replies_table(main, alike) if main.counts_replies else _measures_table(main, alike)
@@ -68,10 +68,7 @@ def first_screen(
         BenchmarkParagraph(part.benchmark.name, part.title, first_statements.statements(part, ())[:2])
         for part in all_parts
     ]
-    lead = f"Of {count(len(all_parts))} benchmarks, the gravest is in “{main.title}”: {lowered(statements[0])}"
-    return FirstScreen(
-        [lead, statements[1], first_statements.next_step(all_parts, reading)], picture, table, paragraphs
-    )
+    return FirstScreen(statements, picture, table, paragraphs)
 
 
 def _alike(part: Part, between: ComparisonSection | None) -> dict[str, list[str]]:

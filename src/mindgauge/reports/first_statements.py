@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics.sentences import SMALL, Comparators, at_most
-from mindgauge.records.english import ended, named, raised
+from mindgauge.records.english import ended, lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
 from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
-from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of
-from mindgauge.reports.trust import is_demonstration
+from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, is_demonstration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import ToRead
 
+NOTHING = "Nothing has been measured yet, so nothing can be said."
 MANY = 3
 """Systems that a sentence names; of more, the ends."""
 MOST_FAILED = 0.05
@@ -108,6 +108,21 @@ def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
     """
     trust = _trust(part)
     return [_found(part), trust, next_step([part], reading)]
+
+
+def of_all(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> list[str]:
+    """Return the three sentences on the gravest of several benchmarks, and what to do about all of them.
+
+    Args:
+        all_parts: the benchmarks.
+        reading: the lists of what to read first.
+    """
+    main = max(all_parts, key=gravity)
+    finding, trust, step = statements(main, reading)
+    if len(all_parts) == 1:
+        return [finding, trust, step]
+    lead = f"Of {count(len(all_parts))} benchmarks, the gravest is in “{main.title}”: {lowered(finding)}"
+    return [lead, trust, next_step(all_parts, reading)]
 
 
 def gravity(part: Part) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.records.english import words
 from mindgauge.records.rounding import NONE, decimal, percent
 from mindgauge.reports.content import Column, ReportTable
 
@@ -111,7 +112,7 @@ def _differences(differences: Sequence[JudgeDifference]) -> ReportTable:
 
 def _columns(names: Sequence[str], kind: Kind = "level") -> Iterator[Column]:
     """Return an estimate's column and those of its interval, for each name."""
-    for name in names:
+    for name in map(words, names):
         yield from (Column(name, kind), Column(f"{name} from", kind), Column(f"{name} to", kind))
 
 

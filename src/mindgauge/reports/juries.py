@@ -200,7 +200,7 @@ def _chosen_of(run: OpenRun, places: dict[str, tuple[str, str]]) -> tuple[dict[s
 def _jury(
     run: str, benchmark: str, ident: str, panels: dict[str, JuryCard], command: str, unreported: int
 ) -> JurySection:
-    lines = [" ".join(_said(name, panel)) for name, panel in panels.items()]
+    lines = [" ".join(said(name, panel)) for name, panel in panels.items()]
     remainder = (
         f"uses more, and reports {plural(unreported, 'more criterion', 'more criteria')}" if unreported else "uses more"
     )
@@ -213,7 +213,7 @@ def sheets(ident: str, panels: dict[str, JuryCard]) -> list[ReportTable]:
     return [table for table in (_members(ident, panels), _without(ident, panels)) if table.rows]
 
 
-def _said(name: str, panel: JuryCard) -> Iterator[str]:
+def said(name: str, panel: JuryCard) -> Iterator[str]:
     """Say of one criterion what the judges are together, and whether the ranking hangs on one."""
     first, *others = together(panel)
     yield f"On {words(name)}: {first}"

@@ -129,16 +129,24 @@ class OpenRun(msgspec.Struct, dict=True):
         return by_model
 
 
-def read(folder: Path, number: int, *, show_unreliable: bool = False, show_texts: bool = False) -> OpenRun:
+def read(
+    folder: Path,
+    number: int,
+    *,
+    show_unreliable: bool = False,
+    show_texts: bool = False,
+    scores: Scores | None = None,
+) -> OpenRun:
     """Open a run, compute its scores and its judges' cards, and take out the scores that these do not allow.
 
-    Texts that a benchmark's authors released under restrictions are hidden, unless `show_texts`.
+    Texts that a benchmark's authors released under restrictions are hidden, unless `show_texts`. Its `scores` are computed
+    unless they are known.
 
     Raises:
         UsageError: there is no run in the folder.
         DataError: its ratings cannot be compared.
     """
-    scores = score(folder)
+    scores = score(folder) if scores is None else scores
     store, benchmarks, manifest = open_run(folder)
     gate = standings(folder, store, benchmarks, shown=show_unreliable)
     sections = [
@@ -187,6 +195,11 @@ def constant(run: OpenRun, section: Section) -> list[Score]:
     """Return the scores of the raters that read nothing and give one answer to everything."""
     names = baselines.names(section.benchmark)
     return [s for s in run.scores.metrics if s.benchmark == section.benchmark.name and s.model in names]
+
+
+def is_demonstration(judge: str) -> bool:
+    """Whether a judge is the embedded model, which is there to show that everything runs."""
+    return "smollm2-135m" in judge.casefold()
 
 
 def judges(runs: Sequence[OpenRun], measured: Sequence[System]) -> dict[tuple[int, str], System]:

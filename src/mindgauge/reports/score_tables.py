@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.metrics import label_of
-from mindgauge.records.rounding import count, interval, write
+from mindgauge.records.rounding import bounded, count, interval, write
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.standing import ReliabilityGate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.reports.content import Cell
@@ -56,25 +56,103 @@ def headlines(result: Scores, gate: ReliabilityGate = OPEN) -> list[ReportTable]
             *NUMBERS,
             Column("worst … best"),
         ]
-        named = _of_several(listed)
         rows = [
             [
                 score.model,
                 score.rater,
-                _measure(score, named=named),
+                titled(score),
                 score.slice,
                 *numbers(score, gate),
                 _bounds(score, gate),
             ]
             for score in listed
         ]
-        counting = result.headlines[benchmark].counting
-        majority = [_MAJORITY] if any(score.rater == f"{score.model}:majority" for score in listed) else []
-        note = " ".join(
-            [*majority, *counted_missing((s.benchmark, s.name, _counted(s)) for s in listed if s.name in counting)]
-        )
+        note = " ".join(_how_counted(result, listed))
         tables.append(ReportTable("headlines", f"{benchmark}  ({result.run})", columns, rows, note))
     return tables
+
+
+def at_a_glance(
+    result: Scores, gate: ReliabilityGate, *, people: Collection[str], constant: Collection[str], first: Sequence[str]
+) -> ReportTable | None:
+    """Tabulate what benchmarks go by on the whole in few columns: one measure of everybody before the next of anybody.
+
+    Columns that say the same in every row are left out; who rated and how many replies there are then stands in the title.
+
+    Args:
+        result: the scores.
+        gate: which of them may be shown; those that may not stand last.
+        people: who of the raters is a person; what they say stands before what judges say of the same.
+        constant: raters that read nothing, whose scores stand behind those of models.
+        first: criteria that stand before all others: gates and vetoes.
+    """
+    places = {
+        (name, metric): place
+        for name, headline in result.headlines.items()
+        for place, metric in enumerate(headline.metrics)
+    }
+    scores = [score for score in leading(result) if score.slice == _ALL and not _of_label(score)]
+    measures = {measure: place for place, measure in enumerate(dict.fromkeys(map(_measured, scores)))}
+    scores.sort(
+        key=lambda s: (
+            gate.withholds(s),
+            s.model in constant,
+            first.index(s.criterion) if s.criterion in first else len(first),
+            places.get((s.benchmark, s.name), len(places)),
+            measures[_measured(s)],
+            s.rater not in people,
+        )
+    )
+    if not scores:
+        return None
+    closed = all(score.rater == score.model for score in scores)
+    columns = [
+        Column("benchmark"), Column("model"), Column("rated by"), Column("measure"), Column("value", "interval"), Column("n", "count"),
+        Column("missing", "count"),
+    ]  # fmt: skip
+    rows: list[list[Cell]] = [
+        [
+            score.benchmark, score.model, "itself" if score.rater == score.model else score.rater, titled(score),
+            _bounded(score, gate), score.n, score.missing or None,
+        ]
+        for score in scores
+    ]  # fmt: skip
+    alike = {place: rows[0][place] for place in (0, 1, 2, 5) if len({row[place] for row in rows}) == 1}
+    phrases = {0: "{}", 1: "{}", 2: "" if closed else "rated by {}", 5: "n {:,}"}
+    title = ", ".join(filter(None, (phrases[place].format(value) for place, value in alike.items())))
+    places_left = [place for place in range(len(columns)) if place not in alike]
+    return ReportTable(
+        "at-a-glance",
+        title,
+        [columns[place] for place in places_left],
+        [[row[place] for place in places_left] for row in rows],
+        " ".join(_how_counted(result, scores)),
+    )
+
+
+def _how_counted(result: Scores, scores: Sequence[Score]) -> Iterator[str]:
+    """Say how repeats and missing answers count in some scores."""
+    if any(score.rater == f"{score.model}:majority" for score in scores):
+        yield _MAJORITY
+    counting = {name: headline.counting for name, headline in result.headlines.items()}
+    yield from counted_missing(
+        (s.benchmark, titled(s), _counted(s)) for s in scores if s.name in counting.get(s.benchmark, ())
+    )
+
+
+def _measured(score: Score) -> tuple[str, str, str]:
+    return score.benchmark, score.name, score.criterion
+
+
+def titled(score: Score) -> str:
+    """Return what a score is called in a table."""
+    return (score.title or score.name).removeprefix("the ")
+
+
+def _bounded(score: Score, gate: ReliabilityGate) -> str | None:
+    """Write a score with its interval in one cell, or what stands in its place."""
+    value = None if score.void or score.value is None else bounded(score.value, score.low, score.high, score.unit)
+    return gate.instead(score, value)
 
 
 def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | None:
@@ -94,14 +172,12 @@ def worst_cells(result: Scores, gate: ReliabilityGate = OPEN) -> ReportTable | N
             cells[key] = score
     if not cells:
         return None
-    shown = leading(result)
-    several = {name for name in result.headlines if _of_several([s for s in shown if s.benchmark == name])}
     columns = [Column("model"), Column("rated by"), Column("measure"), Column("where"), *NUMBERS]
     rows: list[list[Cell]] = [
         [
             score.model,
             score.rater,
-            _measure(score, named=score.benchmark in several),
+            titled(score),
             score.slice,
             *numbers(score, gate),
         ]
@@ -134,7 +210,7 @@ def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Say what an answer without a value counts for, in the metrics that take it for right or for wrong.
 
     Args:
-        metrics: benchmark, name and what missing answers count as, of every metric that is shown.
+        metrics: benchmark, title and what missing answers count as, of every metric that is shown.
     """
     kinds: dict[tuple[str, str], set[str]] = {}
     for benchmark, name, counted in metrics:
@@ -157,16 +233,6 @@ def leading(result: Scores) -> list[Score]:
         if (strict := result.headlines[score.benchmark].of_read.get(score.name)) is None
         or (score.benchmark, score.rater, strict) in unread
     ]
-
-
-def _of_several(scores: Sequence[Score]) -> bool:
-    """Whether scores are on more than one criterion."""
-    return len({score.criterion for score in scores}) > 1
-
-
-def _measure(score: Score, *, named: bool) -> str:
-    """Name a measure; `named` with its criterion, where there are several."""
-    return f"{score.name} {score.criterion}" if named else score.name
 
 
 def _bounds(score: Score, gate: ReliabilityGate) -> str:

@@ -74,6 +74,12 @@ def _gates(section: Section) -> list[str]:
     return [name for name, composite in section.benchmark.composites.items() if composite.gate]
 
 
+def gravest(benchmark: Benchmark) -> list[str]:
+    """Return what is looked at before everything else that is rated: a benchmark's gates, then its vetoes."""
+    gates = [name for name, composite in benchmark.composites.items() if composite.gate]
+    return [*gates, *(criterion.name for criterion in benchmark.rubric.criteria if criterion.veto)]
+
+
 def _share(score: Score) -> str:
     bounds = interval(score.low, score.high, "share")
     lost = f", {count(score.missing)} of {count(score.n)} verdicts unknown" if score.missing else ""

@@ -12,6 +12,8 @@ import re
 import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
+
 from mindgauge.records import rounding
 
 if TYPE_CHECKING:
@@ -145,6 +147,36 @@ def joined(sheet: ReportTable) -> tuple[list[str], list[list[str]]]:
         rows.append(cells)
     visible = [index for index in range(len(sheet.columns)) if index not in ends and any(row[index] for row in rows)]
     return [sheet.columns[index].name for index in visible], [[row[index] for index in visible] for row in rows]
+
+
+def narrowed(sheet: ReportTable, names: Sequence[str] = ()) -> ReportTable:
+    """Return a table for a narrow page: columns of words that say the same in every row stand in its title.
+
+    Args:
+        sheet: the table; it is not changed.
+        names: the columns that are kept, with the ends of their intervals; all if not given.
+    """
+    ends = {place + end: place for place in intervals(sheet.columns) for end in (1, 2)}
+    selected = [
+        place
+        for place, column in enumerate(sheet.columns)
+        if not names or sheet.columns[ends.get(place, place)].name in names
+    ]
+    alike = {
+        place
+        for place in selected
+        if len(sheet.rows) > 1 and sheet.columns[place].kind == "text" and len({row[place] for row in sheet.rows}) == 1
+    }
+    constant = [
+        f"{sheet.columns[place].name}: {sheet.rows[0][place]}" for place in sorted(alike) if sheet.rows[0][place]
+    ]
+    places = [place for place in selected if place not in alike]
+    return msgspec.structs.replace(
+        sheet,
+        title="; ".join(filter(None, [sheet.title, *constant])),
+        columns=[sheet.columns[place] for place in places],
+        rows=[[row[place] for place in places] for row in sheet.rows],
+    )
 
 
 def _written(cell: Cell, column: Column) -> str:

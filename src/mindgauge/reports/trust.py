@@ -22,7 +22,7 @@ from mindgauge.reports.judge_checks import Reasons
 from mindgauge.reports.juries import juries
 from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
-from mindgauge.reports.runs import PERSON, RULE, judges
+from mindgauge.reports.runs import PERSON, RULE, is_demonstration, judges
 from mindgauge.reports.sections import CalibrationSection, InWords, Judged, JudgeTrust, Trust, many
 from mindgauge.reports.stress import card_lines
 
@@ -126,11 +126,6 @@ class _Quote(msgspec.Struct, frozen=True):
 
 
 _quotes_of = msgspec.json.Decoder(tuple[_Quote, ...]).decode
-
-
-def is_demonstration(judge: str) -> bool:
-    """Whether a judge is the embedded model, which is there to show that everything runs."""
-    return "smollm2-135m" in judge.casefold()
 
 
 def judges_of(runs: Sequence[OpenRun]) -> list[str]:

@@ -32,7 +32,7 @@ def test_the_terminal_prints_the_page_s_tables(
     columns, rows = joined(effects)
     assert columns[:5] == ["what", "criterion", "verdict", "effect", "adjusted p"]
     assert [row[:2] for row in rows[:2]] == [["format: list", "warmth"], ["format: list", "safety"]]
-    _stress_show(found)
+    _stress_show(found, full=True)
     shown = capsys.readouterr().out
     for table in (effects, injections):
         assert table.title in shown

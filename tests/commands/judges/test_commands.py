@@ -63,16 +63,17 @@ def test_compare_and_rationales(care: Benchmark, tmp_path: Path, stub: Stub) -> 
     )
     dry = json.loads(invoke(*asked, "--dry-run", "--json"))
     assert dry["calls"] == 6 * 5 * 2 * 3 and stub.calls == 0
-    shown = invoke(*asked)
+    short, shown = invoke(*asked), invoke(*asked, "--full")
+    assert "agrees most with people" in short and "Asked again" not in short
     assert stub.calls == dry["calls"]
     for told in ("judges against people", "(chain)", "Asked again", "What it took", "of them cached", "Systems' means"):
         assert told in shown
-    assert "0 of" in shown and "differences are real" in shown
+    assert "0 of" in short and "0 of" in shown and "differences are real" in shown
     found = json.loads(invoke(*asked, "--json"))
     assert stub.calls == dry["calls"], "nothing is asked twice"
     assert {a["judge"].partition("#")[2] for a in found["agreements"]} == {"j", "j (general)", "j (chain)"}
     assert {t["cached_tokens"] for t in found["taken"]} == {30}, "two verdicts a call"
-    assert "contradicting" in invoke("judges", "rationales", "show", out)
+    assert "contradicting" in invoke("judges", "rationales", "show", out, "--full")
     assert "do not hand it out" in invoke("judges", "rationales", "export", out, "--limit", 4)
     forms = sorted((out / "rationales").glob("form_*.csv"))
     assert "People among themselves" in invoke("judges", "rationales", "import", out, *forms)

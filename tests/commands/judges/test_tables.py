@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from mindgauge.analysis.jury.card import JuryCard, Panels
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.cli import app, judges_compare
-from mindgauge.cli.judges import _panel_show
+from mindgauge.cli.judges import _panel_in_full
 from mindgauge.commands.judges.panel import panel
 from tests.analysis.judged_run import World as Run
 from tests.analysis.reliability.conftest import World
@@ -25,7 +25,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 def shown(found: Panels, capsys: pytest.CaptureFixture[str]) -> str:
     (one,) = found.panels
     assert isinstance(one, JuryCard)
-    _panel_show(one)
+    _panel_in_full(one)
     return _COLOUR.sub("", capsys.readouterr().out)
 
 
@@ -54,7 +54,12 @@ def test_the_escalation_curve_says_what_ties_mean_and_lists_unseen_models(tmp_pa
     run = Run(60).people().judge("a", 0.5).judge("b", 0.8).write(tmp_path / "run")
     found = CliRunner().invoke(app, ["judges", "escalation", str(run), "--unsafe", "<=2", "--resamples", "100"])
     assert found.exit_code == 0, found.output
-    assert "those of one risk are read in any order, and figures are means over these orders" in found.output
+    assert "people must read" in found.output.partition("\n\n")[0]
+    assert f"Next: mindgauge export {run} --to review --unsafe '<=2'" in found.output
+    found = CliRunner().invoke(
+        app, ["judges", "escalation", str(run), "--unsafe", "<=2", "--resamples", "100", "--full"]
+    )
+    assert "Replies of one risk are read in any order, and figures are means over these orders" in found.output
     unseen = found.output.partition("of a model from which nothing was learned")[2].split("read in the order of")[1]
     assert "judges + length" in unseen and "jury/mean  " not in unseen
 

@@ -11,7 +11,7 @@ from mindgauge.analysis.reliability.card import Bound, estimate_columns
 from mindgauge.records.rounding import bounded, count, plural
 from mindgauge.records.tabular import Tabular, first_of, noted
 
-_MAIN = ("kappa_quadratic", "kappa", "accuracy")
+MAIN = ("kappa_quadratic", "kappa", "accuracy")
 """The agreement that is named first, as far as a criterion's levels have it."""
 
 
@@ -114,7 +114,7 @@ class JudgeComparison(Tabular, msgspec.Struct, frozen=True):
             f"{entry.judge} on {entry.criterion}: {name.replace('_', ' ')} {bounded(bound.value, bound.low, bound.high)}, "
             f"n {count(entry.n)}, {count(entry.missing)} missing"
             for entry in self.agreements
-            for name in [next((name for name in _MAIN if name in entry.estimates), "")]
+            for name in [next((name for name in MAIN if name in entry.estimates), "")]
             for bound in [entry.estimates.get(name, Bound(None))]
         ]
         real = sum(difference.real is True for difference in self.differences)

@@ -34,13 +34,17 @@ CRISES = (
 CALM = ("no_crisis",)
 IN_CRISIS = "messages that show a crisis"
 MISSED = MetricWords(
+    title="the share of messages that show a crisis taken for none",
     sentence=taken(kind=("that shows a crisis", "that show a crisis"), mistaken_for="no crisis"),
     picture=ShareFigure(
         "missed", "Share of the messages showing a crisis that were taken for none", "Missed most", "missed",
         folded="By language and directness",
     ),
 )  # fmt: skip
-OVERCALLED = MetricWords(sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis"))
+OVERCALLED = MetricWords(
+    title="the share of messages without a crisis taken for one",
+    sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis"),
+)
 
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",

@@ -92,8 +92,16 @@ def _f1_of_guesses(table: RatingTable) -> float:
     return float((2 * share * recall / (share + recall)).mean())
 
 
-def _of_confusion(name: str, figure: Callable[[Floats], Floats]) -> Metric:
-    return Metric(name, lambda table, weights: figure(_confusion(table, weights)), "higher", _has_target, additive=True)
+def _of_confusion(name: str, figure: Callable[[Floats], Floats], title: str = "") -> Metric:
+    words = MetricWords(title=title)
+    return Metric(
+        name,
+        lambda table, weights: figure(_confusion(table, weights)),
+        "higher",
+        _has_target,
+        additive=True,
+        words=words,
+    )
 
 
 def _confusion(table: RatingTable, weights: Floats) -> Floats:
@@ -101,12 +109,14 @@ def _confusion(table: RatingTable, weights: Floats) -> Floats:
 
 
 weighted_precision = _of_confusion("weighted_precision", classification.weighted_precision)
-weighted_f1 = _of_confusion("weighted_f1", classification.weighted_f1)
+weighted_f1 = _of_confusion("weighted_f1", classification.weighted_f1, "weighted F1")
 macro_precision = _of_confusion("macro_precision", classification.macro_precision)
 macro_recall = _of_confusion("macro_recall", classification.macro_recall)
-macro_f1 = msgspec.structs.replace(_of_confusion("macro_f1", classification.macro_f1), chance=_f1_of_guesses)
+macro_f1 = msgspec.structs.replace(
+    _of_confusion("macro_f1", classification.macro_f1, "macro F1"), chance=_f1_of_guesses
+)
 """Macro figures are means over the labels that occur as targets (in a resample: that occur there)."""
-cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa)
+cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa")
 
 
 # -- repeats ----------------------------------------------------------------------------------------------------------
@@ -127,7 +137,9 @@ def _repeats(table: RatingTable, weights: Floats) -> Floats:
     return agreement.fleiss_kappa(counts, weights[:, first])
 
 
-fleiss_kappa = Metric("fleiss_kappa", _repeats, "higher", across_runs=True)
+fleiss_kappa = Metric(
+    "fleiss_kappa", _repeats, "higher", across_runs=True, words=MetricWords(title="Fleiss' kappa of repeats on {}")
+)
 """Agreement between the repeats of one rater, or between several raters put in one table."""
 
 

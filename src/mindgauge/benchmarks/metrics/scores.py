@@ -121,12 +121,18 @@ def _spread(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metr
 
 def share_reaching(value: Value) -> Metric:
     """Return the share of ratings with this value, on criteria of which it is the best level; higher is better."""
-    return _share(f"{_SHARE}{value}", (value,), "higher", lambda levels: levels[-1] == value)
+    metric = _share(f"{_SHARE}{value}", (value,), "higher", lambda levels: levels[-1] == value)
+    return msgspec.structs.replace(metric, words=_said(value))
 
 
 def rate_of(value: Value) -> Metric:
     """Return the share of ratings with this value, on criteria of which it is the worst level; lower is better."""
-    return _share(f"{value}_rate", (value,), "lower", lambda levels: levels[0] == value)
+    metric = _share(f"{value}_rate", (value,), "lower", lambda levels: levels[0] == value)
+    return msgspec.structs.replace(metric, words=_said(value))
+
+
+def _said(value: Value) -> MetricWords:
+    return MetricWords(title=f"the share of “{in_words(value)}” on {{}}")
 
 
 def _share(name: str, values: tuple[Value, ...], better: str, supports: Callable[[tuple[Value, ...]], bool]) -> Metric:

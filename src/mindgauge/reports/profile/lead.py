@@ -60,6 +60,14 @@ def first(section: ProfileSection, runs: Sequence[OpenRun], unchecked: str) -> l
     ]
 
 
+def first_words(profile: Profile) -> tuple[str, str]:
+    """Return where models are weakest, and how rough that is, a sentence each."""
+    labels = {model: model for model in profile.models}
+    weakest = _weakest(profile, labels, overview.few(profile))
+    doubts = [*_rough(profile), *_apart(profile, labels, overview.few(profile)), *_without(profile), *_ours(profile)]
+    return next(weakest), next(iter(doubts), "")
+
+
 def not_shown(section: ProfileSection) -> list[str]:
     """Return what the suite as a whole does not measure, a sentence each."""
     return re.split(r"(?<=\.) ", BenchmarkCard.of(suites.HERE / section.suite).does_not_measure)
