@@ -50,9 +50,9 @@ def watch(
         if json:
             render.as_json(result)
         else:
-            print(visible(result.look.line() if result.look is not None else str(result)), flush=True)
+            print(render.one_line(visible(result.look.line() if result.look is not None else str(result))), flush=True)
             for note in result.look.notes if result.look is not None else ():
-                print(visible(f"Note: {note}"))
+                print(render.one_line(visible(f"Note: {note}")))
         if every is None:
             raise typer.Exit(result.exit_code)
         time.sleep(every * _MINUTE)
