@@ -62,8 +62,8 @@ def watch(
 def _show(result: "WatchResult") -> None:
     """Print what a look says in one line, what must be known of it, and where the charts are."""
     if result.look is None:
-        print(visible(str(result)), flush=True)
+        print(render.one_line(visible(str(result))), flush=True)
         return
-    print(visible(result.look.line()), flush=True)
+    print(render.one_line(visible(result.look.line())), flush=True)
     render.notes(map(visible, result.look.notes), full=False)
     print(f"Charts: {result.page}", flush=True)
