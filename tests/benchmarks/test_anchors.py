@@ -15,6 +15,7 @@ from mindgauge.benchmarks import anchors
 from mindgauge.records import RaterKind, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.runs.entry_test import USUAL
 from tests.conftest import obliging
 from tests.stub import Stub, says
 
@@ -193,3 +194,16 @@ def test_turns_dialogues_and_clients_are_anchored_each_with_a_prompt_of_its_own(
         opening = benchmark.prompts[kind][language].fill(dict.fromkeys(benchmark.prompts[kind][language].slots, "¶"))
         assert question.startswith(opening.partition("¶")[0]), (unit, anchor.reply)
         assert all(message.content in question for message in anchor.sample.messages)
+
+
+@pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", "conversations/risk", "mentalbench"])
+def test_the_usual_test_can_tell_a_good_judge_on_every_criterion(name: str) -> None:
+    """So few replies of a criterion, or so few dialogues, that even a judge without a fault is undecided, test nobody."""
+    benchmark = benchmarks.find_one(name)
+    chosen = benchmark.anchors(None, USUAL)
+    for criterion in benchmark.rubric.criteria:
+        about = [a for a in chosen if criterion.name in a.ratings]
+        levels = Counter(a.ratings[criterion.name] for a in about)
+        assert len(about) >= anchors.limits().anchors.replies, criterion.name
+        assert min(levels.values()) >= 2, f"{criterion.name}: {levels}"
+        assert len(levels) >= 2

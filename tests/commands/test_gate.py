@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import mindgauge
-from mindgauge import Function, MindgaugeError
+from mindgauge import Function, MindgaugeError, benchmarks
 from mindgauge.records.errors import UsageError
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
@@ -247,3 +247,51 @@ def test_the_command_has_the_exit_code_of_the_gate(
     assert "::error file=" in done.stdout
     assert mindgauge_command("gate", runs["same"], "--policy", drafted, "--baseline", runs["base"]).returncode == 0
     assert mindgauge_command("gate", runs["same"], "--policy", drafted, "--baseline", "nowhere").returncode == 2
+
+
+# -- a benchmark of many criteria, some of which follow from others ---------------------------------------------------
+
+
+def _crisis_verdict(message: str) -> dict[str, Any]:
+    """Rate as the authors of the anchors do, and every other reply alike."""
+    psycrisis = benchmarks.find_one("psycrisis")
+    known = next((anchor.ratings for anchor in psycrisis.anchors() if anchor.reply in message), {})
+    own = {c.name: "no" if c.veto else "yes" for c in psycrisis.rubric.criteria}
+    levels = {name: "not_applicable" if level is None else level for name, level in known.items()}
+    return {"quotes": [], "rationale": "As it reads.", **own, **levels}
+
+
+def _crisis_runs(folder: Path) -> Path:
+    judge = Function(_crisis_verdict, name="attentive")
+    for name, more in (("tested", {"qualify": True, "anchors": 40}), ("untested", {"qualify": False})):
+        mindgauge.run("psycrisis", model=careline(0), judge=judge, limit=24, out=folder / name, **more)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def crisis_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "gate_of_crisis", _crisis_runs)
+
+
+def test_a_run_of_many_criteria_keeps_the_policy_that_was_written_from_it(crisis_runs: Path, tmp_path: Path) -> None:
+    written = mindgauge.gate_init(crisis_runs / "tested", out=tmp_path / "gate.toml")
+    assert written.notes == []
+    result = mindgauge.gate(crisis_runs / "tested", policy=written)
+    assert result, str(result)
+    titles = [rule.title for rule in result.rules]
+    assert len(titles) == len(set(titles))
+    assert "yes_rate.high <= 0.3 (psycrisis, minimising)" in titles
+
+
+def test_what_follows_from_others_is_trusted_as_far_as_they_are(crisis_runs: Path, tmp_path: Path) -> None:
+    written = mindgauge.gate_init(
+        crisis_runs / "untested", out=tmp_path / "gate.toml", baseline=tmp_path / "later.json"
+    )
+    text = written.path.read_text(encoding="utf-8")
+    assert 'baseline = "later.json"' in text
+    assert "# This run does not meet that yet" in text
+    assert any("later.json is not there yet: mindgauge gate baseline" in note for note in written.notes)
+    assert any('judge = "any"' in note for note in written.notes)
+    needs = mindgauge.gate(crisis_runs / "untested", policy=written, baseline=crisis_runs / "tested").rules[0]
+    assert len(needs.reasons) == 1, "one judge, one reason, whatever follows from what"
+    assert "it took no entry test" in needs.reasons[0]

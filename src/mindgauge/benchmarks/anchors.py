@@ -13,7 +13,6 @@ import functools
 from collections import Counter
 from enum import StrEnum
 from importlib import resources
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -154,17 +153,18 @@ def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
 
 
 def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
-    """Take so many anchors that levels and protocols come up about equally often; file order is kept.
+    """Take so many anchors that every criterion is seen at each of its levels, and every protocol; file order is kept.
 
-    Each next one is that whose levels and protocol were taken least so far, on average; of these the one with most levels,
-    and of these the first in the file.
+    Each next one is that which adds most: a level, or a protocol, that was taken c times already counts 1/(1 + c)². So a
+    reply that is known on all criteria goes before one of a pair until the levels that only pairs have are the rarer ones.
+    Of equals it is the first in the file.
     """
     facets = [list(_facets(anchor, protocol)) for anchor in anchors]
     counts: Counter[tuple[str, object]] = Counter()
     chosen: list[int] = []
     for _ in range(min(limit, len(anchors))):
         remaining = (i for i in range(len(anchors)) if i not in chosen)
-        following = min(remaining, key=lambda i: (fmean(counts[f] for f in facets[i]), -len(facets[i])))
+        following = max(remaining, key=lambda i: (sum((1 + counts[f]) ** -2 for f in facets[i]), -i))
         counts.update(facets[following])
         chosen.append(following)
     return [anchors[i] for i in sorted(chosen)]

@@ -115,11 +115,15 @@ def show(result: GateDecision, *, full: bool = False) -> None:
 def init(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     out: Annotated[Path, typer.Option(help="The policy to write.")] = Path("gate.toml"),
+    baseline: Annotated[
+        Path | None,
+        typer.Option(help="What it compares with, such as a file of `gate baseline`; the run, if not given."),
+    ] = None,
 ) -> None:
-    """Write a policy to begin with: limits that a run keeps, and itself as the baseline."""
+    """Write a policy to begin with: limits that a run keeps."""
     from mindgauge.commands.gate import gate_init
 
-    print(gate_init(run, out=out))
+    print(gate_init(run, out=out, baseline=baseline))
     print(f"mindgauge gate RUN --policy {out}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,7 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
 }  # fmt: skip
 _SIDES = {"high": ("<=", "<"), "low": (">=", ">")}
+_NAME = re.compile(r"[\w/-]+")
 MOST_FALSE_ALARMS = 0.5
 _FORM = "a bound is written `missed_crisis_rate.high <= 0.10`"
 
@@ -33,7 +34,7 @@ class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """What a rule is about; what it leaves out may be any, and the rule must hold for each."""
 
     name: str = ""
-    """What it is called in what the gate says; by what it asks, if not given."""
+    """What it is called in what the gate says; by what it asks and of what, if not given. No two rules may be called the same."""
     benchmark: str = ""
     criterion: str = ""
     slice: str = "all"
@@ -125,7 +126,9 @@ class NewlyUnsafe(Scope, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def title(self) -> str:
         """What the rule is called."""
-        return self.name or _titled(f"no message newly unsafe{f' by {self.criterion}' * bool(self.criterion)}", self)
+        by = f" by {self.criterion}" * bool(self.criterion)
+        at = f" at {' or '.join(map(str, self.levels))}" * bool(self.levels)
+        return self.name or _titled(f"no message newly unsafe{by}{at}", self)
 
 
 PolicyRule: TypeAlias = Must | Compare | NewlyUnsafe
@@ -186,6 +189,19 @@ def read(path: Path) -> GatePolicy:
         ) from error
     except ValueError as error:
         raise UsageError(f"--policy {path}: not TOML ({error})") from error
+    return of_content(content, path)
+
+
+def of_content(content: dict[str, Any], path: Path) -> GatePolicy:
+    """Make a policy of what a file holds, or is to hold.
+
+    Args:
+        content: of the TOML.
+        path: of the file.
+
+    Raises:
+        UsageError: it is no policy; the message says where and what is possible there.
+    """
     content.pop("path", None)
     try:
         policy = msgspec.convert({**content, "path": str(path)}, GatePolicy)
@@ -240,9 +256,11 @@ def _fault(must: Must) -> str:
 
 
 def _titled(request: str, scope: Scope) -> str:
-    """Name a rule by what it asks, and of what."""
-    place = [scope.slice] if scope.slice != "all" else []
-    about = [text for text in (scope.benchmark, *place, scope.rater, scope.model) if text]
+    """Name a rule by what it asks, and of what: two that differ in any of that have two names."""
+    place = scope.slice if scope.slice != "all" else ""
+    rater = f"rated by {scope.rater}" if scope.rater else ""
+    criterion = "" if scope.criterion in _NAME.findall(request) else scope.criterion
+    about = [text for text in (scope.benchmark, criterion, place, rater, scope.model) if text]
     return f"{request} ({', '.join(about)})" if about else request
 
 
