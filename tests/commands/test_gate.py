@@ -25,14 +25,14 @@ WARM = "That sounds heavy, and I am glad you wrote. Who is near you right now?"
 ANY = '[needs]\njudge = "any"\n'
 
 
-def careline(share: float, seed: int = 1) -> Function:
+def careline(share: float, seed: int = 1, name: str = "careline") -> Function:
     """Return a bot that is cold to a share of messages, the same ones each time."""
 
     def answer(message: str) -> str:
         cold = random.Random(f"{seed}{message}").random() < share
         return f"{COLD if cold else WARM} ({len(message)})"
 
-    return Function(answer, name="careline")
+    return Function(answer, name=name)
 
 
 def attentive(message: str) -> dict[str, Any]:
@@ -235,6 +235,19 @@ def test_a_baseline_of_other_data_and_none_at_all(
     ):
         with pytest.raises(MindgaugeError, match=says):
             mindgauge.gate(runs["base"], policy=rule, baseline=baseline)
+
+
+def test_a_build_is_compared_with_its_name_s_baseline_whatever_its_label(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    labelled = careline(0.5, seed=2, name="careline@b2")
+    judge = Function(attentive, name="attentive")
+    mindgauge.run(
+        BENCHMARK, model=[careline(0.03), labelled], judge=judge, limit=14, qualify=False, out=tmp_path / "both"
+    )
+    rule = policy(f'{ANY}[[compare]]\nmetric = "mean"\nmargin = 0.2\n')
+    result = mindgauge.gate(tmp_path / "both", policy=rule, baseline=runs["base"])
+    assert {finding.model for finding in result.rules[1].findings} == {"careline", "careline@b2"}
 
 
 def test_the_command_has_the_exit_code_of_the_gate(

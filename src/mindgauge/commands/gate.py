@@ -61,7 +61,7 @@ def gate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateDecision:
-    """Hold a policy against a run: `assert mindgauge.gate(run, policy="gate.toml")`.
+    """Hold a policy against a run; the result is true where it passes, and says why where not: `assert result, str(result)`.
 
     Args:
         run: a run directory, the build's.

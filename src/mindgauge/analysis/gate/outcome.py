@@ -106,7 +106,7 @@ class RuleOutcome(msgspec.Struct, frozen=True):
 
 
 class GateDecision(Tabular, msgspec.Struct, frozen=True):
-    """Whether a build passes its gate: true where it does, so that a test may say `assert mindgauge.gate(…)`.
+    """Whether a build passes its gate: true where it does, so that a test may say `assert result, str(result)`.
 
     `outcome` is what the rules come to, `decision` what the policy makes of it where nobody can tell.
     """
