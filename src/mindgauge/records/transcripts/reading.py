@@ -18,7 +18,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import TranscriptAccount, counted
 from mindgauge.records.transcripts.file_names import NamePattern
-from mindgauge.records.transcripts.roles import PARTS, Speakers
+from mindgauge.records.transcripts.roles import PARTS, Speakers, refusal
 from mindgauge.records.transcripts.rows import UnreadError
 from mindgauge.records.transcripts.tally import Tally
 
@@ -156,6 +156,9 @@ def _of_file(
         return
     text = bounds.clean(texts.read_text(file, layout.encoding))
     if isinstance(file, File) and not labelled.has_speakers(text, file, speakers):
+        names = labelled.unknown(text, file, speakers)
+        if len(names) > 1:
+            raise UnreadError(str(refusal(file, names, speakers)))
         raise UnreadError(f"{file}: no line begins with the name of a speaker, such as `user:` and `chatbot:`; name the person and the bot with --map user=NAME,assistant=NAME")  # fmt: skip
     spoken, ending = labelled.utterances(text, file, speakers, tally)
     transcript = rows.composed(spoken, name, tally, source=str(file), ending=ending, shape="text with speakers")
