@@ -21,7 +21,7 @@ from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular
 from mindgauge.reports import gate_files, standing
 from mindgauge.runs import entry_test
-from mindgauge.store import manifest
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
@@ -110,7 +110,11 @@ def gate_init(
     named = Path(baseline if baseline is not None else run)
     place = Path(os.path.relpath(named.resolve(), path.parent.resolve())).as_posix()
     text, unmet = draft.policy(build, place)
-    rules = policy.of_content(tomllib.loads(text), path)
+    content = tomllib.loads(text)
+    if not content.keys() & {"must", "compare", "items"}:
+        reasons = [*unmet, *(score.void for score in build.scores.metrics)]
+        raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
+    rules = policy.of_content(content, path)
     hold(rules, build, build.side, resamples=_FEW)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -195,13 +199,16 @@ def _tested(store: Store) -> set[tuple[str, str]]:
 
 
 def _unfinished(folder: Path) -> list[Unfinished]:
-    """Say what of its plan a run has not done yet; a call that failed is not done."""
+    """Say what of its plan a run has not done yet, and why; a call that failed is not done. Replies before their ratings."""
+    with Store(folder) as store:
+        failure = store.commonest_failure()
     return [
         Unfinished(
             f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
-            f"on {part.benchmark} are not there: repeat the command that made the run",
+            f"on {part.benchmark} are not there{f' (most often {failure.words})' if failure and failure.model == part.name else ''}: "
+            "repeat the command that made the run",
             part.left / part.of,
         )
-        for part in status(folder).left
+        for part in sorted(status(folder).left, key=lambda part: part.kind != "reply")
         if part.left
     ]

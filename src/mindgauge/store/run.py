@@ -306,6 +306,15 @@ class Store:
         query = "SELECT model, error, count(*) FROM calls WHERE status = 'failed' AND error != '' GROUP BY model, error"
         return next(iter(grouped(self._db.execute(query))), None)
 
+    def unread_answer(self) -> tuple[str, str] | None:
+        """Return why some judge's answer could not be read, and that answer; None where all were, or none is kept."""
+        query = """SELECT json_extract(provenance, '$.problem'), json_extract(provenance, '$.call') FROM ratings
+            WHERE status = 'unparsable' AND json_extract(provenance, '$.call') IS NOT NULL LIMIT 1"""
+        for problem, call in self._db.execute(query):
+            for (text,) in self._db.execute("SELECT text FROM calls WHERE key = ?", (bytes.fromhex(call),)):
+                return problem or "", text or ""
+        return None
+
     # -- additions --------------------------------------------------------------------------------------------------
 
     def add_call(
