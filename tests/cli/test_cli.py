@@ -123,7 +123,8 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         (["rate", "help_or_harm", "--replies", "none.csv", "--judge", "rule/refusal"], "is a family"),
         (["rate", "help_or_harm/crisis_type", "--replies", "none.csv", "--judge", "rule/refusal"], "closed question"),
         (["score", "nowhere"], "no run here"),
-        (["report", "nowhere"], "no run here"),
+        (["report", "nowhere"], "no run here: there is no such folder"),
+        (["run", "psycrisis", "--model", "nowhere:reply"], "unknown model 'nowhere:reply'"),
         (["export", "nowhere", "--to", "csv"], "no run here"),
         (["load", RESPONSE, "--data", "."], "none of the released files"),
         (["reproduce", "help_or_harm", "--data", "."], "none of the released files"),
@@ -265,6 +266,15 @@ def test_a_bot_that_always_raises_is_blamed_and_not_its_judge(stub: Stub, tmp_pa
     held = mindgauge("gate", "r", "--policy", "gate.toml", folder=tmp_path, code=3)
     first = next(line for line in held.stdout.splitlines() if line.startswith("  "))
     assert "KeyError: 'session'" in first
+
+
+def test_a_folder_of_runs_names_them_and_a_function_s_file_is_guessed(stub: Stub, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("def reply(message: str) -> str:\n    return 'I hear you.'\n", encoding="utf-8")
+    mindgauge("run", RESPONSE, "--model", "bot.py:reply", "--limit", 1, "--out", "runs/b1", folder=tmp_path)
+    assert "no run here (run.sqlite is missing); runs in it: b1" in complains("report", "runs", folder=tmp_path)
+    guessed = complains("run", RESPONSE, "--model", "bot:reply", folder=tmp_path)
+    assert guessed == "mindgauge: unknown model 'bot:reply': did you mean bot.py:reply?\n"
+    assert "gate.toml is there" not in complains("gate", "init", "nowhere", folder=tmp_path)
 
 
 @pytest.mark.usefixtures("fresh_machine")

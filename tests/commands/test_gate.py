@@ -204,7 +204,19 @@ def test_a_pinned_instrument_that_differs_cannot_be_told_of(
     ("text", "says"),
     [
         ("", "nothing is asked"),
-        ("x = 1", "unknown field `x`"),
+        ("x = 1", "line 1: there is no `x` in a policy; there are must, compare"),
+        (
+            'false_alarms = 0.02\n\n[[musst]]\nrule = "mean.low >= 3"',
+            "line 3: there is no `musst` in a policy; did you mean `must`",
+        ),
+        (
+            '[needs]\njudge = "test"',
+            "line 2: judge = 'test'; did you mean `tested`. there are good, moderate, tested, any",
+        ),
+        (
+            '[[must]]\nrule = "mean.low >= 3"\n[[must]]\nrule = "mean.low >= 2"\nbenchmrk = "x"',
+            r"line 5: there is no `benchmrk` in \[must\]; did you mean `benchmark`",
+        ),
         ("a = [", "not TOML"),
         ('[[must]]\nrule = "nope.high <= 0.1"', "there is no metric nope; there are .*mean"),
         ('[[must]]\nrule = "mean.value >= 3"', "no bound of an interval"),

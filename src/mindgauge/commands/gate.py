@@ -114,7 +114,7 @@ def gate_init(
     if not content.keys() & {"must", "compare", "items"}:
         reasons = [*unmet, *(score.void for score in build.scores.metrics)]
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
-    rules = policy.of_content(content, path)
+    rules = policy.of_content(content, path, text)
     hold(rules, build, build.side, resamples=_FEW)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -16,7 +16,7 @@ from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply
 from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
-from mindgauge.store.opening import connect
+from mindgauge.store.opening import absent, connect
 from mindgauge.store.reasons import grouped
 from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
@@ -73,7 +73,7 @@ class Store:
         self.path = folder / "run.sqlite"
         self._lock = lock(folder) if write else None
         if not write and not self.path.is_file():
-            raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
+            raise UsageError(absent(folder))
         with contextlib.ExitStack() as undone:
             if self._lock is not None:
                 undone.callback(os.close, self._lock)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
+from mindgauge.analysis.gate import policy_shape
 from mindgauge.records import Value
 from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import bounds
@@ -175,6 +176,12 @@ class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         return bool(self.compare or self.items)
 
 
+_TABLES: dict[str, type[msgspec.Struct]] = {
+    "": GatePolicy, "must": Must, "compare": Compare, "items": NewlyUnsafe, "needs": GateNeeds,
+}  # fmt: skip
+_WORDS = {"cannot_tell": get_args(CannotTell), "judge": get_args(JudgeTrust)}
+
+
 def read(path: Path) -> GatePolicy:
     """Read a policy.
 
@@ -182,27 +189,31 @@ def read(path: Path) -> GatePolicy:
         UsageError: it cannot be read, is no TOML or no policy; the message says where and what is possible there.
     """
     try:
-        content = bounds.toml_value(bounds.content(path, bounds.SETTINGS))
+        raw = bounds.content(path, bounds.SETTINGS)
+        content = bounds.toml_value(raw)
     except OSError as error:
         raise UsageError(
             f"--policy {path}: cannot read it ({error.strerror}); `mindgauge gate init RUN` writes one"
         ) from error
     except ValueError as error:
         raise UsageError(f"--policy {path}: not TOML ({error})") from error
-    return of_content(content, path)
+    return of_content(content, path, raw.decode())
 
 
-def of_content(content: dict[str, Any], path: Path) -> GatePolicy:
+def of_content(content: dict[str, Any], path: Path, text: str) -> GatePolicy:
     """Make a policy of what a file holds, or is to hold.
 
     Args:
         content: of the TOML.
         path: of the file.
+        text: as it is written.
 
     Raises:
         UsageError: it is no policy; the message says where and what is possible there.
     """
-    content.pop("path", None)
+    misnamed = list(policy_shape.faults(content, text, _TABLES, _WORDS))
+    if misnamed:
+        raise FaultsError(f"--policy {path}", misnamed)
     try:
         policy = msgspec.convert({**content, "path": str(path)}, GatePolicy)
     except ValueError as error:
