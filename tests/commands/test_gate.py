@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -113,8 +115,34 @@ def test_a_worse_build_fails_and_the_reasons_come_first(runs: dict[str, Path], d
     assert suite.get("failures") == str(sum(rule.outcome == "failed" for rule in result.rules))
     text = (tmp_path / "m.md").read_text(encoding="utf-8")
     assert "| before | now |" in text
+    listed = re.findall(r"^- (reply\\?-[0-9a-f]{8}), to the message", text, re.MULTILINE)
+    assert listed
+    assert len(listed) == len(set(listed)), "a reply stands there once, whatever rules it is behind"
     assert COLD not in text  # a log of a workflow is no place for what people wrote
     assert WARM not in text
+
+
+def test_a_reply_behind_a_rule_is_printed_by_the_name_that_the_gate_gives_it(
+    runs: dict[str, Path], drafted: Path
+) -> None:
+    told = mindgauge_command("gate", runs["worse"], "--policy", drafted, "--baseline", runs["base"], "--json")
+    replies = json.loads(told.stdout)["replies"]
+    assert len(replies) == len({entry["reply"] for entry in replies})
+    assert all(entry["rules"] and entry["ratings"] for entry in replies)
+    cold = next(entry for entry in replies if {rating["level"] for rating in entry["ratings"]} == {"1"})
+    shown = mindgauge_command("report", runs["worse"], "--show", cold["name"])
+    assert shown.returncode == 0, shown.stderr
+    assert COLD in shown.stdout
+    assert "appropriateness 1, by attentive: As it reads." in shown.stdout
+    assert mindgauge_command("report", runs["worse"], "--show", "reply-zz").returncode == 2
+    assert "no reply is called" in mindgauge_command("report", runs["worse"], "--show", "reply-00000000").stderr
+
+
+def test_a_comparison_that_fails_shows_the_test_that_decided(runs: dict[str, Path], drafted: Path) -> None:
+    result = mindgauge.gate(runs["worse"], policy=drafted, baseline=runs["base"])
+    reasons = [reason for rule in result.rules if rule.kind == "compare" for reason in rule.reasons]
+    assert reasons
+    assert all("signs flipped, all comparisons together: p" in reason for reason in reasons)
 
 
 def test_a_baseline_file_decides_as_its_run_does(runs: dict[str, Path], drafted: Path, tmp_path: Path) -> None:
@@ -198,6 +226,12 @@ def test_a_pinned_instrument_that_differs_cannot_be_told_of(
     result = mindgauge.gate(runs["same"], policy=policy(text))
     assert result.exit_code == 3
     assert "is not among those of the policy" in result.rules[0].reasons[0]
+
+
+def test_other_messages_than_those_pinned_cannot_be_told_of(runs: dict[str, Path], drafted: Path) -> None:
+    result = mindgauge.gate(runs["other"], policy=drafted, baseline=runs["base"])
+    assert result.outcome != "passed"
+    assert any("other messages than the policy pins: its 14 messages" in reason for reason in result.rules[0].reasons)
 
 
 @pytest.mark.parametrize(

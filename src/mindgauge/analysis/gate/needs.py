@@ -188,6 +188,8 @@ def _pinned(needs: GateNeeds, side: GateSide, evidence: GateEvidence) -> Iterato
         pinned = [text.removesuffix("…") for text in needs.samples]
         for name in evidence.samples:
             if not any(name.startswith(text) for text in pinned):
+                asked = sum(part.rows["sample"].n_unique() for part in side.parts)
                 yield _finding(
-                    f"the samples {name[:12]} are not those of the policy ({named([text[:12] for text in needs.samples], limit=9)})"
+                    f"this run asked other messages than the policy pins: its {plural(asked, 'message')} are the samples {name[:12]}, "
+                    f"the policy's are {named([text[:12] for text in needs.samples], limit=9)} (were --data, --limit or --where others?)"
                 )
