@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from mindgauge.records import inspect_logs
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
@@ -117,8 +119,9 @@ def _of_each(
             yield file, list(_of_file(file, columns, tables.suited(file, layout), speakers, tally))
         except UnreadError as error:
             tally.left_out.append(str(error))
-    for file, table in gathered.tables():
-        yield file, list(rows.transcripts(table, _place(file), columns, speakers, tally))
+    for part in gathered.tables():
+        spoken = rows.transcripts(part.table, _place(part.file), columns, speakers, tally)
+        yield part.file, [msgspec.structs.replace(transcript, shape=part.shape) for transcript in spoken]
 
 
 def _files(path: Path, tally: Tally) -> list[Readable]:
