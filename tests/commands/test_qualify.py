@@ -324,3 +324,20 @@ def test_who_cannot_be_tested_is_told(warmth: Benchmark, tmp_path: Path) -> None
     assert "at least 1" in refused(Judge(), anchors=0)
     (warmth.folder / "anchors.jsonl").unlink()
     assert "anchors.jsonl: no anchors to read" in refused(Judge())
+
+
+def test_a_test_that_was_left_out_leaves_a_trace(fresh_machine: Path, tmp_path: Path) -> None:
+    def judge(message: str) -> Any:
+        return {"quotes": [], "rationale": "As it reads.", "appropriateness": 4}
+
+    asked = {"model": mindgauge.Function(lambda message: "I hear you.", name="m"), "limit": 2, "out": tmp_path / "r"}
+    own = mindgauge.Function(judge, name="own")
+    found = mindgauge.run("help_or_harm/response", judge=own, qualify=False, **asked)
+    assert [note for note in found.notes if "the judge own took no entry test (--no-qualify)" in note]
+    page = mindgauge.report(tmp_path / "r").path.read_text(encoding="utf-8")
+    assert "It took no entry test (--no-qualify)" in page
+    told: list[str] = []
+    mindgauge.run("help_or_harm/response", **asked, notice=told.append)
+    assert any("no judge is named: what is said of replies is kept, by own" in line for line in told)
+    tested = mindgauge.run("help_or_harm/response", judge=own, qualify=True, **asked)
+    assert not [note for note in tested.notes if "entry test" in note]

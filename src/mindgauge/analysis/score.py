@@ -25,7 +25,7 @@ from mindgauge.analysis import (
 )
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.fidelity.records import Fidelity
-from mindgauge.analysis.fitness import Qualification, Unfit, qualify, unfit_judges
+from mindgauge.analysis.fitness import UNTESTED, Qualification, Unfit, qualify, unfit_judges, untested
 from mindgauge.benchmarks import standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
@@ -297,6 +297,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             unfit=unfit,
             notes=[
                 *_not_run(manifest),
+                *(
+                    f"{name}: the judge {judge} {UNTESTED}"
+                    for name, judges in untested(manifest, qualifications).items()
+                    for judge in judges
+                ),
                 *manifest.get("remarks", []),
                 *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),

@@ -12,10 +12,11 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.runs import conversations, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
-from mindgauge.runs.entry_test import announce, entry_tests, take
+from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
@@ -230,6 +231,7 @@ def hold(
                 rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
                 store.ask_again(benchmark.name, (entry for step in rating for entry in step.ratings()))
         plan.perform(store, [step for step in steps if not step.later], config)
+        note_untested(path, available.benchmarks, judges.models, config)
         take(store, tests, config)
         plan.perform(store, [step for step in steps if step.later], config)
     scores = score(path)
@@ -300,7 +302,13 @@ def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> I
     """Say which replies will be paid for and rated by nobody."""
     read = {benchmark.name for benchmark in opened if benchmark.readings}
     open_names = [benchmark.name for benchmark in opened if not benchmark.closed]
-    if open_names and not judges.names:
+    earlier = manifest.read(path).get("plan", {}).get("judges", []) if open_names and not judges.names else []
+    if earlier:
+        yield (
+            f"no judge is named: what is said of replies is kept, by {named(earlier, limit=_NAMED)}, and replies that are new "
+            f"are not rated; name {'it' if len(earlier) == 1 else 'them'} again with --judge"
+        )
+    elif open_names and not judges.names:
         names = ", ".join(open_names[:_NAMED]) + (
             f" and {len(open_names) - _NAMED} more" if len(open_names) > _NAMED else ""
         )
