@@ -330,14 +330,17 @@ def test_a_test_that_was_left_out_leaves_a_trace(fresh_machine: Path, tmp_path: 
     def judge(message: str) -> Any:
         return {"quotes": [], "rationale": "As it reads.", "appropriateness": 4}
 
-    asked = {"model": mindgauge.Function(lambda message: "I hear you.", name="m"), "limit": 2, "out": tmp_path / "r"}
-    own = mindgauge.Function(judge, name="own")
-    found = mindgauge.run("help_or_harm/response", judge=own, qualify=False, **asked)
-    assert [note for note in found.notes if "the judge own took no entry test (--no-qualify)" in note]
+    bot, own = mindgauge.Function(lambda message: "I hear you.", name="m"), mindgauge.Function(judge, name="own")
+
+    def scores(**more: Any) -> Scores:
+        result = mindgauge.run("help_or_harm/response", model=bot, limit=2, out=tmp_path / "r", **more)
+        assert isinstance(result, Scores)
+        return result
+
+    assert "the judge own took no entry test (--no-qualify)" in " ".join(scores(judge=own, qualify=False).notes)
     page = mindgauge.report(tmp_path / "r").path.read_text(encoding="utf-8")
     assert "It took no entry test (--no-qualify)" in page
-    told: list[str] = []
-    mindgauge.run("help_or_harm/response", **asked, notice=told.append)
-    assert any("no judge is named: what is said of replies is kept, by own" in line for line in told)
-    tested = mindgauge.run("help_or_harm/response", judge=own, qualify=True, **asked)
-    assert not [note for note in tested.notes if "entry test" in note]
+    said: list[str] = []
+    scores(notice=said.append)
+    assert any("no judge is named: what is said of replies is kept, by own" in line for line in said)
+    assert "entry test" not in " ".join(scores(judge=own, qualify=True).notes)

@@ -110,11 +110,11 @@ def gate_init(
     named = Path(baseline if baseline is not None else run)
     place = Path(os.path.relpath(named.resolve(), path.parent.resolve())).as_posix()
     text, unmet = draft.policy(build, place)
-    content = tomllib.loads(text)
-    if not content.keys() & {"must", "compare", "items"}:
+    drafted = tomllib.loads(text)
+    if not drafted.keys() & {"must", "compare", "items"}:
         reasons = [*unmet, *(score.void for score in build.scores.metrics)]
         raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
-    rules = policy.of_content(content, path, text)
+    rules = policy.of_content(drafted, path, text)
     hold(rules, build, build.side, resamples=_FEW)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

@@ -89,21 +89,21 @@ def reply(run: str | Path, ident: str, *, show_texts: bool = False) -> ShownRepl
     store, members, manifest = open_run(Path(run))
     with store:
         benchmarks = {benchmark.name: benchmark for benchmark in members}
-        matches = [(name, found) for name, found in store.select(_FOUND, (wanted,)) if name in benchmarks]
+        matches = [(name, match) for name, match in store.select(_FOUND, (wanted,)) if name in benchmarks]
         if len(matches) != 1:
-            several = f"several replies begin so: {named([found for _, found in matches], limit=5)}"
-            raise UsageError(f"{run}: {several if matches else f'no reply is called {ident}'}")
+            ambiguous = f"several replies begin so: {named([match for _, match in matches], limit=5)}"
+            raise UsageError(f"{run}: {ambiguous if matches else f'no reply is called {ident}'}")
         name, full = matches[0]
         answer = store.reply(name, full)
         assert answer is not None
         open_idents = None if show_texts else open_samples(benchmarks[name], manifest)
-        told = manifest.get("plan", {}).get("text", True) and (open_idents is None or answer.sample in open_idents)
+        shows = manifest.get("plan", {}).get("text", True) and (open_idents is None or answer.sample in open_idents)
         ratings = [
-            ReplyRating(r.criterion, r.rater, r.run, r.status.value, r.value, r.rationale if told else "")
+            ReplyRating(r.criterion, r.rater, r.run, r.status.value, r.value, r.rationale if shows else "")
             for r in store.ratings_of(name, [full])[full]
         ]
         return ShownReply(
             benchmark=name, reply=full, sample=answer.sample, model=answer.model, run=answer.run, status=answer.status.value,
-            messages=list(answer.answered(store.sample(name, answer.sample)).messages) if told else None,
-            text=answer.text if told else None, ratings=ratings,
+            messages=list(answer.answered(store.sample(name, answer.sample)).messages) if shows else None,
+            text=answer.text if shows else None, ratings=ratings,
         )  # fmt: skip

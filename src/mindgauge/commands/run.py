@@ -57,7 +57,7 @@ def run(
     dry_run: bool = False,
     **options: Unpack[RunOptions],
 ) -> Scores | DryRun:
-    """Run benchmarks on models. The same call continues where an earlier one stopped.
+    """Run benchmarks on models. The same call continues where an judges_there one stopped.
 
     Of several benchmarks, one whose data is missing or broken is named, and the others run.
 
@@ -101,7 +101,7 @@ def run(
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
                 from our own samples, and never from the dialogue that is asked about.
             shot_seed: of the choice of examples, 0 if not given.
-            max_cost: US dollars that the run may cost in all, earlier calls included.
+            max_cost: US dollars that the run may cost in all, judges_there calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
                 that this machine has not seen pass do.
@@ -302,11 +302,11 @@ def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> I
     """Say which replies will be paid for and rated by nobody."""
     read = {benchmark.name for benchmark in opened if benchmark.readings}
     open_names = [benchmark.name for benchmark in opened if not benchmark.closed]
-    earlier = manifest.read(path).get("plan", {}).get("judges", []) if open_names and not judges.names else []
-    if earlier:
+    judges_there = manifest.read(path).get("plan", {}).get("judges", []) if open_names and not judges.names else []
+    if judges_there:
         yield (
-            f"no judge is named: what is said of replies is kept, by {named(earlier, limit=_NAMED)}, and replies that are new "
-            f"are not rated; name {'it' if len(earlier) == 1 else 'them'} again with --judge"
+            f"no judge is named: what is said of replies is kept, by {named(judges_there, limit=_NAMED)}, and replies that are new "
+            f"are not rated; name {'it' if len(judges_there) == 1 else 'them'} again with --judge"
         )
     elif open_names and not judges.names:
         names = ", ".join(open_names[:_NAMED]) + (

@@ -57,14 +57,14 @@ def _details(rule: RuleOutcome, listed: dict[RatedReply, str]) -> Iterator[str]:
     """Say why a rule is not met, with the replies behind it; what stands under an earlier rule is not listed again."""
     yield from rule.reasons
     replies = [reply for reply in rule.replies if reply not in listed]
-    earlier = list(dict.fromkeys(listed[reply] for reply in rule.replies if reply in listed))
+    titles = list(dict.fromkeys(listed[reply] for reply in rule.replies if reply in listed))
     if replies:
         yield f"{plural(len(replies), 'reply', 'replies')} behind it (mindgauge report RUN --show NAME prints one):"
         yield from (_replies([reply]) for reply in replies[:REPLIES])
     if len(replies) > REPLIES:
         yield f"… and {len(replies) - REPLIES} more"
-    if earlier:
-        yield f"{plural(len(rule.replies) - len(replies), 'reply', 'replies')} behind it under {'; '.join(earlier)}"
+    if titles:
+        yield f"{plural(len(rule.replies) - len(replies), 'reply', 'replies')} behind it under {'; '.join(titles)}"
     listed.update(dict.fromkeys(replies, rule.title))
 
 

@@ -35,8 +35,8 @@ def absent(folder: Path) -> str:
     if not folder.is_dir():
         return f"{folder}: no run here: a run is a folder, and this is a file"
     runs = sorted(path.parent.name for path in folder.glob("*/run.sqlite"))
-    within = f"; runs in it: {named(runs, limit=5)}" if runs else ""
-    return f"{folder}: no run here (run.sqlite is missing){within}"
+    listing = f"; runs in it: {named(runs, limit=5)}" if runs else ""
+    return f"{folder}: no run here (run.sqlite is missing){listing}"
 
 
 class _Cursor(sqlite3.Cursor):

@@ -43,19 +43,21 @@ def _of_table(
     tables: Mapping[str, type[msgspec.Struct]],
     words: Mapping[str, Collection[str]],
 ) -> Iterator[str]:
-    known = [field.name for field in msgspec.structs.fields(tables[place[0]]) if (place[0], field.name) != ("", "path")]
+    fields = [
+        field.name for field in msgspec.structs.fields(tables[place[0]]) if (place[0], field.name) != ("", "path")
+    ]
     for key, value in content.items():
-        where = f"line {line}: " if (line := _line(text, place, key)) else ""
-        if key not in known:
-            yield f"{where}there is no `{key}` {f'in [{place[0]}]' if place[0] else 'in a policy'}; {_near(key, known)}"
+        position = f"line {line}: " if (line := _line(text, place, key)) else ""
+        if key not in fields:
+            yield f"{position}there is no `{key}` {f'in [{place[0]}]' if place[0] else 'in a policy'}; {_near(key, fields)}"
         elif key in words and value not in words[key]:
-            yield f"{where}{key} = {value!r}; {_near(str(value), words[key])}"
+            yield f"{position}{key} = {value!r}; {_near(str(value), words[key])}"
 
 
-def _near(name: str, known: Collection[str]) -> str:
+def _near(name: str, names: Collection[str]) -> str:
     """Say what there is, what comes near first."""
-    close = difflib.get_close_matches(name, known, 1, 0.6)
-    return f"{f'did you mean `{close[0]}`? ' if close else ''}there are {', '.join(known)}"
+    close = difflib.get_close_matches(name, names, 1, 0.6)
+    return f"{f'did you mean `{close[0]}`? ' if close else ''}there are {', '.join(names)}"
 
 
 def _line(text: str, place: tuple[str, int], key: str) -> int:

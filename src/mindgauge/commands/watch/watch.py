@@ -244,8 +244,8 @@ def _meet(
     files = {name: state for look in history for name, state in look.files.items()}
     fresh = feed.new(source, columns, files, seen)
     if not fresh.dialogues:
-        earlier = _read(folder / _UNSEEN, Unseen).looks if (folder / _UNSEEN).is_file() else 0
-        return Unseen(str(source), fresh.present, len({*files, *fresh.files}), earlier + 1, fresh.notes)
+        looks_before = _read(folder / _UNSEEN, Unseen).looks if (folder / _UNSEEN).is_file() else 0
+        return Unseen(str(source), fresh.present, len({*files, *fresh.files}), looks_before + 1, fresh.notes)
     drawn = feed.drawn(fresh.dialogues, sample, seed)
     number = history[-1].number + 1 if history else 1
     look = MetDialogues(
