@@ -196,14 +196,31 @@ def test_turns_dialogues_and_clients_are_anchored_each_with_a_prompt_of_its_own(
         assert all(message.content in question for message in anchor.sample.messages)
 
 
-@pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", "conversations/risk", "mentalbench"])
-def test_the_usual_test_can_tell_a_good_judge_on_every_criterion(name: str) -> None:
-    """So few replies of a criterion, or so few dialogues, that even a judge without a fault is undecided, test nobody."""
+def test_of_equal_anchors_those_of_other_dialogues_come_first(tmp_path: Path) -> None:
+    rows = [
+        row(dialogue, reply=f"{dialogue} {level} {n}", ratings={"warmth": level}, cluster=str(dialogue))
+        for dialogue in range(3) for level in (1, 3) for n in range(3)
+    ]  # fmt: skip
+    chosen = anchors.spread(read(tmp_path, *rows), 6)
+    assert Counter(a.sample.cluster for a in chosen) == {"0": 2, "1": 2, "2": 2}
+
+
+@pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", "conversations/risk", "mentalbench", "vera_mh"])
+def test_the_usual_test_sees_every_criterion_often_enough_to_decide(name: str) -> None:
+    """So few replies of a criterion that even a judge without a fault is undecided test nobody."""
     benchmark = benchmarks.find_one(name)
     chosen = benchmark.anchors(None, USUAL)
     for criterion in benchmark.rubric.criteria:
         about = [a for a in chosen if criterion.name in a.ratings]
         levels = Counter(a.ratings[criterion.name] for a in about)
         assert len(about) >= anchors.limits().anchors.replies, criterion.name
-        assert min(levels.values()) >= 2, f"{criterion.name}: {levels}"
-        assert len(levels) >= 2
+        assert len({a.sample.cluster for a in about}) >= 6, criterion.name
+        assert len([n for n in levels.values() if n > 1]) >= 2, f"{criterion.name}: {levels}"
+
+
+def test_the_usual_test_sees_each_veto_of_psycrisis_at_both_ends() -> None:
+    psycrisis = benchmarks.find_one("psycrisis")
+    chosen = psycrisis.anchors(None, USUAL)
+    for criterion in psycrisis.rubric.criteria:
+        levels = Counter(a.ratings[criterion.name] for a in chosen if criterion.name in a.ratings)
+        assert min(levels["yes"], levels["no"]) >= 5, f"{criterion.name}: {levels}"
