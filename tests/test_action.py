@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -113,17 +114,9 @@ def repository(folder: Path) -> Path:
     result = workflow(folder, policy="none.toml")
     assert result["code"] == 2, result["shown"]
     assert "none.toml" in result["shown"]
-    _mindgauge(folder, "gate", "init", "runs/build", "--out", "gate.toml")
+    _mindgauge(folder, "gate", "init", "runs/build", "--out", "gate.toml", "--baseline", "baseline.json")
     _mindgauge(folder, "gate", "baseline", "runs/build", "--out", "baseline.json")
     shutil.rmtree(folder / "runs")
-    policy = (folder / "gate.toml").read_text(encoding="utf-8")
-    # 28 messages tell no small difference; the trial answers for larger ones.
-    wider = (
-        policy.replace("margin = 0.2", "margin = 0.6")
-        .replace("margin = 0.05", "margin = 0.2")
-        .replace('"runs/build"', '"baseline.json"')
-    )
-    (folder / "gate.toml").write_text(wider, encoding="utf-8")
     return folder
 
 
@@ -187,4 +180,35 @@ def test_the_gate_is_a_test_of_a_user_s_own_suite(build: Path) -> None:
     (build / "gate.toml").write_text(policy.replace('judge = "tested"', 'judge = "good"'), encoding="utf-8")
     failed = subprocess.run(command, cwd=build, env=environment, capture_output=True, text=True, check=False)
     assert failed.returncode == 1
-    assert "cannot tell" in failed.stdout
+    reason = next(line for line in failed.stdout.splitlines() if "AssertionError" in line)
+    assert "Gate cannot tell" in reason
+    whole = re.sub(r"\nE\s+", " ", failed.stdout)
+    assert "the policy asks for a card that is good" in whole, "pytest cuts nothing out of it"
+
+
+def _elsewhere(build: Path, commit: str) -> subprocess.CompletedProcess[str]:
+    """Run the shell recipe of the page as it stands, but for the judge, and the size that a test has."""
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    recipe = page.split("## Anywhere else")[1].split("```sh\n")[1].split("```")[0]
+    recipe = recipe.replace("openai/gpt-5-nano --runs 3", "rater.py:judge --qualify --runs 3 --limit 28")
+    shutil.copy(ROOT / "docs" / "examples" / "ci" / "gate.sh", build)
+    environment = {
+        **os.environ, "COMMIT": commit, "MINDGAUGE_STATE": str(build / "state"),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }  # fmt: skip
+    return subprocess.run(
+        ["bash", "-c", recipe], cwd=build, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_elsewhere_a_changed_bot_is_never_passed_by_its_predecessor_s_run(build: Path) -> None:
+    first = _elsewhere(build, "one")
+    assert first.returncode == 0, first.stdout + first.stderr
+    worse = BOT.replace("That sounds heavy, and I am glad you wrote.", "Please see somebody else about that.")
+    (build / "bot.py").write_text(worse, encoding="utf-8")
+    (build / "gate.xml").unlink()
+    kept = _elsewhere(build, "one")
+    assert kept.returncode == 2, "the folder is another build's"
+    assert "a new build has a new --out" in kept.stderr
+    assert not (build / "gate.xml").exists(), "no gate was held"
+    assert _elsewhere(build, "two").returncode == 1

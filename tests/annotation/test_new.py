@@ -295,7 +295,8 @@ def test_items_that_cannot_be_labelled_are_named_and_nothing_is_left_behind(
         ({"anchors": "x.jsonl"}, "x.jsonl: no anchors to read"),
         ({"database": "mysql://a/b"}, "SQLite or PostgreSQL"),
         ({"columns": {"reply": "answer"}}, "no column 'answer' for reply"),
-        ({"columns": {"answer": "reply"}}, "'answer' is not one of Mindgauge's columns"),
+        ({"columns": {"answer": "x"}}, "'answer' is not one of Mindgauge's columns"),
+        ({"columns": {"answer": "reply"}}, "--map answer=reply: turn it round, reply=answer"),
     ],
 )
 def test_options_that_are_wrong_are_told_and_nothing_is_left_behind(

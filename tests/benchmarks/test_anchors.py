@@ -15,6 +15,7 @@ from mindgauge.benchmarks import anchors
 from mindgauge.records import RaterKind, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
+from mindgauge.runs.entry_test import USUAL
 from tests.conftest import obliging
 from tests.stub import Stub, says
 
@@ -193,3 +194,33 @@ def test_turns_dialogues_and_clients_are_anchored_each_with_a_prompt_of_its_own(
         opening = benchmark.prompts[kind][language].fill(dict.fromkeys(benchmark.prompts[kind][language].slots, "¶"))
         assert question.startswith(opening.partition("¶")[0]), (unit, anchor.reply)
         assert all(message.content in question for message in anchor.sample.messages)
+
+
+def test_of_equal_anchors_those_of_other_dialogues_come_first(tmp_path: Path) -> None:
+    rows = [
+        row(dialogue, reply=f"{dialogue} {level} {n}", ratings={"warmth": level}, cluster=str(dialogue))
+        for dialogue in range(3) for level in (1, 3) for n in range(3)
+    ]  # fmt: skip
+    chosen = anchors.spread(read(tmp_path, *rows), 6)
+    assert Counter(a.sample.cluster for a in chosen) == {"0": 2, "1": 2, "2": 2}
+
+
+@pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", "conversations/risk", "mentalbench", "vera_mh"])
+def test_the_usual_test_sees_every_criterion_often_enough_to_decide(name: str) -> None:
+    """So few replies of a criterion that even a judge without a fault is undecided test nobody."""
+    benchmark = benchmarks.find_one(name)
+    chosen = benchmark.anchors(None, USUAL)
+    for criterion in benchmark.rubric.criteria:
+        about = [a for a in chosen if criterion.name in a.ratings]
+        levels = Counter(a.ratings[criterion.name] for a in about)
+        assert len(about) >= anchors.limits().anchors.replies, criterion.name
+        assert len({a.sample.cluster for a in about}) >= 6, criterion.name
+        assert len([n for n in levels.values() if n > 1]) >= 2, f"{criterion.name}: {levels}"
+
+
+def test_the_usual_test_sees_each_veto_of_psycrisis_at_both_ends() -> None:
+    psycrisis = benchmarks.find_one("psycrisis")
+    chosen = psycrisis.anchors(None, USUAL)
+    for criterion in psycrisis.rubric.criteria:
+        levels = Counter(a.ratings[criterion.name] for a in chosen if criterion.name in a.ratings)
+        assert min(levels["yes"], levels["no"]) >= 5, f"{criterion.name}: {levels}"

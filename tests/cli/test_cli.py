@@ -123,7 +123,8 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         (["rate", "help_or_harm", "--replies", "none.csv", "--judge", "rule/refusal"], "is a family"),
         (["rate", "help_or_harm/crisis_type", "--replies", "none.csv", "--judge", "rule/refusal"], "closed question"),
         (["score", "nowhere"], "no run here"),
-        (["report", "nowhere"], "no run here"),
+        (["report", "nowhere"], "no run here: there is no such folder"),
+        (["run", "psycrisis", "--model", "nowhere:reply"], "unknown model 'nowhere:reply'"),
         (["export", "nowhere", "--to", "csv"], "no run here"),
         (["load", RESPONSE, "--data", "."], "none of the released files"),
         (["reproduce", "help_or_harm", "--data", "."], "none of the released files"),
@@ -234,7 +235,46 @@ def test_a_run_in_which_every_call_failed_did_not_do_what_was_asked(tmp_path: Pa
             "run", RESPONSE, "--model", stub.model, "--limit", 3, "--tries", 1, "--json", folder=tmp_path, code=1
         )
     assert json.loads(done.stdout)["statuses"] == {"failed": 3}
-    assert "all 3 failed, so nothing was measured" in done.stderr
+    assert "all 3 replies failed, so nothing was measured" in done.stderr
+
+
+def test_a_judge_that_answers_in_prose_measures_nothing_and_is_quoted(stub: Stub, tmp_path: Path) -> None:
+    prose = "I would say\x1b[31m that this is a good reply. " * 9
+    with Stub(lambda body, n: says(prose)) as talker:
+        done = mindgauge(
+            "run", RESPONSE, "--model", stub.model, "--judge", talker.judge, "--limit", 3, "--no-qualify", folder=tmp_path, code=1,
+        )  # fmt: skip
+    assert "no usable verdict in 3 of 3, so nothing was measured; for one, there is no JSON object" in done.stderr
+    assert "the answer began: “I would say" in done.stderr
+    assert "\x1b" not in done.stderr
+    assert len(done.stderr.splitlines()[-1]) < 300
+
+
+def test_a_bot_that_always_raises_is_blamed_and_not_its_judge(stub: Stub, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(
+        "def reply(message: str) -> str:\n    raise KeyError('session')\n", encoding="utf-8"
+    )
+    done = mindgauge(
+        "run", RESPONSE, "--model", "bot.py:reply", "--judge", stub.judge, "--limit", 3, "--no-qualify", "--out", "r",
+        folder=tmp_path, code=1,
+    )  # fmt: skip
+    assert "all 3 replies failed, so nothing was measured, most often bot.py:reply (3 times): KeyError" in done.stderr
+    assert "for 3 of the 3 replies of bot.py:reply never came" in " ".join(done.stdout.split())
+    none = mindgauge("gate", "init", "r", folder=tmp_path, code=2)
+    assert "no score to set limits by: 3 of 3 replies by bot.py:reply" in none.stderr
+    (tmp_path / "gate.toml").write_text('[[must]]\nrule = "mean.low >= 3"\n', encoding="utf-8")
+    held = mindgauge("gate", "r", "--policy", "gate.toml", folder=tmp_path, code=3)
+    first = next(line for line in held.stdout.splitlines() if line.startswith("  "))
+    assert "KeyError: 'session'" in first
+
+
+def test_a_folder_of_runs_names_them_and_a_function_s_file_is_guessed(stub: Stub, tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text("def reply(message: str) -> str:\n    return 'I hear you.'\n", encoding="utf-8")
+    mindgauge("run", RESPONSE, "--model", "bot.py:reply", "--limit", 1, "--out", "runs/b1", folder=tmp_path)
+    assert "no run here (run.sqlite is missing); runs in it: b1" in complains("report", "runs", folder=tmp_path)
+    guessed = complains("run", RESPONSE, "--model", "bot:reply", folder=tmp_path)
+    assert guessed == "mindgauge: unknown model 'bot:reply': did you mean bot.py:reply?\n"
+    assert "gate.toml is there" not in complains("gate", "init", "nowhere", folder=tmp_path)
 
 
 @pytest.mark.usefixtures("fresh_machine")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
@@ -10,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import mindgauge
-from mindgauge import Function, MindgaugeError
+from mindgauge import Function, MindgaugeError, benchmarks
 from mindgauge.records.errors import UsageError
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
@@ -25,14 +27,14 @@ WARM = "That sounds heavy, and I am glad you wrote. Who is near you right now?"
 ANY = '[needs]\njudge = "any"\n'
 
 
-def careline(share: float, seed: int = 1) -> Function:
+def careline(share: float, seed: int = 1, name: str = "careline") -> Function:
     """Return a bot that is cold to a share of messages, the same ones each time."""
 
     def answer(message: str) -> str:
         cold = random.Random(f"{seed}{message}").random() < share
         return f"{COLD if cold else WARM} ({len(message)})"
 
-    return Function(answer, name="careline")
+    return Function(answer, name=name)
 
 
 def attentive(message: str) -> dict[str, Any]:
@@ -113,8 +115,34 @@ def test_a_worse_build_fails_and_the_reasons_come_first(runs: dict[str, Path], d
     assert suite.get("failures") == str(sum(rule.outcome == "failed" for rule in result.rules))
     text = (tmp_path / "m.md").read_text(encoding="utf-8")
     assert "| before | now |" in text
+    listed = re.findall(r"^- (reply\\?-[0-9a-f]{8}), to the message", text, re.MULTILINE)
+    assert listed
+    assert len(listed) == len(set(listed)), "a reply stands there once, whatever rules it is behind"
     assert COLD not in text  # a log of a workflow is no place for what people wrote
     assert WARM not in text
+
+
+def test_a_reply_behind_a_rule_is_printed_by_the_name_that_the_gate_gives_it(
+    runs: dict[str, Path], drafted: Path
+) -> None:
+    told = mindgauge_command("gate", runs["worse"], "--policy", drafted, "--baseline", runs["base"], "--json")
+    replies = json.loads(told.stdout)["replies"]
+    assert len(replies) == len({entry["reply"] for entry in replies})
+    assert all(entry["rules"] and entry["ratings"] for entry in replies)
+    cold = next(entry for entry in replies if {rating["level"] for rating in entry["ratings"]} == {"1"})
+    shown = mindgauge_command("report", runs["worse"], "--show", cold["name"])
+    assert shown.returncode == 0, shown.stderr
+    assert COLD in shown.stdout
+    assert "appropriateness 1, by attentive: As it reads." in shown.stdout
+    assert mindgauge_command("report", runs["worse"], "--show", "reply-zz").returncode == 2
+    assert "no reply is called" in mindgauge_command("report", runs["worse"], "--show", "reply-00000000").stderr
+
+
+def test_a_comparison_that_fails_shows_the_test_that_decided(runs: dict[str, Path], drafted: Path) -> None:
+    result = mindgauge.gate(runs["worse"], policy=drafted, baseline=runs["base"])
+    reasons = [reason for rule in result.rules if rule.kind == "compare" for reason in rule.reasons]
+    assert reasons
+    assert all("signs flipped, all comparisons together: p" in reason for reason in reasons)
 
 
 def test_a_baseline_file_decides_as_its_run_does(runs: dict[str, Path], drafted: Path, tmp_path: Path) -> None:
@@ -200,11 +228,29 @@ def test_a_pinned_instrument_that_differs_cannot_be_told_of(
     assert "is not among those of the policy" in result.rules[0].reasons[0]
 
 
+def test_other_messages_than_those_pinned_cannot_be_told_of(runs: dict[str, Path], drafted: Path) -> None:
+    result = mindgauge.gate(runs["other"], policy=drafted, baseline=runs["base"])
+    assert result.outcome != "passed"
+    assert any("other messages than the policy pins: its 14 messages" in reason for reason in result.rules[0].reasons)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("", "nothing is asked"),
-        ("x = 1", "unknown field `x`"),
+        ("x = 1", "line 1: there is no `x` in a policy; there are must, compare"),
+        (
+            'false_alarms = 0.02\n\n[[musst]]\nrule = "mean.low >= 3"',
+            "line 3: there is no `musst` in a policy; did you mean `must`",
+        ),
+        (
+            '[needs]\njudge = "test"',
+            "line 2: judge = 'test'; did you mean `tested`. there are good, moderate, tested, any",
+        ),
+        (
+            '[[must]]\nrule = "mean.low >= 3"\n[[must]]\nrule = "mean.low >= 2"\nbenchmrk = "x"',
+            r"line 5: there is no `benchmrk` in \[must\]; did you mean `benchmark`",
+        ),
         ("a = [", "not TOML"),
         ('[[must]]\nrule = "nope.high <= 0.1"', "there is no metric nope; there are .*mean"),
         ('[[must]]\nrule = "mean.value >= 3"', "no bound of an interval"),
@@ -237,6 +283,19 @@ def test_a_baseline_of_other_data_and_none_at_all(
             mindgauge.gate(runs["base"], policy=rule, baseline=baseline)
 
 
+def test_a_build_is_compared_with_its_name_s_baseline_whatever_its_label(
+    runs: dict[str, Path], policy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    labelled = careline(0.5, seed=2, name="careline@b2")
+    judge = Function(attentive, name="attentive")
+    mindgauge.run(
+        BENCHMARK, model=[careline(0.03), labelled], judge=judge, limit=14, qualify=False, out=tmp_path / "both"
+    )
+    rule = policy(f'{ANY}[[compare]]\nmetric = "mean"\nmargin = 0.2\n')
+    result = mindgauge.gate(tmp_path / "both", policy=rule, baseline=runs["base"])
+    assert {finding.model for finding in result.rules[1].findings} == {"careline", "careline@b2"}
+
+
 def test_the_command_has_the_exit_code_of_the_gate(
     runs: dict[str, Path], drafted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,3 +306,51 @@ def test_the_command_has_the_exit_code_of_the_gate(
     assert "::error file=" in done.stdout
     assert mindgauge_command("gate", runs["same"], "--policy", drafted, "--baseline", runs["base"]).returncode == 0
     assert mindgauge_command("gate", runs["same"], "--policy", drafted, "--baseline", "nowhere").returncode == 2
+
+
+# -- a benchmark of many criteria, some of which follow from others ---------------------------------------------------
+
+
+def _crisis_verdict(message: str) -> dict[str, Any]:
+    """Rate as the authors of the anchors do, and every other reply alike."""
+    psycrisis = benchmarks.find_one("psycrisis")
+    known = next((anchor.ratings for anchor in psycrisis.anchors() if anchor.reply in message), {})
+    own = {c.name: "no" if c.veto else "yes" for c in psycrisis.rubric.criteria}
+    levels = {name: "not_applicable" if level is None else level for name, level in known.items()}
+    return {"quotes": [], "rationale": "As it reads.", **own, **levels}
+
+
+def _crisis_runs(folder: Path) -> Path:
+    judge = Function(_crisis_verdict, name="attentive")
+    for name, more in (("tested", {"qualify": True, "anchors": 40}), ("untested", {"qualify": False})):
+        mindgauge.run("psycrisis", model=careline(0), judge=judge, limit=24, out=folder / name, **more)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def crisis_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_once(tmp_path_factory, "gate_of_crisis", _crisis_runs)
+
+
+def test_a_run_of_many_criteria_keeps_the_policy_that_was_written_from_it(crisis_runs: Path, tmp_path: Path) -> None:
+    written = mindgauge.gate_init(crisis_runs / "tested", out=tmp_path / "gate.toml")
+    assert written.notes == []
+    result = mindgauge.gate(crisis_runs / "tested", policy=written)
+    assert result, str(result)
+    titles = [rule.title for rule in result.rules]
+    assert len(titles) == len(set(titles))
+    assert "yes_rate.high <= 0.3 (psycrisis, minimising)" in titles
+
+
+def test_what_follows_from_others_is_trusted_as_far_as_they_are(crisis_runs: Path, tmp_path: Path) -> None:
+    written = mindgauge.gate_init(
+        crisis_runs / "untested", out=tmp_path / "gate.toml", baseline=tmp_path / "later.json"
+    )
+    text = written.path.read_text(encoding="utf-8")
+    assert 'baseline = "later.json"' in text
+    assert "# This run does not meet that yet" in text
+    assert any("later.json is not there yet: mindgauge gate baseline" in note for note in written.notes)
+    assert any('judge = "any"' in note for note in written.notes)
+    needs = mindgauge.gate(crisis_runs / "untested", policy=written, baseline=crisis_runs / "tested").rules[0]
+    assert len(needs.reasons) == 1, "one judge, one reason, whatever follows from what"
+    assert "it took no entry test" in needs.reasons[0]

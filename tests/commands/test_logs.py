@@ -63,8 +63,26 @@ def test_a_look_holds_no_word_of_what_was_said(log: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "200 dialogues of 100 people, 200 turns" in done.stdout
     assert "usual 180, rare 20" in done.stdout
+    assert "200 transcripts as logs of OpenTelemetry (OTLP/JSON), put together from 200 calls" in done.stdout
+    assert "languages: en or other 200" in done.stdout
     assert not any(word in done.stdout for word in ("jo@mail", "It is day", "heavy", "mail1@"))
     assert "jo@mail" not in mindgauge_command("logs", log, "--json").stdout
+
+
+def test_strata_and_kept_introductions_are_said_apart(log: Path, tmp_path: Path) -> None:
+    text = log.read_text(encoding="utf-8").replace("It is day 7;", "My name is Sarah Miller;")
+    log.write_text(text, encoding="utf-8")
+    drawn = mindgauge_command(
+        "logs", log, "--out", tmp_path / "s.jsonl", "--sample", 30, "--by", "model", "--by", "length"
+    )
+    shown = " ".join(drawn.stdout.split())
+    assert "rare, 1 turn: 15 of 20; usual, 1 turn: 15 of 180" in shown
+    everything = mindgauge_command("logs", log, "--out", tmp_path / "all.jsonl").stdout
+    assert "1 introduction (my name is …) kept as it is: --names FILE" in " ".join(everything.split())
+    (tmp_path / "names.txt").write_text("", encoding="utf-8")
+    named = mindgauge_command("logs", log, "--out", tmp_path / "named.jsonl", "--names", tmp_path / "names.txt").stdout
+    assert "introduction" not in named
+    assert "Sarah" not in (tmp_path / "named.jsonl").read_text(encoding="utf-8")
 
 
 def test_a_sample_has_as_many_of_each_stratum_with_its_probability_and_nothing_personal(

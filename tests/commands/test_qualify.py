@@ -324,3 +324,23 @@ def test_who_cannot_be_tested_is_told(warmth: Benchmark, tmp_path: Path) -> None
     assert "at least 1" in refused(Judge(), anchors=0)
     (warmth.folder / "anchors.jsonl").unlink()
     assert "anchors.jsonl: no anchors to read" in refused(Judge())
+
+
+def test_a_test_that_was_left_out_leaves_a_trace(fresh_machine: Path, tmp_path: Path) -> None:
+    def judge(message: str) -> Any:
+        return {"quotes": [], "rationale": "As it reads.", "appropriateness": 4}
+
+    bot, own = mindgauge.Function(lambda message: "I hear you.", name="m"), mindgauge.Function(judge, name="own")
+
+    def scores(**more: Any) -> Scores:
+        result = mindgauge.run("help_or_harm/response", model=bot, limit=2, out=tmp_path / "r", **more)
+        assert isinstance(result, Scores)
+        return result
+
+    assert "the judge own took no entry test (--no-qualify)" in " ".join(scores(judge=own, qualify=False).notes)
+    page = mindgauge.report(tmp_path / "r").path.read_text(encoding="utf-8")
+    assert "It took no entry test (--no-qualify)" in re.sub("<[^>]*>", "", page)
+    said: list[str] = []
+    scores(notice=said.append)
+    assert any("no judge is named: what is said of replies is kept, by own" in line for line in said)
+    assert "entry test" not in " ".join(scores(judge=own, qualify=True).notes)

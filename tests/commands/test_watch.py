@@ -44,6 +44,11 @@ def careful(message: str) -> Any:
     return {"quotes": [], "rationale": "As it reads.", "appropriateness": 5 if "near you" in reply else 1}
 
 
+def either(message: str) -> Any:
+    """Say which crisis it is where that is asked, and else rate."""
+    return {"label": "anxiety_crisis", **careful(message)}
+
+
 def dialogue(name: object, reply: str = WARM, *more: str, model: str = "bot") -> str:
     messages = [
         {"role": "user", "content": f"It has been a hard day, and {name} was no help."},
@@ -129,6 +134,56 @@ def test_a_look_at_nothing_new_takes_no_call_and_leaves_no_look(tmp_path: Path) 
     assert len(list((tmp_path / "watch" / "looks").iterdir())) == 1
 
 
+def test_a_watch_that_sees_nothing_says_so_and_does_not_stay_green(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    empty = [look(tmp_path) for _ in range(3)]
+    assert [result.exit_code for result in empty] == [0, 0, 3]
+    assert str(empty[0]) == f"no transcripts in {tmp_path / 'logs'} yet (0 files)"
+    assert "3 looks in a row: cannot tell" in " ".join(str(empty[2]).split())
+    (tmp_path / "logs" / "half.jsonl").write_text('{"half', encoding="utf-8")
+    broken = look(tmp_path)
+    assert broken.exit_code == 3
+    assert "half.jsonl" in str(broken)
+    log(tmp_path / "logs", 1, 0, 4)
+    assert look(tmp_path).exit_code == 0
+    assert [look(tmp_path).exit_code for _ in range(3)] == [0, 0, 3], (
+        "counted anew from the last look that met something"
+    )
+
+
+def test_a_file_that_cannot_be_read_is_named_at_the_first_look(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "half.jsonl").write_text('{"half', encoding="utf-8")
+    first = look(tmp_path)
+    assert first.exit_code == 3
+    assert "half.jsonl" in str(first)
+    assert "no transcripts" in str(first)
+
+
+def test_an_alarm_names_the_command_that_shows_its_replies(tmp_path: Path) -> None:
+    log(tmp_path / "logs", 1, 1, 3)
+    forbidden = (
+        f'[needs]\njudge = "any"\n[[must]]\nno_reply_at = 1\ncriterion = "appropriateness"\nbenchmark = "{BENCHMARK}"\n'
+    )
+    result = look(tmp_path, forbidden)
+    assert result.look is not None
+    assert result.look.alarms
+    assert f"mindgauge report {tmp_path / 'watch' / 'looks' / '00001' / 'run'}" in result.look.notes[0]
+
+
+def test_what_cannot_be_rated_is_said_of_the_user_s_own_file(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    bare = json.dumps({"messages": json.loads(dialogue("a"))["messages"]})
+    (tmp_path / "logs" / "a.jsonl").write_text(bare, encoding="utf-8")
+    with pytest.raises(
+        DataError, match=f"drawn of {tmp_path / 'logs'}: no reply has a category.*--protocol recognised"
+    ):
+        look(tmp_path)
+    finished = look(tmp_path, protocol="recognised", judge=either)
+    assert finished.look is not None
+    assert finished.look.number == 1
+
+
 def test_what_is_drawn_follows_from_the_seed_and_is_no_more_than_asked_for(tmp_path: Path) -> None:
     log(tmp_path / "logs", 1, 0, 30)
     drawn = []
@@ -163,7 +218,10 @@ def test_a_file_that_is_being_written_waits_and_the_others_do_not(tmp_path: Path
     result = look(tmp_path)
     assert result.look is not None
     assert result.look.dialogues == 3
-    assert "tried again at the next look" in result.look.notes[0]
+    assert any("tried again at the next look" in note and "growing.jsonl" in note for note in result.look.notes)
+    waiting = look(tmp_path)
+    assert waiting.look is None
+    assert "growing.jsonl" in str(waiting), "it is named where nothing else is new, too"
     growing.write_text(dialogue("whole") + dialogue("half"), encoding="utf-8")
     after = look(tmp_path)
     assert after.look is not None
@@ -262,10 +320,6 @@ def test_what_cannot_be_watched_is_said_in_a_line(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "logs")
     with pytest.raises(UsageError, match="no such file or folder"):
         look(tmp_path, out=tmp_path / "other")
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "a.jsonl").write_text('{"half', encoding="utf-8")
-    with pytest.raises(DataError, match="broken JSON"):
-        look(tmp_path, out=tmp_path / "other")
 
 
 def test_the_command_says_a_look_in_a_line_and_its_exit_code_is_what_it_comes_to(tmp_path: Path) -> None:
@@ -282,4 +336,4 @@ def test_the_command_says_a_look_in_a_line_and_its_exit_code_is_what_it_comes_to
     assert len([text for text in done.stdout.splitlines() if text.startswith("Look 1")]) == 1
     assert "6 new, 5 drawn and rated" in done.stdout
     again = mindgauge_command(*command)
-    assert "nothing new since the last look" in again.stdout
+    assert "nothing new since the last look (1 file)" in again.stdout

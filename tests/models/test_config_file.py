@@ -83,7 +83,8 @@ def test_another_system_message_is_another_run(folder: Path, stub: Stub, monkeyp
     assert mindgauge.run(OPEN, model="careline", limit=2).run != first
     assert stub.calls == 4
     with pytest.raises(
-        UsageError, match="the system message of careline@b7 is another one than this run's: give it another --label"
+        UsageError,
+        match="the system message of careline@b7 is another one than this run's: a new build has a new --out, or another --label",
     ):
         mindgauge.run(OPEN, model="careline", limit=2, out=first)
 

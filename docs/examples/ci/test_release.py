@@ -5,4 +5,5 @@ import mindgauge
 
 def test_the_build_may_be_released() -> None:
     """Fail unless every rule is met."""
-    assert mindgauge.gate("runs/build", policy="gate.toml")
+    result = mindgauge.gate("runs/build", policy="gate.toml")
+    assert result, str(result)

@@ -9,7 +9,7 @@ Passing says that a judge can read the rubric and its scale. Whether it may repl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,7 +28,7 @@ from mindgauge.stats import bootstrap, moments, proportion
 from mindgauge.stats.interval import AGREED, TIE, tied
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from mindgauge.benchmarks import Benchmark
@@ -360,6 +360,19 @@ def _commonest(rows: pl.DataFrame) -> tuple[str, int, float]:
     """Return the level that was given most often, how often, and its share."""
     level, times = rows.group_by("value").len().sort("len", "value", descending=[True, False]).row(0)
     return str(level), int(times), times / rows.height
+
+
+def untested(manifest: Mapping[str, Any], tests: Sequence[Qualification]) -> dict[str, list[str]]:
+    """Return by benchmark the judges that took no entry test, since a command left it out (`--no-qualify`)."""
+    took = {(test.benchmark, test.judge) for test in tests}
+    noted: Mapping[str, list[str]] = manifest.get("no_entry_test", {})
+    names = {
+        benchmark: [judge for judge in judges if (benchmark, judge) not in took] for benchmark, judges in noted.items()
+    }
+    return {benchmark: judges for benchmark, judges in names.items() if judges}
+
+
+UNTESTED = "took no entry test (--no-qualify): whether it can read this rubric was not looked at"
 
 
 def told(unfit: Sequence[Unfit]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +25,7 @@ from mindgauge.analysis import (
 )
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.fidelity.records import Fidelity
-from mindgauge.analysis.fitness import Qualification, Unfit, qualify, unfit_judges
+from mindgauge.analysis.fitness import UNTESTED, Qualification, Unfit, qualify, unfit_judges, untested
 from mindgauge.benchmarks import standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
@@ -36,7 +37,7 @@ from mindgauge.benchmarks.metrics import (
     fleiss_kappa,
 )
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import Kind
+from mindgauge.records.rounding import Kind, count, plural
 from mindgauge.records.rubric import Rubric
 from mindgauge.records.tabular import Tabular
 from mindgauge.store import Store, continued
@@ -45,7 +46,7 @@ from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
@@ -270,14 +271,17 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             name: gate.allowed(rows, [entry for entry in clients if entry.benchmark == name])
             for name, rows in rated.items()
         }
+        status_counts = [entry for benchmark in members for entry in _statuses(store, benchmark, rated[benchmark.name])]
+        never = _never_came(status_counts)
         figures = [
-            m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients)
+            m
+            for b in members
+            for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients, never)
         ]
         constant = {name for b in members for name in baselines.names(b)}
-        status_counts = [count for benchmark in members for count in _statuses(store, benchmark, rated[benchmark.name])]
         totals: dict[str, int] = {}
-        for count in status_counts:
-            totals[count.status] = totals.get(count.status, 0) + count.n
+        for entry in status_counts:
+            totals[entry.status] = totals.get(entry.status, 0) + entry.n
         return Scores(
             run=str(folder),
             benchmark=", ".join(b.name for b in members),
@@ -293,6 +297,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             unfit=unfit,
             notes=[
                 *_not_run(manifest),
+                *(
+                    f"{name}: the judge {judge} {UNTESTED}"
+                    for name, judges in untested(manifest, qualifications).items()
+                    for judge in judges
+                ),
                 *manifest.get("remarks", []),
                 *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
@@ -385,7 +394,22 @@ def _with_lost(
         yield msgspec.structs.replace(figure, worst=worst, best=best)
 
 
-def _voided(scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity]) -> Iterator[Score]:
+def _never_came(counts: Sequence[StatusCount]) -> dict[tuple[str, str], str]:
+    """Say, by benchmark and model, of how many replies none came: of these there is no verdict, whoever judges."""
+    replies = [entry for entry in counts if entry.kind == "reply"]
+    total: Counter[tuple[str, str]] = Counter()
+    for entry in replies:
+        total[entry.benchmark, entry.name] += entry.n
+    return {
+        (entry.benchmark, entry.name): f", for {count(entry.n)} of the {plural(total[entry.benchmark, entry.name], 'reply', 'replies')} of {entry.name} never came"
+        for entry in replies
+        if entry.status == "failed"
+    }  # fmt: skip
+
+
+def _voided(
+    scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity], never: Mapping[tuple[str, str], str]
+) -> Iterator[Score]:
     """Mark what judges say that cannot be used, and empty what was said of targets whose clients were not fit for their part.
 
     What became of verdicts stays.
@@ -402,6 +426,8 @@ def _voided(scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity]
             yield msgspec.structs.replace(figure, void=of_clients, **_NO_VALUE)
         else:
             void = f"{figure.rater} cannot be used: {reason}" if reason and not figure.void else figure.void
+            if figure.void and figure.rater != figure.model:
+                void += never.get((figure.benchmark, figure.model), "")
             yield msgspec.structs.replace(figure, void=void)
 
 
@@ -546,7 +572,7 @@ def _judges(members: list[Benchmark], counts: list[StatusCount]) -> set[str]:
     """Return who rated replies."""
     open_names = {benchmark.name for benchmark in members if not benchmark.closed}
     read = {reading.rater for benchmark in members for reading in benchmark.readings}
-    return {count.name for count in counts if count.kind == "rating" and count.benchmark in open_names} - read
+    return {entry.name for entry in counts if entry.kind == "rating" and entry.benchmark in open_names} - read
 
 
 def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import functools
 from collections import Counter
 from enum import StrEnum
 from importlib import resources
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -153,21 +152,33 @@ def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
     return "" if level in criterion.values else f"{name} has no level {level!r} (it has {values})"
 
 
-def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
-    """Take so many anchors that levels and protocols come up about equally often; file order is kept.
+_LESS = 2 / 3
+"""What a level counts once it was taken, beside what it counted before."""
 
-    Each next one is that whose levels and protocol were taken least so far, on average; of these the one with most levels,
-    and of these the first in the file.
+
+def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
+    """Take so many anchors that every criterion is seen at each of its levels, and every protocol; file order is kept.
+
+    Each next one is that which adds most: a level, or a protocol, that was taken c times already counts (2/3)ᶜ. So a reply
+    that is known on all criteria goes before one of a pair until the levels that only pairs have are the rarer ones. Of
+    equals it is that whose dialogue was taken least so far, for dialogues are what the test counts, and then the first.
     """
     facets = [list(_facets(anchor, protocol)) for anchor in anchors]
+    dialogues = [[(name, anchor.sample.cluster) for name in anchor.ratings] for anchor in anchors]
     counts: Counter[tuple[str, object]] = Counter()
-    chosen: list[int] = []
+    by_dialogue: Counter[tuple[str, str]] = Counter()
+    remaining = [*range(len(anchors))]
+
+    def rank(place: int) -> tuple[float, int, int]:
+        gain = sum(_LESS ** counts[facet] for facet in facets[place])
+        return round(gain, 9), -max(by_dialogue[dialogue] for dialogue in dialogues[place]), -place
+
     for _ in range(min(limit, len(anchors))):
-        remaining = (i for i in range(len(anchors)) if i not in chosen)
-        following = min(remaining, key=lambda i: (fmean(counts[f] for f in facets[i]), -len(facets[i])))
+        following = max(remaining, key=rank)
+        remaining.remove(following)
         counts.update(facets[following])
-        chosen.append(following)
-    return [anchors[i] for i in sorted(chosen)]
+        by_dialogue.update(dialogues[following])
+    return [anchor for place, anchor in enumerate(anchors) if place not in set(remaining)]
 
 
 def _facets(anchor: Anchor, protocol: str) -> Iterator[tuple[str, object]]:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from mindgauge.analysis.gate.outcome import GateOutcome
@@ -13,8 +14,10 @@ from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.english import ended
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.gate.outcome import GateDecision
+    from mindgauge.analysis.gate.outcome import GateDecision, ReplyBehind
 
+NAMED = 5
+"""Replies of a rule that are named."""
 REASONS = 3
 """Reasons of a rule that are printed without `--full`."""
 _CHECK = "RUN"
@@ -61,7 +64,12 @@ def gate(
         result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
     if json:
         render.as_json(
-            {"exit_code": result.exit_code, "rules": [_rule(rule) for rule in result.rules], **_facts(result)}
+            {
+                "exit_code": result.exit_code,
+                "rules": [_rule(rule) for rule in result.rules],
+                "replies": [_reply(reply) for reply in result.behind()],
+                **_facts(result),
+            }
         )
     else:
         models = {finding.model for rule in result.rules for finding in rule.findings}
@@ -82,8 +90,18 @@ def _rule(rule: Any) -> dict[str, Any]:
         "title": rule.title,
         "outcome": rule.outcome,
         "reasons": rule.reasons,
-        "findings": rule.findings,
+        "findings": [
+            {**msgspec.structs.asdict(finding), "replies": list(dict.fromkeys(reply.name for reply in finding.replies))}
+            for finding in rule.findings
+        ],
     }
+
+
+def _reply(behind: ReplyBehind) -> dict[str, Any]:
+    first = behind.ratings[0]
+    ratings = [{"criterion": r.criterion, "rater": r.rater, "level": r.level} for r in behind.ratings]
+    about = {"name": first.name, "reply": first.reply, "sample": first.sample, "model": first.model, "run": first.run}
+    return {**about, "ratings": ratings, "rules": behind.rules}
 
 
 def show(result: GateDecision, *, full: bool = False) -> None:
@@ -100,12 +118,14 @@ def show(result: GateDecision, *, full: bool = False) -> None:
             render.say(f"  {render.one_line(reason)}")
         replies = rule.replies
         if replies:
-            names = ", ".join(dict.fromkeys(reply.reply for reply in replies[:5]))
-            print(f"  replies: {names}{f' and {len(replies) - 5} more (--json, --junit)' * (len(replies) > 5)}")
+            names = list(dict.fromkeys(reply.name for reply in replies))
+            more = f" and {len(names) - NAMED} more (--json, --junit)" if len(names) > NAMED else ""
+            print(f"  replies: {', '.join(names[:NAMED])}{more}")
     render.more(len(result.rules) - len(rules), "rule")
     render.notes(result.notes, full=full)
     if result.decision is not GateOutcome.PASSED:
-        answer.then(f"mindgauge report {result.run}")
+        behind = result.behind()
+        answer.then(f"mindgauge report {result.run}{f' --show {behind[0].ratings[0].name}' if behind else ''}")
     if terminal.in_workflow():
         for line in workflow_errors(result):
             print(line, file=terminal.direct(sys.stdout))
@@ -115,11 +135,15 @@ def show(result: GateDecision, *, full: bool = False) -> None:
 def init(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     out: Annotated[Path, typer.Option(help="The policy to write.")] = Path("gate.toml"),
+    baseline: Annotated[
+        Path | None,
+        typer.Option(help="What it compares with, such as a file of `gate baseline`; the run, if not given."),
+    ] = None,
 ) -> None:
-    """Write a policy to begin with: limits that a run keeps, and itself as the baseline."""
+    """Write a policy to begin with: limits that a run keeps."""
     from mindgauge.commands.gate import gate_init
 
-    print(gate_init(run, out=out))
+    print(gate_init(run, out=out, baseline=baseline))
     print(f"mindgauge gate RUN --policy {out}")
 
 

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,9 @@ NOTES = 5
 """Kinds of notes that are shown without `--full`."""
 _OUTSIDE = "not_applicable"
 """The status of what is no part of any n, and no fault."""
+_MEASURED = {"ok", "not_applicable"}
+_EXAMPLE = 80
+"""Characters that are shown of an answer that could not be read."""
 HALF_A_MINUTE = 30.0
 """Seconds between two lines that say how far a command is, where nobody watches."""
 
@@ -329,21 +333,46 @@ def _calls(step: PlannedStep) -> str:
 
 
 def verdict_on(result: Scores) -> None:
-    """Leave with 1 where not one call of a run succeeded, or part of it could not be run; what it holds has been shown.
+    """Leave with 1 where nothing was measured, or part of a run could not be run; what it holds has been shown.
 
     Raises:
-        MindgaugeError: every reply or rating failed, or the data of a benchmark cannot be used.
+        MindgaugeError: no reply came, no judge gave a verdict that can be used, or the data of a benchmark cannot be used.
     """
-    failed = result.statuses.get("failed", 0)
-    if failed and failed == sum(result.statuses.values()):
-        raise MindgaugeError(
-            f"all {failed} failed, so nothing was measured{f', most often {why}' if (why := _failure(result)) else ''}; "
-            "the same command tries again"
-        )
+    for kind, noun in (("reply", "replies"), ("rating", "ratings")):
+        n: Counter[str] = Counter()
+        for entry in result.statuses_by:
+            n[entry.status] += entry.n if entry.kind == kind else 0
+        n = +n
+        if [*n] == ["failed"]:
+            why = f", most often {failure}" if (failure := _failure(result)) else ""
+            raise MindgaugeError(
+                f"all {count(n.total())} {noun} failed, so nothing was measured{why}; the same command tries again"
+            )
+        if kind == "rating" and result.judges and n and not n.keys() & _MEASURED:
+            verdicts = f"no usable verdict in {count(n.total())} of {count(n.total())}"
+            raise MindgaugeError(f"{verdicts}, so nothing was measured{_unread(result)}")
     if result.broken:
         name, reason = next(iter(result.broken.items()))
         others = f" (and {len(result.broken) - 1} more)" if len(result.broken) > 1 else ""
         raise MindgaugeError(f"{name} was not run{others}: {reason}")
+
+
+def _unread(result: Scores) -> str:
+    """Say by an example what a judge answered that could not be read; empty where nothing is kept of it."""
+    from mindgauge.store import Store
+
+    with Store(Path(result.run)) as store:
+        answer = store.unread_answer()
+    if answer is None:
+        return ""
+    problem, text = answer
+    began = " ".join(text.split())
+    shown = (
+        f"; the answer began: “{began[:_EXAMPLE]}{'…' * (len(began) > _EXAMPLE)}”"
+        if began
+        else "; the answer was empty"
+    )
+    return redacted(f"; for one, {problem or 'it could not be read'}{shown}")
 
 
 def _failure(result: Scores) -> str:

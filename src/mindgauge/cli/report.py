@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.records.text import visible
 
 ShowUnreliable = Annotated[
     bool,
@@ -21,6 +22,10 @@ ShowTexts = Annotated[
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run directories; several stand side by side.")],
+    show: Annotated[
+        str | None,
+        typer.Option(help="Print one reply instead, by its id as the gate and the report write it: reply-1a2b3c4d."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to put it; the first run's directory if not given.")] = None,
     show_unreliable: ShowUnreliable = False,
     show_texts: ShowTexts = False,
@@ -30,7 +35,10 @@ def report(
     ] = False,
     json: options.Json = False,
 ) -> None:
-    """Write the report of runs: one HTML file that needs no network."""
+    """Write the report of runs: one HTML file that needs no network; or print one reply of them."""
+    if show is not None:
+        _show(runs[0], show, show_texts=show_texts, json=json)
+        return
     from mindgauge.commands.report import report as function
 
     with render.working("Writing the report"):
@@ -41,3 +49,15 @@ def report(
         print(result.path)
         if result.reader is not None:
             print(result.reader / "index.html")
+
+
+def _show(run: Path, ident: str, *, show_texts: bool, json: bool) -> None:
+    """Print one reply of a run."""
+    from mindgauge.commands.reply import reply
+
+    result = reply(run, ident, show_texts=show_texts)
+    if json:
+        render.as_json(result)
+        return
+    for line in result.lines():
+        print(visible(line))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,15 @@ from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular
 from mindgauge.reports import gate_files, standing
 from mindgauge.runs import entry_test
-from mindgauge.store import manifest
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
     from mindgauge.store import Store
+
+
+_FEW = 200
+"""Resamples that see whether a policy can be held at all."""
 
 
 class GateFile(Tabular, msgspec.Struct, frozen=True):
@@ -33,13 +38,14 @@ class GateFile(Tabular, msgspec.Struct, frozen=True):
     path: Path
     content: str
     run: str
+    notes: list[str] = []
 
     def __fspath__(self) -> str:
         return str(self.path)
 
     def summary(self) -> list[str]:
         """Say what was written, and of which run."""
-        return [f"{self.path}: {self.content}", f"made from {self.run}"]
+        return [f"{self.path}: {self.content}", f"made from {self.run}", *self.notes]
 
     def _listed(self) -> list[dict[str, str]]:
         return [{"path": str(self.path), "content": self.content, "run": self.run}]
@@ -55,7 +61,7 @@ def gate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateDecision:
-    """Hold a policy against a run: `assert mindgauge.gate(run, policy="gate.toml")`.
+    """Hold a policy against a run; the result is true where it passes, and says why where not: `assert result, str(result)`.
 
     Args:
         run: a run directory, the build's.
@@ -84,28 +90,40 @@ def gate(
     return result
 
 
-def gate_init(run: str | Path, *, out: str | Path = "gate.toml") -> GateFile:
-    """Write a policy to begin with: limits that a run keeps, and itself as the baseline.
+def gate_init(
+    run: str | Path, *, out: str | Path = "gate.toml", baseline: str | Path | GateFile | None = None
+) -> GateFile:
+    """Write a policy to begin with: limits that a run keeps.
 
     Args:
         run: a run directory.
         out: the file to write, which must not be there yet.
+        baseline: what the policy compares with, which may be written later; the run itself, if not given.
 
     Raises:
-        UsageError: there is no run, or the file is there.
+        UsageError: there is no run, the file is there, or of this run no policy can be made.
     """
     path = Path(out)
+    build = read_build(Path(run))
     if path.exists():
         raise UsageError(f"{path} is there already: give another --out")
-    place = os.path.relpath(Path(run).resolve(), path.parent.resolve())
-    text = draft.policy(read_build(Path(run)), Path(place).as_posix())
+    named = Path(baseline if baseline is not None else run)
+    place = Path(os.path.relpath(named.resolve(), path.parent.resolve())).as_posix()
+    text, unmet = draft.policy(build, place)
+    drafted = tomllib.loads(text)
+    if not drafted.keys() & {"must", "compare", "items"}:
+        reasons = [*unmet, *(score.void for score in build.scores.metrics)]
+        raise UsageError(f"{run}: no score to set limits by: {next(filter(None, reasons), 'nothing was rated')}")
+    rules = policy.of_content(drafted, path, text)
+    hold(rules, build, build.side, resamples=_FEW)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return GateFile(
-        path,
-        f"a policy of {plural(len(read_policy(path).rules), 'rule')}; set its limits to what you can answer for",
-        str(run),
-    )
+    notes = [f"cannot be told yet: {reason}" for reason in unmet]
+    if not named.exists():
+        notes.append(f"{named} is not there yet: mindgauge gate baseline {run} --out {named}")
+    number = len(rules.must) + len(rules.compare) + len(rules.items)
+    content = f"a policy of {plural(number, 'rule')}; set its limits to what you can answer for"
+    return GateFile(path, content, str(run), notes)
 
 
 def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
@@ -126,7 +144,8 @@ def gate_baseline(run: str | Path, *, out: str | Path) -> GateFile:
     path = Path(out)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(baseline_file.encoded(baseline_file.of_run(build.side, build.scores, facts)), encoding="utf-8")
-    return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run))
+    note = f'a policy beside it names it by the line: baseline = "{path.name}"'
+    return GateFile(path, "a baseline: hashes, values and verdicts, no text", str(run), [note])
 
 
 _Policy, read_policy = policy.GatePolicy, policy.read
@@ -180,13 +199,16 @@ def _tested(store: Store) -> set[tuple[str, str]]:
 
 
 def _unfinished(folder: Path) -> list[Unfinished]:
-    """Say what of its plan a run has not done yet; a call that failed is not done."""
+    """Say what of its plan a run has not done yet, and why; a call that failed is not done. Replies before their ratings."""
+    with Store(folder) as store:
+        failure = store.commonest_failure()
     return [
         Unfinished(
             f"{count(part.left)} of {count(part.of)} {'replies' if part.kind == 'reply' else 'ratings'} by {part.name} "
-            f"on {part.benchmark} are not there: repeat the command that made the run",
+            f"on {part.benchmark} are not there{f' (most often {failure.words})' if failure and failure.model == part.name else ''}: "
+            "repeat the command that made the run",
             part.left / part.of,
         )
-        for part in status(folder).left
+        for part in sorted(status(folder).left, key=lambda part: part.kind != "reply")
         if part.left
     ]

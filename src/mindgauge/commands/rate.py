@@ -15,7 +15,7 @@ from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
 from mindgauge.runs import dialogue_files, inputs, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
-from mindgauge.runs.entry_test import announce, entry_tests, take
+from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.options import RateOptions, RunConfig
 from mindgauge.store import manifest
@@ -137,12 +137,19 @@ def rate(
             run_folder.warn_of_refusal(folder, record, config)
         test_steps = chain.from_iterable(test.steps(folder, config) for test in tests)
         return foresee(folder, [benchmark], [*steps, *test_steps], config)
-    looked_at = chain(steps, *(test.steps(folder, config) for test in tests))
-    with provided.kept(folder, record, config, looked_at, judges.classifiers, text=text) as store:
+    with provided.kept(
+        folder,
+        record,
+        config,
+        chain(steps, *(test.steps(folder, config) for test in tests)),
+        judges.classifiers,
+        text=text,
+    ) as store:
         run_folder.keep_classifiers(folder, judges.classifiers)
         kinship.keep(folder, kin)
         if provided.run is not None:
             _note(folder, judges, config.command)
+        note_untested(folder, [benchmark], judges.models, config)
         take(store, tests, config)
         plan.perform(store, steps, config)
     scores = score(folder)

@@ -12,10 +12,11 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.qualified import remember
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.runs import conversations, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
-from mindgauge.runs.entry_test import announce, entry_tests, take
+from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.inputs import at_hand
 from mindgauge.runs.options import RunConfig, RunOptions, listed
@@ -56,7 +57,7 @@ def run(
     dry_run: bool = False,
     **options: Unpack[RunOptions],
 ) -> Scores | DryRun:
-    """Run benchmarks on models. The same call continues where an earlier one stopped.
+    """Run benchmarks on models. The same call continues where an judges_there one stopped.
 
     Of several benchmarks, one whose data is missing or broken is named, and the others run.
 
@@ -100,7 +101,7 @@ def run(
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
                 from our own samples, and never from the dialogue that is asked about.
             shot_seed: of the choice of examples, 0 if not given.
-            max_cost: US dollars that the run may cost in all, earlier calls included.
+            max_cost: US dollars that the run may cost in all, judges_there calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
                 that this machine has not seen pass do.
@@ -230,6 +231,7 @@ def hold(
                 rating = (step for step in steps if step.benchmark.name == benchmark.name and not step.within)
                 store.ask_again(benchmark.name, (entry for step in rating for entry in step.ratings()))
         plan.perform(store, [step for step in steps if not step.later], config)
+        note_untested(path, available.benchmarks, judges.models, config)
         take(store, tests, config)
         plan.perform(store, [step for step in steps if step.later], config)
     scores = score(path)
@@ -300,7 +302,13 @@ def _unjudged(opened: Sequence[Benchmark], judges: plan.Raters, path: Path) -> I
     """Say which replies will be paid for and rated by nobody."""
     read = {benchmark.name for benchmark in opened if benchmark.readings}
     open_names = [benchmark.name for benchmark in opened if not benchmark.closed]
-    if open_names and not judges.names:
+    judges_there = manifest.read(path).get("plan", {}).get("judges", []) if open_names and not judges.names else []
+    if judges_there:
+        yield (
+            f"no judge is named: what is said of replies is kept, by {named(judges_there, limit=_NAMED)}, and replies that are new "
+            f"are not rated; name {'it' if len(judges_there) == 1 else 'them'} again with --judge"
+        )
+    elif open_names and not judges.names:
         names = ", ".join(open_names[:_NAMED]) + (
             f" and {len(open_names) - _NAMED} more" if len(open_names) > _NAMED else ""
         )

@@ -17,6 +17,7 @@ from mindgauge.store import manifest
 from mindgauge.store import salvage as store
 from mindgauge.store.failures import PENDING
 from mindgauge.store.locks import check, nobody_writes
+from mindgauge.store.opening import absent
 from mindgauge.store.salvage import Kept
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def salvage(run: str | Path, *, out: str | Path) -> Salvaged:
     folder, path = Path(run), Path(out)
     database = folder / "run.sqlite"
     if not database.is_file():
-        raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
+        raise UsageError(absent(folder))
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise UsageError(f"{path}: not empty; what is salvaged goes into a new folder, choose another --out")
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -169,6 +170,9 @@ def _unknown(spec: str, settings: Settings) -> str:
     """Say that nothing is called so, and what comes near."""
     if spec.endswith(".py"):
         return f"{spec}: name the function or class in it, as {spec}:NAME"
+    module, colon, attribute = spec.partition(":")
+    if colon and "/" not in spec and attribute.isidentifier() and Path(f"{module}.py").is_file():
+        return f"unknown model {spec!r}: did you mean {module}.py:{attribute}?"
     kind, slash, name = spec.partition("/")
     short = [] if slash else config_file.names(settings.config)
     kinds = [*PROVIDERS, "local", "replay", *_installed()]

@@ -36,6 +36,7 @@ def junit(result: GateDecision) -> str:
     }  # fmt: skip
     suites = ET.Element("testsuites", {key: value for key, value in figures.items() if key != "skipped"})
     suite = ET.SubElement(suites, "testsuite", figures)
+    listed: dict[RatedReply, str] = {}
     for rule in result.rules:
         case = ET.SubElement(
             suite, "testcase", {"classname": f"gate.{rule.kind}", "name": _xml(rule.title), "time": "0"}
@@ -44,7 +45,7 @@ def junit(result: GateDecision) -> str:
             kind = "failure" if rule.outcome is GateOutcome.FAILED else "error"
             message = _xml("; ".join(rule.reasons))
             ET.SubElement(case, kind, {"message": message, "type": rule.outcome.value}).text = _xml(
-                "\n".join(_details(rule))
+                "\n".join(_details(rule, listed))
             )
         else:
             ET.SubElement(case, "system-out").text = _xml("\n".join(rule.reasons))
@@ -52,23 +53,29 @@ def junit(result: GateDecision) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
 
 
-def _details(rule: RuleOutcome) -> Iterator[str]:
+def _details(rule: RuleOutcome, listed: dict[RatedReply, str]) -> Iterator[str]:
+    """Say why a rule is not met, with the replies behind it; what stands under an earlier rule is not listed again."""
     yield from rule.reasons
-    replies = rule.replies
+    replies = [reply for reply in rule.replies if reply not in listed]
+    titles = list(dict.fromkeys(listed[reply] for reply in rule.replies if reply in listed))
     if replies:
-        yield f"{plural(len(replies), 'reply', 'replies')} behind it, by message and reply:"
-        yield from (_reply(reply) for reply in replies[:REPLIES])
+        yield f"{plural(len(replies), 'reply', 'replies')} behind it (mindgauge report RUN --show NAME prints one):"
+        yield from (_replies([reply]) for reply in replies[:REPLIES])
     if len(replies) > REPLIES:
         yield f"… and {len(replies) - REPLIES} more"
+    if titles:
+        yield f"{plural(len(rule.replies) - len(replies), 'reply', 'replies')} behind it under {'; '.join(titles)}"
+    listed.update(dict.fromkeys(replies, rule.title))
 
 
-def _reply(reply: RatedReply) -> str:
-    return f"{reply.sample} {reply.reply} {_rated(reply)}"
-
-
-def _rated(reply: RatedReply) -> str:
-    level = "no verdict" if reply.level is None else f"{reply.criterion} {reply.level}"
-    return f"({reply.model}, time {reply.run + 1}): {level}, rated by {reply.rater}"
+def _replies(ratings: Sequence[RatedReply]) -> str:
+    """Name a reply, and say how it was rated."""
+    reply = ratings[0]
+    levels = [
+        f"{'no verdict' if rating.level is None else f'{rating.criterion} {rating.level}'}, rated by {rating.rater}"
+        for rating in ratings
+    ]
+    return f"{reply.name}, to the message {reply.sample[:8]} ({reply.model}, time {reply.run + 1}): {'; '.join(levels)}"
 
 
 def _xml(text: str) -> str:
@@ -96,13 +103,14 @@ def _lines(result: GateDecision) -> Iterator[str]:
     yield "|---|---|---:|---:|---:|---:|---|"
     for rule in result.by_gravity:
         yield from (_row(rule, finding) for finding in rule.findings)
-    listed = [rule for rule in result.by_gravity if rule.replies]
-    for rule in listed:
-        yield f"\n<details><summary>{plural(len(rule.replies), 'reply', 'replies')}</summary>\n"
-        yield f"{markup.text(rule.title)}:\n"
-        for reply in rule.replies[:REPLIES]:
-            yield f"- {markup.code(reply.sample)} {markup.code(reply.reply)} {markup.text(_rated(reply))}"
-        yield "\n</details>"
+    behind = result.behind()
+    if behind:
+        yield f"\n<details><summary>{plural(len(behind), 'reply', 'replies')} behind what is not met</summary>\n"
+        for reply in behind[:REPLIES]:
+            yield f"- {markup.text(_replies(reply.ratings))} (behind {markup.text('; '.join(reply.rules))})"
+        if len(behind) > REPLIES:
+            yield f"- … and {len(behind) - REPLIES} more"
+        yield f"\nmindgauge report {markup.code(result.run)} --show {behind[0].ratings[0].name} prints one.\n\n</details>"
     yield ""
     yield from (f"Note: {markup.text(note)}" for note in result.notes)
     beside = f", beside {markup.text(result.baseline)}" if result.baseline else ""

@@ -186,6 +186,8 @@ def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> Ju
                         if (unfit_judge.benchmark, unfit_judge.judge) == (name, judge)
                     ]
                 )
+                if judge in fitness.untested(run.manifest, run.scores.qualifications).get(name, []):
+                    part.facts.append(f"It {fitness.UNTESTED}.")
                 part.facts += _judge(run, section, judge, carded=bool(cards))
                 part.facts += run_reasons.facts(judge, name)
                 part.reasons += run_reasons.sheets(judge, name)

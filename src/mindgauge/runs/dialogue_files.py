@@ -138,7 +138,8 @@ def read(
     answered = [transcript for transcript in read_transcripts if _answered(transcript)]
     never = "in this dialogue the assistant never answers the person; there is nothing to rate"
     if not answered:
-        raise DataError(f"{_place(mute[0])}: {never}")
+        shape = "; or do the bot's lines not begin with its name, such as `bot:`?" if not mute[0].line else ""
+        raise DataError(f"{_place(mute[0])}: {never}{shape}")
     lines = [] if account.plain else account.lines()
     if mute:
         lines.append(f"Left out: {plural(len(mute), 'transcript')} in which the assistant never answers the person ({_place(mute[0])}{', …' if len(mute) > 1 else ''})")  # fmt: skip

@@ -139,6 +139,25 @@ def announce(folder: Path, tests: Sequence[EntryTest], config: RunConfig) -> Non
             )
 
 
+def note_untested(folder: Path, benchmarks: Sequence[Benchmark], judges: Sequence[Model], config: RunConfig) -> None:
+    """Note in the manifest which judges took no test since they were to take none, and were never seen to pass here."""
+    if config.judging.qualify is not False:
+        return
+    content = manifest.read(folder)
+    noted: dict[str, list[str]] = content.get("no_entry_test", {})
+    for benchmark in benchmarks:
+        untested = {
+            instrument.rater(judge.name)
+            for instrument in (() if benchmark.closed else plan.instruments(benchmark, config.judging))
+            for judge in judges
+            if not isinstance(judge, Scripted | Replay) and not seen(judge, instrument)
+        }
+        if untested:
+            noted[benchmark.name] = sorted({*noted.get(benchmark.name, []), *untested})
+    if noted:
+        manifest.write(folder, {**content, "no_entry_test": noted})
+
+
 def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
     """Let judges rate the anchors once, as they will rate replies, and note it in the manifest."""
     if not tests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,11 +161,12 @@ def _check_columns(table_rows: list[tuple[dict[str, Any], str]], columns: Mappin
     if not table_rows or not lacking:
         return
     row, place = table_rows[0]
+    file = re.sub(r":\d+$", "", place)
     names = " and ".join(f"{columns.get(name, name)!r}{alternative}" for name, alternative in lacking.items())
     unnamed = ",".join(f"{name}=COLUMN" for name in lacking if columns.get(name, name) == name)
     hint = f"; name {'it' if len(lacking) == 1 else 'them'} with --map {unnamed}" if unnamed else ""
     raise DataError(
-        f"{place}: no column{'s' if len(lacking) > 1 else ''} {names}, found {', '.join(row) or 'nothing'}{hint}"
+        f"{file}: no column{'s' if len(lacking) > 1 else ''} {names}, found {', '.join(row) or 'nothing'}{hint}"
     )
 
 

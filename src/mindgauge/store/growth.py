@@ -116,7 +116,9 @@ def setup_differences(standing: Mapping[str, Any], planned: Mapping[str, Any], n
         parts = [_PARTS.get(part, part) for part in sorted({*before, *after}) if before.get(part) != after.get(part)]
         if parts:
             other = "is another one" if len(parts) == 1 else "are others"
-            faults.append(f"{_all(parts)} of {name} {other} than this run's: give it another --label")
+            faults.append(
+                f"{_all(parts)} of {name} {other} than this run's: a new build has a new --out, or another --label beside the old one"
+            )
     return faults
 
 

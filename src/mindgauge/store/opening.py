@@ -6,6 +6,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.store import locks
@@ -25,6 +26,17 @@ _DEFENSIVE = 1010
 _ROWS = 1000
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 """How a journal of several databases ends (https://sqlite.org/fileformat2.html, section 3.1)."""
+
+
+def absent(folder: Path) -> str:
+    """Say that there is no run in a folder, and what there is."""
+    if not folder.exists():
+        return f"{folder}: no run here: there is no such folder"
+    if not folder.is_dir():
+        return f"{folder}: no run here: a run is a folder, and this is a file"
+    runs = sorted(path.parent.name for path in folder.glob("*/run.sqlite"))
+    listing = f"; runs in it: {named(runs, limit=5)}" if runs else ""
+    return f"{folder}: no run here (run.sqlite is missing){listing}"
 
 
 class _Cursor(sqlite3.Cursor):

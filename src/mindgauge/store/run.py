@@ -16,7 +16,7 @@ from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply
 from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
-from mindgauge.store.opening import connect
+from mindgauge.store.opening import absent, connect
 from mindgauge.store.reasons import grouped
 from mindgauge.store.rows import RatingInterner, change, put
 from mindgauge.store.soundness import seal
@@ -73,7 +73,7 @@ class Store:
         self.path = folder / "run.sqlite"
         self._lock = lock(folder) if write else None
         if not write and not self.path.is_file():
-            raise UsageError(f"{folder}: no run here (run.sqlite is missing)")
+            raise UsageError(absent(folder))
         with contextlib.ExitStack() as undone:
             if self._lock is not None:
                 undone.callback(os.close, self._lock)
@@ -305,6 +305,15 @@ class Store:
         """Return who failed most often for one reason; None where no call failed for any."""
         query = "SELECT model, error, count(*) FROM calls WHERE status = 'failed' AND error != '' GROUP BY model, error"
         return next(iter(grouped(self._db.execute(query))), None)
+
+    def unread_answer(self) -> tuple[str, str] | None:
+        """Return why some judge's answer could not be read, and that answer; None where all were, or none is kept."""
+        query = """SELECT json_extract(provenance, '$.problem'), json_extract(provenance, '$.call') FROM ratings
+            WHERE status = 'unparsable' AND json_extract(provenance, '$.call') IS NOT NULL LIMIT 1"""
+        for problem, call in self._db.execute(query):
+            for (text,) in self._db.execute("SELECT text FROM calls WHERE key = ?", (bytes.fromhex(call),)):
+                return problem or "", text or ""
+        return None
 
     # -- additions --------------------------------------------------------------------------------------------------
 

@@ -330,7 +330,7 @@ def test_what_code_prints_is_no_part_of_the_answer_and_why_it_failed_is_said(fol
     assert "loaded" in result.stderr
     message = " ".join(result.stderr.split())
     assert (
-        "all 3 failed, so nothing was measured, most often bot.py:reply (3 times): it returned dict, not a text"
+        "all 3 replies failed, so nothing was measured, most often bot.py:reply (3 times): it returned dict, not a text"
         in message
     )
     shown = in_process.mindgauge("run", SINGLE, "--model", "bot.py:reply", "--limit", 3, "--out", "run").stdout

@@ -290,7 +290,7 @@ def test_the_same_words_under_another_id_count_and_are_said(tmp_path: Path) -> N
     ("name", "content", "message"),
     [
         ("a.txt", "", "no line begins with the name of a speaker"),
-        ("a.txt", "user: Only me.\nuser: Still.", r"one speaker, 'user', and a transcript has two"),
+        ("a.txt", "user: Only me.\nKim: Me, too.", r"speakers, 'user' and 'Kim', .* --map user=user,assistant=Kim"),
         ("a.txt", "user:\n\nchatbot:\n", "nobody says anything"),
         ("a.json", '{"a": 1}', "no dialogues in it as far as one can see"),
         ("a.json", "[]", "no dialogues in it"),
@@ -343,3 +343,21 @@ def test_names_of_files_say_what_is_known(tmp_path: Path) -> None:
     for pattern, reason in (("{mood}_*", "'mood' is not known"), ("*", "it names nothing"), ("{id}{id}", "twice")):
         with pytest.raises(UsageError, match=reason):
             read(tmp_path / "d", {"file": pattern})
+
+
+def test_a_transcript_in_which_one_side_is_silent_is_read_and_blocks_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "answered.txt").write_text("user: I feel low.\nbot: I hear you.\n", encoding="utf-8")
+    (tmp_path / "alone.txt").write_text("user: Hello?\nuser: Is anybody there?\n", encoding="utf-8")
+    (tmp_path / "greeting.txt").write_text("bot: Hello, what is on your mind?\n", encoding="utf-8")
+    for mapped in (None, {"user": "user", "assistant": "bot"}):
+        transcripts = read(tmp_path, mapped).transcripts
+        replies = {Path(t.source).name: [turn.reply for turn in t.turns] for t in transcripts}
+        assert replies == {"alone.txt": [None], "answered.txt": ["I hear you."], "greeting.txt": []}
+
+
+def test_a_text_of_unknown_speakers_in_a_folder_is_left_out_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("user: I feel low.\nbot: I hear you.\n", encoding="utf-8")
+    (tmp_path / "k.txt").write_text("Kunde: Mir geht es schlecht.\nBeraterin: Das tut mir leid.\n", encoding="utf-8")
+    (line,) = read(tmp_path).account.left_out
+    assert "k.txt: speakers, 'Kunde' and 'Beraterin'" in line
+    assert line.endswith("--map user=Kunde,assistant=Beraterin")

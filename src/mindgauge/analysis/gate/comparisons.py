@@ -15,7 +15,7 @@ from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.pairing import PairedScores, pair
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import Kind, bounded, count, plural, write
+from mindgauge.records.rounding import Kind, bounded, count, decimal, p_equals, plural, write
 from mindgauge.records.rubric.criterion import worst_levels
 from mindgauge.stats import noninferiority
 from mindgauge.stats.interval import Interval
@@ -238,7 +238,11 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
     if feared.high is not None and feared.high < rule.margin:
         outcome, sentence = GateOutcome.PASSED, f"{change}: not worse by {margin}"
     elif p <= level and hoped >= rule.margin and hoped > 0:
-        outcome, sentence = GateOutcome.FAILED, f"{change}: worse, by {margin} or more"
+        outcome = GateOutcome.FAILED
+        sentence = (
+            f"{change}: worse more surely than chance (conversations' signs flipped, all comparisons together: "
+            f"{p_equals(p)}, at most {decimal(level, 3)}), and by {margin} or more as measured"
+        )
     else:
         outcome = GateOutcome.CANNOT_TELL
         needed = _needed(feared, hoped, rule.margin, conversations, level)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.gate import measured
+from mindgauge.analysis.gate import comparisons, measured, needs
+from mindgauge.analysis.gate.outcome import GateOutcome
+from mindgauge.analysis.gate.policy import Compare, GateNeeds
 from mindgauge.records.rounding import bounded
 from mindgauge.records.rubric.criterion import worst_levels
 
@@ -28,18 +30,35 @@ baseline = {baseline}  # what is compared with, as seen from this file: a run, o
 """
 _STEP = 0.05
 """Limits are rounded to whole steps of that."""
+TRUSTED_BY = (
+    "what lets a judge be trusted: an entry test that it passes (--qualify takes every reply of known level); or people who "
+    "rate 30 replies of 10 conversations or more beside it (mindgauge annotate new DIR --items RUN), 50 to be safe; or "
+    'judge = "any" in the policy, which takes it at its word'
+)
+"""What is to be done where a judge is not trusted; the numbers are those of the cards' rule."""
 _MARGINS = {"share": 0.05, "level": 0.2, "turns": 0.5}
 """Differences that matter in practice: of shares, of levels from 1 to 5, and of turns that are waited."""
 
 
-def policy(build: Build, baseline: str) -> str:
-    """Write a policy to begin with, as TOML with comments: limits that a run keeps, and itself as the baseline.
+class DraftPolicy(NamedTuple):
+    """A policy to begin with, and what of its needs the run it was written from does not meet."""
+
+    text: str
+    unmet: list[str]
+
+
+def policy(build: Build, baseline: str) -> DraftPolicy:
+    """Write a policy to begin with, as TOML with comments: limits that a run keeps.
 
     Args:
         build: the run.
-        baseline: where the run is, as seen from the policy's folder.
+        baseline: where that is which builds are compared with, as seen from the policy's folder.
     """
-    sections = [_HEAD.format(run=build.side.name, baseline=_text(baseline)), *_needs(build)]
+    distrusted = needs.distrust(GateNeeds(), build.side, build.scores, build.evidence)
+    findings = needs.findings(GateNeeds(), build.side, build.evidence, distrusted)
+    unmet = [finding.sentence for finding in findings if finding.outcome is not GateOutcome.PASSED]
+    unmet += [TRUSTED_BY] if distrusted else []
+    sections = [_HEAD.format(run=build.side.name, baseline=_text(baseline)), *_needs(build, unmet)]
     leading = [
         score for score in build.scores.leading if score.slice == "all" and score.value is not None and not score.void
     ]
@@ -48,13 +67,13 @@ def policy(build: Build, baseline: str) -> str:
         sections += [
             *_bounds(own),
             *_levels(benchmark, build),
-            *_comparisons(benchmark, own),
+            *_comparisons(benchmark, build, own),
             *_items(benchmark, build),
         ]
-    return "\n".join(sections)
+    return DraftPolicy("\n".join(sections), unmet)
 
 
-def _needs(build: Build) -> Iterator[str]:
+def _needs(build: Build, unmet: Sequence[str]) -> Iterator[str]:
     instruments = sorted({name for part in build.side.parts for name in part.rows["instrument"].drop_nulls().unique()})
     lines = [
         "[needs]",
@@ -63,6 +82,11 @@ def _needs(build: Build) -> Iterator[str]:
         f"instruments = {_list(instruments)}",
         f"samples = {_list([*dict.fromkeys(build.evidence.samples)])}",
     ]
+    if unmet:
+        lines += [
+            "# This run does not meet that yet, so the gate cannot tell:",
+            *(f"# - {_comment(line)}" for line in unmet),
+        ]
     yield "\n".join(lines) + "\n"
 
 
@@ -78,7 +102,7 @@ def _bounds(scores: Sequence[Score]) -> Iterator[str]:
         side = f"high <= {limit}" if lower else f"low >= {limit}"
         figures = "; ".join(f"{s.model}: {bounded(s.value, s.low, s.high, s.unit)}" for s in rated)
         if limit >= 1 if lower else limit <= 0:
-            yield f"# {score[1]} has no limit yet, for its interval reaches to the end: {_comment(figures)}\n"
+            yield f"# {score[1]} of {score[2]} has no limit yet, for its interval reaches to the end: {_comment(figures)}\n"
             continue
         yield f"[[must]]  # {_comment(figures)}\nrule = {_text(f'{score[1]}.{side}')}\n{_place(score[0], score[2])}"
 
@@ -108,15 +132,37 @@ def _levels(benchmark: Benchmark, build: Build) -> Iterator[str]:
             yield f"# Not met by this run, some of whose replies are there:\n{commented}"
 
 
-def _comparisons(benchmark: Benchmark, scores: Sequence[Score]) -> Iterator[str]:
+def _comparisons(benchmark: Benchmark, build: Build, scores: Sequence[Score]) -> Iterator[str]:
+    """Compare each headline by the usual margin or, where so few conversations cannot tell of it, by one that the run keeps."""
     kinds = {
         m.name: "turns" if m.waits is not None else m.unit
         for m in benchmark.metrics
         if (m.item_score is not None or m.waits is not None) and not m.part
     }
     for name, criterion in dict.fromkeys((s.name, s.criterion) for s in scores if s.name in kinds and s.better):
-        margin = _MARGINS[kinds[name]]
-        yield f"[[compare]]\nmetric = {_text(name)}\nmargin = {margin}\n{_place(benchmark.name, criterion)}"
+        usual = _MARGINS[kinds[name]]
+        rule = Compare(metric=name, margin=usual, benchmark=benchmark.name, criterion=criterion)
+        reach, width = _reach(rule, build)
+        margin = usual if reach < usual else round((math.floor(reach / usual + 1e-9) + 1) * usual, 2)
+        text = f"[[compare]]\nmetric = {_text(name)}\nmargin = {margin}\n{_place(benchmark.name, criterion)}"
+        if margin >= width:
+            yield f"# {name} of {criterion} is not compared: so few conversations tell of no difference"
+        else:
+            yield f"# {usual} would take more conversations\n{text}" if margin > usual else text
+
+
+def _reach(rule: Compare, build: Build) -> tuple[float, float]:
+    """Return how far the interval of no difference reaches where a run is compared with itself, and how wide the scale is."""
+    reach, width = 0.0, math.inf
+    for pairing in comparisons.pairings(rule, build.side, build.side, build.benchmarks):
+        comparison = comparisons.compared(rule, pairing)
+        if comparison is not None:
+            same = comparisons.finding(comparison, 1.0, 0.0)
+            reach = max(reach, abs(same.low or 0.0), abs(same.high or 0.0))
+            width = min(
+                width, comparison.scores.ends[1] - comparison.scores.ends[0] if comparison.scores.ends else width
+            )
+    return reach, width
 
 
 def _items(benchmark: Benchmark, build: Build) -> Iterator[str]:

@@ -186,7 +186,12 @@ def _or_missing(outcome: RuleOutcome, rule: PolicyRule | None, build: Build) -> 
         return outcome
     asked = any(score.void and _about(rule, score) for score in build.scores.metrics)
     why = f" ({'; '.join(build.side.notes)})" if build.side.notes else ""
-    sentence = f"the run, or the baseline, has nothing of it: a metric, slice or rater that is missing is no pass{why}"
+    lost = next((part.sentence for part in build.evidence.unfinished if part.share == 1), "")
+    sentence = (
+        f"nothing of it was measured: {lost}"
+        if lost
+        else f"the run, or the baseline, has nothing of it: a metric, slice or rater that is missing is no pass{why}"
+    )
     verdict = GateOutcome.CANNOT_TELL if asked else GateOutcome.FAILED
     return RuleOutcome(outcome.kind, outcome.title, [RuleFinding(outcome=verdict, sentence=sentence)])
 

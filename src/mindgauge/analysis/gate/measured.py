@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.systems import SystemRatings
     from mindgauge.benchmarks import Benchmark
 
+_LABEL = re.compile(r"@[\w.+-]+(?= \(|$)")
 SAMPLE_COLUMNS = ("sample", "cluster", "target")
 """What is known of a message whoever answers it, beside its tags."""
 
@@ -89,7 +91,13 @@ def blocks(
 
 
 def counterpart(model: str, models: Sequence[str], others: Sequence[str]) -> str:
-    """Return which of the other side's systems a system is compared with: that of its name, or the only one there is."""
+    """Return which of the other side's systems a system is compared with.
+
+    That of its name, else the one of its name but for the label, which says which build it is; else the only one there is.
+    """
     if model in others:
         return model
+    builds = [other for other in others if _LABEL.sub("", other) == _LABEL.sub("", model)]
+    if len(builds) == 1:
+        return builds[0]
     return others[0] if len(models) == len(others) == 1 else ""

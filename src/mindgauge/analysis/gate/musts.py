@@ -13,7 +13,7 @@ from mindgauge.analysis.score import MAJORITY
 from mindgauge.benchmarks.metrics import SHARES_OF_YES
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import bounded, count, percent, plural, write
+from mindgauge.records.rounding import bounded, count, p_equals, percent, plural, write
 from mindgauge.records.rubric.criterion import numbers_of_levels
 from mindgauge.stats import noninferiority, proportion
 
@@ -173,7 +173,8 @@ def finding(bound: BoundText, tested: BoundTest, adjusted: float, level: float) 
     elif bound.holds(edge):
         outcome, sentence = GateOutcome.PASSED, f"{figure} keeps to {limit}"
     elif adjusted <= level:
-        outcome, sentence = GateOutcome.FAILED, f"{figure} is surely beyond {limit}"
+        outcome = GateOutcome.FAILED
+        sentence = f"{figure} is surely beyond {limit} ({p_equals(adjusted)} over all bounds)"
     else:
         outcome = GateOutcome.CANNOT_TELL
         needed = _needed(bound, score, edge)

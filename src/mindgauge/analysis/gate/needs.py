@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.gate.measured import GateSide
     from mindgauge.analysis.gate.policy import GateNeeds
     from mindgauge.analysis.score import Scores
+    from mindgauge.benchmarks import Benchmark
 
 _JUDGES = {RaterKind.MODEL.value, RaterKind.PANEL.value, RaterKind.CLASSIFIER.value}
 _ASKED = {"good": "good", "moderate": "moderate or good"}
@@ -58,40 +59,55 @@ def distrust(
             key = (part.benchmark.name, criterion, rater)
             if kind not in _JUDGES or key in reasons:
                 continue
-            parts = part.benchmark.composites[criterion].of if criterion in part.benchmark.composites else (criterion,)
-            tests = [results.get((key[0], name, rater)) for name in parts]
-            if reason := _doubt(
-                needs, evidence.cards.get(key, ""), tests, known=(rater, instrument) in evidence.tested
-            ):
+            known = (rater, instrument) in evidence.tested
+            doubts = (
+                _doubt(
+                    needs,
+                    evidence.cards.get((key[0], name, rater), ""),
+                    results.get((key[0], name, rater)),
+                    known=known,
+                )
+                for name in _parts(part.benchmark, criterion)
+            )
+            own = evidence.cards.get(key, "")
+            if reason := _says_limited(own) or ("" if own in _enough(needs) else next(filter(None, doubts), "")):
                 reasons[key] = reason
     return reasons
 
 
-def _doubt(needs: GateNeeds, card: str, tests: Sequence[tuple[str, str] | None], *, known: bool) -> str:
-    """Say why a judge is not trusted as far as is asked; empty where it is."""
-    failed = [reason for result, reason in filter(None, tests) if result == EntryResult.FAILED]
-    if failed:
-        return f"it failed its entry test: {failed[0]}"
-    if card == LIMITED:
-        return "its card says that people must rate"
-    if needs.judge == "any" or card in _ENOUGH[needs.judge]:
+def _parts(benchmark: Benchmark, criterion: str) -> Iterator[str]:
+    """Yield what is rated of a criterion: itself or, of a composite, all that it follows from."""
+    if criterion in benchmark.composites:
+        for name in benchmark.composites[criterion].of:
+            yield from _parts(benchmark, name)
+    else:
+        yield criterion
+
+
+def _enough(needs: GateNeeds) -> set[str]:
+    return _ENOUGH.get(needs.judge, set())
+
+
+def _says_limited(card: str) -> str:
+    return "its card says that people must rate" if card == LIMITED else ""
+
+
+def _doubt(needs: GateNeeds, card: str, test: tuple[str, str] | None, *, known: bool) -> str:
+    """Say why a judge is not trusted on a criterion as far as is asked; empty where it is."""
+    result, why = test or ("", "")
+    if result == EntryResult.FAILED:
+        return f"it failed its entry test: {why}"
+    if limited := _says_limited(card):
+        return limited
+    if needs.judge == "any" or card in _enough(needs):
         return ""
     aside = f"its card says {card}" if card else "no people rated beside it"
     if needs.judge != "tested":
         return f"{aside}, and the policy asks for a card that is {_ASKED[needs.judge]}"
-    return "" if known else _untested(aside, tests)
-
-
-def _untested(aside: str, tests: Sequence[tuple[str, str] | None]) -> str:
-    """Say why a judge without a card that suffices is not known by its entry test; empty where it passed that."""
-    if tests and all(test is not None and test[0] == EntryResult.PASSED for test in tests):
+    if result == EntryResult.PASSED or (known and not test):
         return ""
-    undecided = [reason for result, reason in filter(None, tests) if result != EntryResult.PASSED]
-    return (
-        f"its entry test is undecided: {undecided[0]}"
-        if undecided
-        else f"{aside}, and it took no entry test (run with --qualify)"
-    )
+    undecided = f"its entry test is undecided: {why} (--qualify takes every reply of known level)"
+    return undecided if test else f"{aside}, and it took no entry test (run with --qualify)"
 
 
 def findings(
@@ -172,6 +188,8 @@ def _pinned(needs: GateNeeds, side: GateSide, evidence: GateEvidence) -> Iterato
         pinned = [text.removesuffix("…") for text in needs.samples]
         for name in evidence.samples:
             if not any(name.startswith(text) for text in pinned):
+                asked = sum(part.rows["sample"].n_unique() for part in side.parts)
                 yield _finding(
-                    f"the samples {name[:12]} are not those of the policy ({named([text[:12] for text in needs.samples], limit=9)})"
+                    f"this run asked other messages than the policy pins: its {plural(asked, 'message')} are the samples {name[:12]}, "
+                    f"the policy's are {named([text[:12] for text in needs.samples], limit=9)} (were --data, --limit or --where others?)"
                 )

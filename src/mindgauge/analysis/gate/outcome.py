@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -44,6 +44,18 @@ class RatedReply(msgspec.Struct, frozen=True):
     rater: str
     level: Value | None
     run: int = 0
+
+    @property
+    def name(self) -> str:
+        """What it is called wherever a gate speaks of it, and in the report's addresses."""
+        return f"reply-{self.reply[:8]}"
+
+
+class ReplyBehind(NamedTuple):
+    """A reply behind what is not met: how it was rated, and the rules that it stands behind."""
+
+    ratings: list[RatedReply]
+    rules: list[str]
 
 
 class RuleFinding(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +118,7 @@ class RuleOutcome(msgspec.Struct, frozen=True):
 
 
 class GateDecision(Tabular, msgspec.Struct, frozen=True):
-    """Whether a build passes its gate: true where it does, so that a test may say `assert mindgauge.gate(…)`.
+    """Whether a build passes its gate: true where it does, so that a test may say `assert result, str(result)`.
 
     `outcome` is what the rules come to, `decision` what the policy makes of it where nobody can tell.
     """
@@ -131,6 +143,16 @@ class GateDecision(Tabular, msgspec.Struct, frozen=True):
     def by_gravity(self) -> list[RuleOutcome]:
         """The rules, those that fail first."""
         return sorted(self.rules, key=lambda rule: _GRAVEST_FIRST.index(rule.outcome))
+
+    def behind(self) -> list[ReplyBehind]:
+        """Return each reply behind what is not met, once, with all that makes it one."""
+        ratings: dict[str, dict[RatedReply, None]] = {}
+        rules: dict[str, dict[str, None]] = {}
+        for rule in self.by_gravity:
+            for reply in rule.replies:
+                ratings.setdefault(reply.reply, {})[reply] = None
+                rules.setdefault(reply.reply, {})[rule.title] = None
+        return [ReplyBehind(list(own), list(rules[ident])) for ident, own in ratings.items()]
 
     def headline(self) -> str:
         """Say what the gate says, and of how many rules."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
+from mindgauge.analysis.gate import policy_shape
 from mindgauge.records import Value
 from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import bounds
@@ -25,6 +26,7 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le, "<": operator.lt, ">=": operator.ge, ">": operator.gt,
 }  # fmt: skip
 _SIDES = {"high": ("<=", "<"), "low": (">=", ">")}
+_NAME = re.compile(r"[\w/-]+")
 MOST_FALSE_ALARMS = 0.5
 _FORM = "a bound is written `missed_crisis_rate.high <= 0.10`"
 
@@ -33,7 +35,7 @@ class Scope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """What a rule is about; what it leaves out may be any, and the rule must hold for each."""
 
     name: str = ""
-    """What it is called in what the gate says; by what it asks, if not given."""
+    """What it is called in what the gate says; by what it asks and of what, if not given. No two rules may be called the same."""
     benchmark: str = ""
     criterion: str = ""
     slice: str = "all"
@@ -125,7 +127,9 @@ class NewlyUnsafe(Scope, frozen=True, forbid_unknown_fields=True, kw_only=True):
     @property
     def title(self) -> str:
         """What the rule is called."""
-        return self.name or _titled(f"no message newly unsafe{f' by {self.criterion}' * bool(self.criterion)}", self)
+        by = f" by {self.criterion}" * bool(self.criterion)
+        at = f" at {' or '.join(map(str, self.levels))}" * bool(self.levels)
+        return self.name or _titled(f"no message newly unsafe{by}{at}", self)
 
 
 PolicyRule: TypeAlias = Must | Compare | NewlyUnsafe
@@ -172,6 +176,12 @@ class GatePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         return bool(self.compare or self.items)
 
 
+_TABLES: dict[str, type[msgspec.Struct]] = {
+    "": GatePolicy, "must": Must, "compare": Compare, "items": NewlyUnsafe, "needs": GateNeeds,
+}  # fmt: skip
+_WORDS = {"cannot_tell": get_args(CannotTell), "judge": get_args(JudgeTrust)}
+
+
 def read(path: Path) -> GatePolicy:
     """Read a policy.
 
@@ -179,14 +189,31 @@ def read(path: Path) -> GatePolicy:
         UsageError: it cannot be read, is no TOML or no policy; the message says where and what is possible there.
     """
     try:
-        content = bounds.toml_value(bounds.content(path, bounds.SETTINGS))
+        raw = bounds.content(path, bounds.SETTINGS)
+        content = bounds.toml_value(raw)
     except OSError as error:
         raise UsageError(
             f"--policy {path}: cannot read it ({error.strerror}); `mindgauge gate init RUN` writes one"
         ) from error
     except ValueError as error:
         raise UsageError(f"--policy {path}: not TOML ({error})") from error
-    content.pop("path", None)
+    return of_content(content, path, raw.decode())
+
+
+def of_content(content: dict[str, Any], path: Path, text: str) -> GatePolicy:
+    """Make a policy of what a file holds, or is to hold.
+
+    Args:
+        content: of the TOML.
+        path: of the file.
+        text: as it is written.
+
+    Raises:
+        UsageError: it is no policy; the message says where and what is possible there.
+    """
+    misnamed = list(policy_shape.faults(content, text, _TABLES, _WORDS))
+    if misnamed:
+        raise FaultsError(f"--policy {path}", misnamed)
     try:
         policy = msgspec.convert({**content, "path": str(path)}, GatePolicy)
     except ValueError as error:
@@ -240,9 +267,11 @@ def _fault(must: Must) -> str:
 
 
 def _titled(request: str, scope: Scope) -> str:
-    """Name a rule by what it asks, and of what."""
-    place = [scope.slice] if scope.slice != "all" else []
-    about = [text for text in (scope.benchmark, *place, scope.rater, scope.model) if text]
+    """Name a rule by what it asks, and of what: two that differ in any of that have two names."""
+    place = scope.slice if scope.slice != "all" else ""
+    rater = f"rated by {scope.rater}" if scope.rater else ""
+    criterion = "" if scope.criterion in _NAME.findall(request) else scope.criterion
+    about = [text for text in (scope.benchmark, criterion, place, rater, scope.model) if text]
     return f"{request} ({', '.join(about)})" if about else request
 
 

@@ -46,6 +46,8 @@ class LogSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     risk: dict[str, int]
     strata: list[LogStratum]
     scrubbed: dict[str, int]
+    introductions: int
+    """Names by which people introduce themselves in what was written, and that were kept."""
     read: list[str]
     """How the logs were read, and what was left out."""
     out: str
@@ -59,13 +61,21 @@ class LogSummary(Tabular, msgspec.Struct, frozen=True, kw_only=True):
                 yield f"{name}: {_counted(counts)}"
         if self.out:
             drawn = sum(stratum.drawn for stratum in self.strata)
-            yield f"{self.out}: {count(drawn)} of {count(self.dialogues)} dialogues ({_counted({s.stratum: s.drawn for s in self.strata})})"
+            yield f"{self.out}: {count(drawn)} of {count(self.dialogues)} dialogues{self._strata()}"
             yield (
                 f"replaced: {_counted(self.scrubbed)}"
                 if self.scrubbed
                 else "nothing was replaced: no rule found personal data"
             )
+            if self.introductions:
+                yield f"{plural(self.introductions, 'introduction')} (my name is …) kept as {'it is' if self.introductions == 1 else 'they are'}: --names FILE takes them out, and the names that FILE lists, which may be none"
         yield from noted(self.read, 4)
+
+    def _strata(self) -> str:
+        """Say how many were drawn of each, where they were told apart."""
+        parts = [f"{s.stratum}: {count(s.drawn)} of {count(s.dialogues)}" for s in self.strata[:_SHOWN]]
+        rest = [f"and {len(self.strata) - _SHOWN} more groups"] * (len(self.strata) > _SHOWN)
+        return f" ({'; '.join([*parts, *rest])})" if len(self.strata) > 1 else ""
 
     def _listed(self) -> Sequence[LogStratum]:
         return self.strata
@@ -127,7 +137,8 @@ def logs(
         dialogues=len(listed), turns=sum(m.role == "user" for t in listed for m in t.messages),
         people=len({t.cluster for t in listed if t.cluster}), models=_counts(listed, "model"), months=_counts(listed, "month"),
         languages=_counts(listed, "language"), risk=_counts(listed, "risk"), strata=[LogStratum(*part) for part in drawn.strata],
-        scrubbed=dict(scrubber.counts) if scrubber is not None else {}, read=read, out=str(path) if path is not None else "",
+        scrubbed=dict(scrubber.counts) if scrubber is not None else {},
+        introductions=scrubber.introductions if scrubber is not None and text else 0, read=read, out=str(path) if path is not None else "",
     )  # fmt: skip
 
 

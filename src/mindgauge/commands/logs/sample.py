@@ -36,9 +36,12 @@ def _risk(transcript: Transcript) -> str:
 
 def _language(transcript: Transcript) -> str:
     tag = languages.named(transcript.tags.get(languages.LANGUAGE, ""))
-    return tag or languages.written(message.content for message in transcript.messages)
+    seen = languages.written(message.content for message in transcript.messages)
+    return tag or (seen if seen == "zh" else OTHER)
 
 
+OTHER = "en or other"
+"""The language of what is not Chinese, where the log does not say it: letters alone do not tell English from German."""
 BY: dict[str, Callable[[Transcript], str]] = {
     "model": lambda transcript: transcript.model, "month": lambda transcript: transcript.tags.get("month", ""),
     "language": _language, "length": _length, "risk": _risk,

@@ -13,11 +13,13 @@ from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts.reading import TEXTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.records.transcripts.transcript import Transcript
 
+LISTED = 5
+"""Files that could not be read and are named at a look, at most."""
 _ENDINGS = {*TEXTS, *tables.ENDINGS, ".zip", ".eval"}
 
 
@@ -36,10 +38,11 @@ class FileState(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NewDialogues(NamedTuple):
-    """What is new: dialogues by their key, the files that were read, and what could not be."""
+    """What is new: dialogues by their key, the files that were read, how many there are, and what could not be read."""
 
     dialogues: dict[str, Transcript]
     files: dict[str, FileState]
+    present: int
     notes: list[str]
 
 
@@ -58,14 +61,14 @@ def new(
 
     Raises:
         UsageError: there is no such file or folder, or a sample lies in it.
-        DataError: nothing in it can be read, and nothing was before.
     """
     if not source.exists():
         raise UsageError(f"{source}: no such file or folder; name where your logs are written")
     dialogues: dict[str, Transcript] = {}
     read: dict[str, FileState] = {}
     faults = []
-    for path in _files(source):
+    present = _files(source)
+    for path in present:
         name, state = str(path), _state(path)
         if state is None or files.get(name) == state:
             continue
@@ -82,13 +85,18 @@ def new(
             before = seen.get(key)
             if before is None or (not before.drawn and before.words != transcript.words):
                 dialogues[key] = transcript
-    if faults and not read and not files:
-        raise DataError(faults[0])
-    notes = [f"{plural(len(faults), 'file')} could not be read, and {'is' if len(faults) == 1 else 'are'} tried again at the next look: {faults[0]}"] if faults else []  # fmt: skip
-    return NewDialogues(dialogues, read, notes)
+    return NewDialogues(dialogues, read, len(present), list(_unread(faults)))
 
 
-def _files(source: Path) -> Iterable[Path]:
+def _unread(faults: Sequence[str]) -> Iterator[str]:
+    """Say which files could not be read."""
+    for fault in faults[:LISTED]:
+        yield f"could not be read, and is tried again at the next look: {fault}"
+    if len(faults) > LISTED:
+        yield f"{plural(len(faults) - LISTED, 'more file')} could not be read, {plural(len(faults), 'file')} in all"
+
+
+def _files(source: Path) -> list[Path]:
     if source.is_file():
         return [source]
     listed = (path for path in source.rglob("*") if path.suffix.lower() in _ENDINGS)

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 LOOKS = "looks"
 PAGE = "watch.html"
-_MET, _DRAWN, _RUN, _RESULT = "met.json", "dialogues.jsonl", "run", "look.json"
+_MET, _DRAWN, _RUN, _RESULT, _UNSEEN = "met.json", "dialogues.jsonl", "run", "look.json", "unseen.json"
+BLIND = 3
+"""Looks in a row that met nothing new, from which on nobody can tell that all is well."""
 SAMPLE = 50
 """Dialogues that are drawn of what is new, if nothing is said."""
 APART = 200
@@ -51,12 +53,40 @@ class MetDialogues(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
+class Unseen(msgspec.Struct, frozen=True):
+    """A look that met nothing new: in how many files, of which so many were ever read; how many looks in a row met nothing."""
+
+    source: str
+    files: int
+    read: int
+    looks: int
+    notes: list[str]
+
+    @property
+    def blind(self) -> bool:
+        """Whether nobody can tell that all is well: no file that is there was ever read, or look after look met nothing."""
+        return self.looks >= BLIND or (self.files > 0 and not self.read)
+
+    def sentences(self) -> Iterator[str]:
+        """Say what was there, since when nothing came, and what could not be read."""
+        if not self.files:
+            text = f"no transcripts in {self.source} yet (0 files)"
+        elif not self.read:
+            text = f"no transcripts in {self.source} that can be read ({plural(self.files, 'file')})"
+        else:
+            text = f"{self.source}: nothing new since the last look ({plural(self.files, 'file')})"
+        row = f", {self.looks} looks in a row" if self.looks > 1 else ""
+        yield f"{text}{row}{': cannot tell' if self.blind else ''}"
+        yield from self.notes
+
+
 class WatchResult(Tabular, msgspec.Struct, frozen=True):
-    """What a look says; `look` is None where nothing is new. True unless something is wrong."""
+    """What a look says; `look` is None where nothing is new, and `unseen` then says of what. True unless something is wrong."""
 
     folder: str
     page: str
     look: Look | None
+    unseen: Unseen | None = None
 
     def __bool__(self) -> bool:
         return self.look is None or not self.look.alarms
@@ -65,13 +95,14 @@ class WatchResult(Tabular, msgspec.Struct, frozen=True):
     def exit_code(self) -> int:
         """0 no alarm, 1 an alarm, 3 cannot tell."""
         if self.look is None:
-            return 0
+            return 3 if self.unseen is not None and self.unseen.blind else 0
         return 1 if self.look.alarms else 3 if self.look.undecided else 0
 
     def summary(self) -> Iterator[str]:
         """Say what came, what alarms there are, and each rate."""
+        if self.unseen is not None:
+            yield from self.unseen.sentences()
         if self.look is None:
-            yield f"{self.folder}: nothing new since the last look"
             return
         look = self.look
         yield f"Look {look.number}, {look.date}: {plural(look.dialogues, 'new dialogue')}, {count(look.drawn)} drawn and rated: {look.outcome}"
@@ -133,12 +164,17 @@ def watch(
     try:
         history = _history(folder)
         current = _broken_off(folder, history) or _meet(Path(source), folder, history, columns or {}, sample, seed)
-        if current is None:
-            return WatchResult(str(folder), str(folder / PAGE), None)
+        if isinstance(current, Unseen):
+            private.write(folder / _UNSEEN, msgspec.json.encode(current))
+            return WatchResult(str(folder), str(folder / PAGE), None, current)
         place = _place(folder, current.number)
-        rate(benchmark, dialogues=place / _DRAWN, judge=judge, unit=unit, out=place / _RUN, **options)
+        try:
+            rate(benchmark, dialogues=place / _DRAWN, judge=judge, unit=unit, out=place / _RUN, **options)
+        except DataError as error:
+            raise DataError(str(error).replace(str(place / _DRAWN), f"what was drawn of {source}")) from error
         look = _held(rules, folder, current, apart)
         private.write(place / _RESULT, msgspec.json.encode(look))
+        (folder / _UNSEEN).unlink(missing_ok=True)
         looks = [_read(path, Look) for path in sorted((folder / LOOKS).glob(f"*/{_RESULT}"))]
         private.write(folder / PAGE, watch_page.page(looks, str(source), apart))
     finally:
@@ -202,13 +238,14 @@ def _read(path: Path, kind: Any) -> Any:
 
 def _meet(
     source: Path, folder: Path, history: Sequence[MetDialogues], columns: Mapping[str, str], sample: int, seed: int
-) -> MetDialogues | None:
-    """Keep what is new, and what of it is drawn, before anything is sent; None where nothing is new."""
+) -> MetDialogues | Unseen:
+    """Keep what is new, and what of it is drawn, before anything is sent; or say of what nothing is new."""
     seen = {key: dialogue for look in history for key, dialogue in look.dialogues.items()}
     files = {name: state for look in history for name, state in look.files.items()}
     fresh = feed.new(source, columns, files, seen)
     if not fresh.dialogues:
-        return None
+        looks_before = _read(folder / _UNSEEN, Unseen).looks if (folder / _UNSEEN).is_file() else 0
+        return Unseen(str(source), fresh.present, len({*files, *fresh.files}), looks_before + 1, fresh.notes)
     drawn = feed.drawn(fresh.dialogues, sample, seed)
     number = history[-1].number + 1 if history else 1
     look = MetDialogues(
@@ -243,8 +280,12 @@ def _held(rules: _Policy, folder: Path, current: MetDialogues, apart: int) -> Lo
         *build.side.notes,
         *(f"{title}: nothing of it in this look" for title in absent if title in ever),
     ]
-    return Look(
+    look = Look(
         number=current.number, at=current.at, dialogues=len(current.dialogues), drawn=drawn, rates=rates, broken=broken(rules, build),
         unmeasured=[f"{title}: nothing of it in this look or any before; are slice, rater and model written as the logs have them?" for title in absent if title not in ever],
         notes=list(dict.fromkeys(notes)),
     )  # fmt: skip
+    if not look.alarms:
+        return look
+    replies = f"the replies behind it: mindgauge report {_place(folder, current.number) / _RUN}"
+    return msgspec.structs.replace(look, notes=[replies, *look.notes])

@@ -74,6 +74,10 @@ def read(mapped: Mapping[str, str] | None, names: Collection[str], prefixes: Ite
     unknown = next((name for name in columns if name not in names and not name.startswith(prefixes)), None)
     if unknown is not None:
         families = "".join(f", {prefix}…" for prefix in prefixes)
+        if columns[unknown] in names:
+            raise UsageError(
+                f"--map {unknown}={columns[unknown]}: turn it round, {columns[unknown]}={unknown}: Mindgauge's name, then the file's"
+            )
         raise UsageError(
             f"--map {unknown}={columns[unknown]}: {unknown!r} is not one of Mindgauge's columns; they are {', '.join(names)}{families}, and "
             f"{', '.join(LAYOUT)}, which say how the file is to be read"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records.files import tables
 from mindgauge.records.files.input_table import RecordTable
@@ -17,7 +18,19 @@ if TYPE_CHECKING:
 
     from mindgauge.records.files.folder import Readable
 
+_FORMATS: dict[Callable[[Readable], Iterator[LoggedCall | None]], str] = {
+    otlp.calls: "logs of OpenTelemetry (OTLP/JSON)", spans.calls: "spans of OpenInference", spans.of_table: "spans of OpenInference (a table)",
+    langfuse.calls: "observations of Langfuse",
+}  # fmt: skip
 _LINES = (".jsonl", ".ndjson", ".json", ".log")
+
+
+class GatheredTable(NamedTuple):
+    """The dialogues that begin in one file, as a table of rows with messages, and how they lay there, in words."""
+
+    file: Readable
+    table: RecordTable
+    shape: str
 
 
 class GatheredCalls:
@@ -32,6 +45,7 @@ class GatheredCalls:
         self._left_out = left_out
         self._calls: dict[str, list[LoggedCall]] = {}
         self._files: dict[str, Readable] = {}
+        self._formats: dict[Readable, str] = {}
 
     def take(self, file: Readable) -> bool:
         """Read the calls of a file; False where it is no log.
@@ -42,6 +56,7 @@ class GatheredCalls:
         kind = _kind(file)
         if kind is None:
             return False
+        self._formats[file] = _FORMATS[kind]
         silent = spoken = 0
         for number, call in enumerate(kind(file), 1):
             if call is None:
@@ -57,15 +72,18 @@ class GatheredCalls:
             self._left_out.append(f"{file}: {plural(silent, 'call')} to models without what was said in them")
         return True
 
-    def tables(self) -> Iterator[tuple[Readable, RecordTable]]:
-        """Yield each file with the dialogues that begin in it, as a table of rows with messages."""
+    def tables(self) -> Iterator[GatheredTable]:
+        """Yield the dialogues that begin in each file."""
         by_file: dict[Readable, list[dict[str, Any]]] = {}
+        joined: Counter[Readable] = Counter()
         for conversation, calls in self._calls.items():
             row = dialogue(conversation, calls)
             if row is not None:
                 by_file.setdefault(self._files[conversation], []).append(row)
+                joined[self._files[conversation]] += len(calls)
         for file, rows in by_file.items():
-            yield file, RecordTable(file, functools.partial(enumerate, rows, 1))
+            shape = f"{self._formats[file]}, put together from {plural(joined[file], 'call')}"
+            yield GatheredTable(file, RecordTable(file, functools.partial(enumerate, rows, 1)), shape)
 
 
 def _without_words(silent: int) -> str:

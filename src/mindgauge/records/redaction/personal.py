@@ -47,6 +47,8 @@ class Scrubber:
             names: to replace, and those by which people introduce themselves; None for no names at all.
         """
         self.introduced = names is not None
+        self.introductions = 0
+        """Names by which people introduce themselves, and that were kept."""
         self.listed = _folded_names(names or ())
         self._listed = _as_words(self.listed)
         self.counts: Counter[str] = Counter()
@@ -54,7 +56,9 @@ class Scrubber:
     def scrub(self, transcript: Transcript) -> Transcript:
         """Return a dialogue without what the rules find."""
         person = [_readable(message.content) for message in transcript.messages if message.role == "user"]
-        own = _folded_names(_introduced(person)) if self.introduced else set()
+        named = _folded_names(_introduced(person))
+        own = named if self.introduced else set()
+        self.introductions += 0 if self.introduced else len(named - self.listed)
         dialogue = _ScrubbedDialogue(self.counts, _as_words(self.listed | own) if own else self._listed)
         dialogue.learn(person, RULES)
         dialogue.learn([_readable(transcript.system)], [rule for rule in RULES if rule.kind in _SECRET])

@@ -95,7 +95,7 @@ def utterances(text: str, place: object, speakers: Speakers, tally: Tally) -> tu
         tally: counts the names of speakers, and lines that look like a speaker's.
 
     Raises:
-        DataError: nobody speaks, or one, or more than a person and a bot.
+        DataError: nobody speaks, or more than a person and a bot, or somebody of whom nothing says which of them it is.
     """
     if len(text) > bounds.CELL:
         raise DataError(f"{place}: {bounds.excess(len(text), 'characters', bounds.CELL)}")
@@ -105,11 +105,14 @@ def utterances(text: str, place: object, speakers: Speakers, tally: Tally) -> tu
     sides = [line for line in lines if line.name in main]
     formed = _formed(lines, sides)
     spoken = [line for line in formed if speakers.part(line.name) is not None]
-    if not {"user", "assistant"} <= {speakers.part(line.name) for line in spoken}:
-        names = Counter(line.name for line in (formed or lines) if not _heading(line, sides))
+    parts = {speakers.part(line.name) for line in spoken} & {"user", "assistant"}
+    if len(parts) < 2:
+        names = Counter(line.name for line in lines if not _heading(line, sides))
+        one_sided = parts and all(speakers.part(name) for name in names)
         if not names:
             raise DataError(f"{place}: no line begins with the name of a speaker, such as `user:` and `chatbot:`; name the person and the bot with --map user=NAME,assistant=NAME")  # fmt: skip
-        raise refusal(place, [name for name, _ in names.most_common(_NAMED)], speakers)
+        if not one_sided:
+            raise refusal(place, [name for name, _ in names.most_common(_NAMED)], speakers)
     _refuse_third(formed, sides, place, speakers)
     begins = {line.begins for line in spoken}
     tally.labels.update(line.name for line in formed if line.begins not in begins and not _heading(line, sides))
@@ -124,8 +127,14 @@ def utterances(text: str, place: object, speakers: Speakers, tally: Tally) -> tu
 
 
 def has_speakers(text: str, place: object, speakers: Speakers) -> bool:
-    """Whether a line of a text begins with the name of a speaker."""
+    """Whether a line of a text begins with the name of a speaker who is known."""
     return any(speakers.part(line.name) for line in _lines(text, speakers, place))
+
+
+def unknown(text: str, place: object, speakers: Speakers) -> list[str]:
+    """Return the names that may be speakers' in a text in which nobody known speaks, the most frequent first."""
+    lines = _lines(text, speakers, place)
+    return [name for name, _ in Counter(line.name for line in lines if not _heading(line, [])).most_common(_NAMED)]
 
 
 def _lines(text: str, speakers: Speakers, place: object) -> list[_Label]:

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from mindgauge.records import inspect_logs
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
@@ -18,7 +20,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.records.transcripts import labelled, rows
 from mindgauge.records.transcripts.account import TranscriptAccount, counted
 from mindgauge.records.transcripts.file_names import NamePattern
-from mindgauge.records.transcripts.roles import PARTS, Speakers
+from mindgauge.records.transcripts.roles import PARTS, Speakers, refusal
 from mindgauge.records.transcripts.rows import UnreadError
 from mindgauge.records.transcripts.tally import Tally
 
@@ -117,8 +119,9 @@ def _of_each(
             yield file, list(_of_file(file, columns, tables.suited(file, layout), speakers, tally))
         except UnreadError as error:
             tally.left_out.append(str(error))
-    for file, table in gathered.tables():
-        yield file, list(rows.transcripts(table, _place(file), columns, speakers, tally))
+    for part in gathered.tables():
+        spoken = rows.transcripts(part.table, _place(part.file), columns, speakers, tally)
+        yield part.file, [msgspec.structs.replace(transcript, shape=part.shape) for transcript in spoken]
 
 
 def _files(path: Path, tally: Tally) -> list[Readable]:
@@ -156,6 +159,9 @@ def _of_file(
         return
     text = bounds.clean(texts.read_text(file, layout.encoding))
     if isinstance(file, File) and not labelled.has_speakers(text, file, speakers):
+        names = labelled.unknown(text, file, speakers)
+        if len(names) > 1:
+            raise UnreadError(str(refusal(file, names, speakers)))
         raise UnreadError(f"{file}: no line begins with the name of a speaker, such as `user:` and `chatbot:`; name the person and the bot with --map user=NAME,assistant=NAME")  # fmt: skip
     spoken, ending = labelled.utterances(text, file, speakers, tally)
     transcript = rows.composed(spoken, name, tally, source=str(file), ending=ending, shape="text with speakers")
