@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -37,7 +36,7 @@ from mindgauge.benchmarks.metrics import (
     fleiss_kappa,
 )
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import Kind, count, plural
+from mindgauge.records.rounding import Kind
 from mindgauge.records.rubric import Rubric
 from mindgauge.records.tabular import Tabular
 from mindgauge.store import Store, continued
@@ -46,7 +45,7 @@ from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
@@ -272,11 +271,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             for name, rows in rated.items()
         }
         status_counts = [entry for benchmark in members for entry in _statuses(store, benchmark, rated[benchmark.name])]
-        never = _never_came(status_counts)
         figures = [
-            m
-            for b in members
-            for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients, never)
+            m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients)
         ]
         constant = {name for b in members for name in baselines.names(b)}
         totals: dict[str, int] = {}
@@ -394,22 +390,7 @@ def _with_lost(
         yield msgspec.structs.replace(figure, worst=worst, best=best)
 
 
-def _never_came(counts: Sequence[StatusCount]) -> dict[tuple[str, str], str]:
-    """Say, by benchmark and model, of how many replies none came: of these there is no verdict, whoever judges."""
-    replies = [entry for entry in counts if entry.kind == "reply"]
-    total: Counter[tuple[str, str]] = Counter()
-    for entry in replies:
-        total[entry.benchmark, entry.name] += entry.n
-    return {
-        (entry.benchmark, entry.name): f", for {count(entry.n)} of the {plural(total[entry.benchmark, entry.name], 'reply', 'replies')} of {entry.name} never came"
-        for entry in replies
-        if entry.status == "failed"
-    }  # fmt: skip
-
-
-def _voided(
-    scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity], never: Mapping[tuple[str, str], str]
-) -> Iterator[Score]:
+def _voided(scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity]) -> Iterator[Score]:
     """Mark what judges say that cannot be used, and empty what was said of targets whose clients were not fit for their part.
 
     What became of verdicts stays.
@@ -426,8 +407,6 @@ def _voided(
             yield msgspec.structs.replace(figure, void=of_clients, **_NO_VALUE)
         else:
             void = f"{figure.rater} cannot be used: {reason}" if reason and not figure.void else figure.void
-            if figure.void and figure.rater != figure.model:
-                void += never.get((figure.benchmark, figure.model), "")
             yield msgspec.structs.replace(figure, void=void)
 
 

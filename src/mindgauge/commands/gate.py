@@ -25,7 +25,6 @@ from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from mindgauge.analysis.gate.outcome import GateDecision
-    from mindgauge.store import Store
 
 
 _FEW = 200

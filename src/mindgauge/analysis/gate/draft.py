@@ -55,7 +55,7 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
         baseline: where that is which builds are compared with, as seen from the policy's folder.
     """
     distrusted = needs.distrust(GateNeeds(), build.side, build.scores, build.evidence)
-    findings = needs.findings(GateNeeds(), build.side, build.evidence, distrusted)
+    findings = needs.findings(GateNeeds(), build.side, build.scores, build.evidence, distrusted)
     unmet = [finding.sentence for finding in findings if finding.outcome is not GateOutcome.PASSED]
     unmet += [TRUSTED_BY] if distrusted else []
     sections = [_HEAD.format(run=build.side.name, baseline=_text(baseline)), *_needs(build, unmet)]

@@ -19,7 +19,7 @@ from mindgauge.records.redaction.patterns import RULES, digits
 from mindgauge.records.text import HAN, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mindgauge.records import Message
     from mindgauge.records.redaction.patterns import PersonalRule
@@ -56,9 +56,8 @@ class Scrubber:
     def scrub(self, transcript: Transcript) -> Transcript:
         """Return a dialogue without what the rules find."""
         person = [_readable(message.content) for message in transcript.messages if message.role == "user"]
-        named = _folded_names(_introduced(person))
-        own = named if self.introduced else set()
-        self.introductions += 0 if self.introduced else len(named - self.listed)
+        own = _folded_names(_introduced(person)) if self.introduced else set()
+        self.introductions += 0 if self.introduced else len(_folded_names(_introductions(person)) - self.listed)
         dialogue = _ScrubbedDialogue(self.counts, _as_words(self.listed | own) if own else self._listed)
         dialogue.learn(person, RULES)
         dialogue.learn([_readable(transcript.system)], [rule for rule in RULES if rule.kind in _SECRET])
@@ -192,13 +191,19 @@ def _letter(character: str) -> str:
     return base[0] if base else character
 
 
+def _introductions(texts: Iterable[str]) -> Iterator[str]:
+    """Yield how people say that they are called."""
+    names = (match[1] for text in texts for match in _INTRODUCED.finditer(text))
+    return (name for name in names if HAN.match(name) or name[0].isupper())
+
+
 def _introduced(texts: Iterable[str]) -> list[str]:
     """Return the names by which people say that they are called, and each part of one."""
     names: list[str] = []
-    for name in (match[1] for text in texts for match in _INTRODUCED.finditer(text)):
+    for name in _introductions(texts):
         if HAN.match(name):
             names += [name[:length] for length in range(_SHORTEST, _LONGEST + 1) if len(name) >= length]
-        elif name[0].isupper():
+        else:
             words = [word for word in name.split() if word[0].isupper()]
             names += [" ".join(words), *words]
     return names
