@@ -169,7 +169,9 @@ def test_scripted_persons_need_no_gate(tmp_path: Path) -> None:
 
 
 def test_it_is_said_before_any_score(leaked: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    output = said(capsys, "score", leaked)
+    brief = said(capsys, "score", leaked)
+    assert brief.startswith("There is no score of target: the client basil is unfit")
+    output = said(capsys, "score", leaked, "--full")
     assert output.index("Is the client fit for its part?") < output.index("basil (unfit)") < output.index("no score")
     assert "No score of target is shown: the client basil is unfit" in output
     as_json = json.loads(said(capsys, "score", leaked, "--json"))

@@ -120,6 +120,7 @@ def test_answers_fit_the_terminal_and_a_pipe_holds_no_controls(
     verb: str, width: int, rated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(render, "page_width", lambda: width)
+    monkeypatch.setattr(render, "sentence", render.say)
     text = said(verb, rated)
     assert "\x1b" not in text
     assert not re.search("[\u2500-\u257f]", text), "no boxes"

@@ -209,7 +209,7 @@ def test_a_report_and_a_score_of_such_a_run_can_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rated(tmp_path, *cases("bot", "shrug")[:6], *cases("kind", "ask")[:6], unit="both")
-    for verb in (["score"], ["report"], ["compare"]):
+    for verb in (["score", "--full"], ["report"], ["compare", "--full"]):
         monkeypatch.setattr("sys.argv", ["mindgauge", *verb, str(tmp_path / "r")])
         with pytest.raises(SystemExit) as left:
             main()

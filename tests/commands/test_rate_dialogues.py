@@ -206,7 +206,7 @@ def test_the_terminal_shows_the_shares_of_each_model(
     logs = tmp_path / "logs.csv"
     pl.DataFrame(ROWS).rename({"reply": "answer"}).write_csv(logs)
     given = ("rate", SAFETY, "--replies", logs, "--map", "reply=answer", "--judge", f"classifier/{trained}")
-    code, out, err = invoke(monkeypatch, capsys, *given, "--out", tmp_path / "r")
+    code, out, err = invoke(monkeypatch, capsys, *given, "--out", tmp_path / "r", "--full")
     assert (code, err) == (0, "")
     for said in (
         f"labelled by classifier/{trained}",
@@ -216,7 +216,7 @@ def test_the_terminal_shows_the_shares_of_each_model(
         "unsafe",
         SAFE,
         "(no label)",
-        "0 calls",
+        "No call was made.",
     ):
         assert said in out
     code, again, err = invoke(monkeypatch, capsys, "score", tmp_path / "r")

@@ -188,7 +188,7 @@ def test_the_terminal_withholds_what_the_report_withholds(
 ) -> None:
     from mindgauge.cli import app
 
-    app(["score", str(rated), *option], standalone_mode=False)
+    app(["score", str(rated), "--full", *option], standalone_mode=False)
     lines = [line for line in capsys.readouterr().out.splitlines() if KIND in line and " mean " in line]
     assert lines
     assert all((LIMITED in line) == hidden and ("(unreliable)" in line) != hidden for line in lines)

@@ -20,7 +20,7 @@ ROWS = 10
 def first(*sentences: str) -> None:
     """Print what was found and how far to trust it, before anything else."""
     for sentence in filter(None, sentences):
-        render.say(sentence)
+        render.sentence(sentence)
     print()
 
 

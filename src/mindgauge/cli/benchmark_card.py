@@ -81,7 +81,7 @@ def _how(benchmark: Benchmark, entry: BenchmarkListing) -> str:
 
 def _samples(entry: BenchmarkListing, benchmark: Benchmark) -> str:
     """Say how many there are, who wrote and who checked them, and what a run of them takes."""
-    noun = "dialogue" if entry.personas else "sample"
+    noun = "dialogue" if entry.personas else "message" if entry.folder else "sample"
     checked = benchmark.card.checked or "nobody outside this project is recorded to have checked them"
     origin = f"in {entry.folder}" if entry.folder else f"written by this project; {checked}"
     return (

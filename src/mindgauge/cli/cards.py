@@ -62,9 +62,8 @@ def show(reliability: Reliability, *, full: bool) -> None:
         )
     elif reliability.people:
         answer.sheet(_of_people(reliability.people), behind)
-    render.notes(
-        [*(reading.lines() if reading is not None and reading.left_out else []), *reliability.notes], full=False
-    )
+    account = reading.lines() if reading is not None and reading.left_out else []
+    render.notes([*account, *rater_tables.divergent(reliability.people), *reliability.notes], full=False)
     print(f"Rule: {reliability.rule}")
 
 

@@ -64,7 +64,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     else:
         _at_a_glance(overall, single, shown=shown)
     for line in [*parts(single), *doubts, *_limits(overall)]:
-        render.say(line)
+        render.sentence(line)
     render.notes(result.notes, full=full)
 
 

@@ -115,7 +115,7 @@ def show(result: GateDecision, *, full: bool = False) -> None:
     for rule in rules:
         print(render.one_line(f"{rule.outcome.value}: {rule.title}"))
         for reason in rule.reasons if full else rule.reasons[:REASONS]:
-            render.say(f"  {render.one_line(reason)}")
+            render.sentence(f"  {render.one_line(reason)}")
         replies = rule.replies
         if replies:
             names = list(dict.fromkeys(reply.name for reply in replies))

@@ -49,6 +49,6 @@ def logs(
         render.as_json(result)
         return
     for line in result.summary():
-        render.say(visible(line))
+        render.sentence(visible(line))
     if result.out and not no_text:
         answer.then(f"mindgauge rate BENCHMARK --dialogues {result.out} --judge JUDGE")

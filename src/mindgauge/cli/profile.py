@@ -73,7 +73,7 @@ def tables(result: Profile, *, full: bool = False, ranks: bool = False) -> None:
         render.sheet(overview.tasks(result.tasks, "", "tasks", labels), less={"note", "rated by"})
     else:
         answer.sheet(dimensions, len(dimensions.rows) + len(result.tasks), omitted=omitted)
-    render.say(
+    render.sentence(
         "Scores are scaled to 0 … 1, 1 is best; what is no better than chance, or within the noise, is the end of its scale."
     )
     if full:
@@ -87,4 +87,4 @@ def _lacking(result: Profile, *, full: bool) -> None:
             print(f"lacking: {line}")
     elif result.lacking:
         names = [line.partition(" (")[0] for line in result.lacking]
-        render.say(f"lacking: {named(names, limit=len(names))} (why, and how to get the data: --full)")
+        render.sentence(f"lacking: {named(names, limit=len(names))} (why, and how to get the data: --full)")

@@ -242,6 +242,14 @@ def say(text: str) -> None:
     print(textwrap.fill(joined, page_width(), break_long_words=False, break_on_hyphens=False).replace("\xa0%", " %"))
 
 
+def sentence(text: str) -> None:
+    """Print a sentence: folded for who watches, on one line for who searches a log."""
+    if sys.stdout.isatty():
+        say(text)
+    else:
+        print(_cell(text))
+
+
 def page_width() -> int:
     """Return the columns of the terminal; where nobody watches, those of a wide page."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
@@ -285,7 +293,7 @@ def notes(lines: Iterable[str], *, full: bool, head: str = "Note") -> None:
     kinds = [*lines] if full else put_together([*lines], "--full lists them")
     listed = kinds if full else kinds[:NOTES]
     for line in listed:
-        (print if full else say)(f"{head}: {line}")
+        (print if full else sentence)(f"{head}: {line}")
     more(len(kinds) - len(listed), "note")
 
 

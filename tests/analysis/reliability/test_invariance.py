@@ -55,7 +55,7 @@ def test_languages_stand_side_by_side_with_numbers_and_intervals(capsys: pytest.
         assert group.n == group.conversations == 150 and group.limit == 0.5 and group.by == "language"
         for bound in (group.people_mean, group.judge_mean, group.bias, group.agreement, group.shift):
             assert bound.value is not None and bound.low is not None and bound.high is not None
-    terminal.show(result, full=False)
+    terminal.show(result, full=True)
     printed = capsys.readouterr().out
     assert "One level across languages and systems?" in printed and "on one level" in printed
 

@@ -72,12 +72,12 @@ def test_classes_are_tested_too() -> None:
 
 def test_it_is_printed_beside_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     reliability = world().cards()
-    terminal.show(reliability, full=False)
+    terminal.show(reliability, full=True)
     printed = capsys.readouterr().out
     one_more = reliability.cards[0].one_more
     assert one_more is not None
     verdict = next(i for i, line in enumerate(printed.splitlines()) if line.startswith("judge, safety: "))
     assert sentence(one_more) in printed.splitlines()[verdict + 1]
-    assert "As good as one more person?" in printed and "in place of each person" not in printed
-    terminal.show(reliability, full=True)
-    assert "The judge in place of each person" in capsys.readouterr().out
+    assert "As good as one more person?" in printed and "The judge in place of each person" in printed
+    terminal.show(reliability, full=False)
+    assert "As good as one more person?" not in capsys.readouterr().out

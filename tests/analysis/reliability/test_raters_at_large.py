@@ -169,7 +169,7 @@ def test_classes_have_profiles_and_no_severity() -> None:
 
 
 def test_the_terminal_prints_what_other_clinicians_would_say(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.show(rated(3, anna=0.6).rated_by("judge", bias=0.4).cards(), full=False)
+    terminal.show(rated(3, anna=0.6).rated_by("judge", bias=0.4).cards(), full=True)
     printed = capsys.readouterr().out
     for text in (
         "What other clinicians would say",

@@ -350,6 +350,6 @@ def test_the_command_prints_the_mapping_it_used(
     assert done.value.code == 0
     told = capsys.readouterr().out
     assert (
-        "note: table.csv: read user from column 1 ('u'), reply from column 2 ('r'), label.H1.empathy from column 3 ('x')"
+        "Note: table.csv: read user from column 1 ('u'), reply from column 2 ('r'), label.H1.empathy from column 3 ('x')"
         in told
     )
