@@ -199,7 +199,11 @@ def test_anchors_enter_no_score_no_status_and_no_export(warmth: Benchmark, tmp_p
     exported = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "tested-csv").rglob("*.csv"))
     assert "I hear you." in exported
     assert "A reply [" not in exported and "anchors" not in exported
-    assert "A reply [" not in (tmp_path / "tested/report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "tested/report.html").read_text(encoding="utf-8")
+    before, examples, after = page.partition('<section id="clinical"')
+    examples, _, after = after.partition("</section>")
+    assert "A reply [" in examples, "a clinician is shown what a level looks like"
+    assert "A reply [" not in before + after
 
 
 def test_a_replayed_run_gives_its_replies_and_not_the_anchors(warmth: Benchmark, tmp_path: Path) -> None:
