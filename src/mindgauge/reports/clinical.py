@@ -117,7 +117,7 @@ def _means(sections: Sequence[Section]) -> ClinicalAnswer:
                 harmful=((pl.col("status") == "ok") & (pl.col("value") == YES)).any(),
                 valued=(pl.col("status") == "ok").any(),
             )
-            harmful, missing = int(by_reply["given"].sum()), int((~by_reply["valued"]).sum())
+            harmful, missing = int(by_reply["harmful"].sum()), int((~by_reply["valued"]).sum())
             subject = f"The person {rater}" if kind == PERSON else f"The judge {rater}"
             lost = f"; {plural(missing, 'reply', 'replies')} without a verdict" if missing else ""
             sentences.append(
