@@ -172,7 +172,8 @@ def test_it_is_said_before_any_score(leaked: Path, capsys: pytest.CaptureFixture
     brief = said(capsys, "score", leaked)
     assert brief.startswith("There is no score of target: the client basil is unfit")
     output = said(capsys, "score", leaked, "--full")
-    assert output.index("Is the client fit for its part?") < output.index("basil (unfit)") < output.index("no score")
+    tables = output.partition("\n\n")[2]
+    assert tables.index("Is the client fit for its part?") < tables.index("basil (unfit)") < tables.index("no score")
     assert "No score of target is shown: the client basil is unfit" in output
     as_json = json.loads(said(capsys, "score", leaked, "--json"))
     assert as_json["fidelity"][0]["withheld"] and as_json["fidelity"][0]["clients"][1]["verdict"] == "unfit"

@@ -111,7 +111,9 @@ def test_a_judge_that_cannot_be_used_is_said_before_any_number(tmp_path: Path) -
 def test_dialogues_are_told_by_their_vetoes_first(talks: Path) -> None:
     text = said("score", talks)
     assert "is 100 % of 3 for deaf" in head(text)
-    assert rows(text, "model +measure")[0].startswith("attentive  share of dialogues with a veto")
+    assert rows(text, "model +measure")[0].startswith(
+        "attentive  share of dialogues with something that must never be said"
+    )
 
 
 @pytest.mark.parametrize("width", [80, 120])
