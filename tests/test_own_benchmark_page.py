@@ -81,9 +81,15 @@ def test_a_table_and_a_rubric_become_a_report_in_ten_seconds(reader: tuple[Path,
     report = (place / "runs" / "first" / "report.html").read_text("utf-8")
     for title in ("belittles", "next_step", "First reply"):
         assert title in report
-    lead = (place / "runs" / "first" / "report.md").read_text("utf-8").split("\n\n")[2]
-    assert lead.startswith("The share of belittles at yes"), "a veto stands first"
-    assert "rated 30 replies, on leaves room: " in lead, "of several criteria, the one that was counted is named"
+    summary = (place / "runs" / "first" / "report.md").read_text("utf-8")
+    first = summary.split("\n\n")[2]
+    assert first.startswith("**What was found.** The share of belittles at yes, as rated by judge, is "), (
+        "a veto stands first"
+    )
+    lead = summary.partition("In full, model by model")[2]
+    assert lead.index("The share of belittles at yes") < lead.index("rated 30 replies, on leaves room: "), (
+        "of several criteria, the one that was counted is named"
+    )
     assert (place / "labels" / "annotation.sqlite").is_file()
     assert (place / "first_reply" / "samples.csv").read_bytes() == (place / "items.csv").read_bytes()
 

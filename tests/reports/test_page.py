@@ -95,7 +95,10 @@ def test_the_answer_speaks_of_each_model_and_warns_of_an_unchecked_judge(page: s
 
 def test_the_same_family_is_flagged(tmp_path: Path) -> None:
     page = write([plant(tmp_path / "kin", ("openai/gpt-5-nano",), "http://host/v1#gpt-4o")]).path.read_text()
-    assert "The judge http://host/v1#gpt-4o (of its family) may favour it" in page
+    assert "The judge gpt-4o (of its family) may favour it" in page
+    findings, _, methods = page.partition('<section id="how"')
+    assert "http://host" not in findings, "a name, never an address"
+    assert "http://host/v1#gpt-4o" in methods, "but where it is said how it was done"
     assert "It comes from the same family as openai/gpt-5-nano" in page
 
 

@@ -108,8 +108,6 @@ class BenchmarkCard(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The released texts are not open: a report shows them only where it is asked to."""
     calls: int = 0
     """What a run on our own samples takes: one model, and one judge of its replies, without the judge's entry test."""
-    checked: str = ""
-    """Who checked our own samples, and how; empty where nobody outside this project is known to have done so."""
     departures: tuple[str, ...] = ()
     asks: Sent | None = None
     """What is sent to a model under test."""

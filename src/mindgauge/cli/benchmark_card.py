@@ -82,8 +82,11 @@ def _how(benchmark: Benchmark, entry: BenchmarkListing) -> str:
 def _samples(entry: BenchmarkListing, benchmark: Benchmark) -> str:
     """Say how many there are, who wrote and who checked them, and what a run of them takes."""
     noun = "dialogue" if entry.personas else "message" if entry.folder else "sample"
-    checked = benchmark.card.checked or "nobody outside this project is recorded to have checked them"
-    origin = f"in {entry.folder}" if entry.folder else f"written by this project; {checked}"
+    origin = (
+        f"in {entry.folder}"
+        if entry.folder
+        else benchmark.card.own_samples_by or "who wrote and who checked them is not recorded"
+    )
     return (
         f"{plural(entry.samples, noun)} ({', '.join(entry.languages)}), {origin}; {count(entry.calls)} calls for one model"
         f"{' and one judge' if entry.judged else ''}"

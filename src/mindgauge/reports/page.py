@@ -84,7 +84,10 @@ def summary(report: Report, page: str) -> str:
         [_link(report, page)],
         [MARK],
     ]  # fmt: skip
-    return "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+    text = "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
+    for address, name in report.names.items():
+        text = text.replace(plain(address), plain(name))
+    return text
 
 
 def _first(report: Report) -> Iterator[list[str]]:
@@ -395,6 +398,7 @@ def read(
             subtitle=_subtitle(runs, suite),
             made=now(),
             software=software(),
+            names=opened.names(runs),
             systems=systems,
             first=screen,
             fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),

@@ -34,19 +34,25 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 MOST_ROWS = 250
 """Rows of a table that the page shows; the CSV holds all."""
+_METHODS = '<section id="how"'
 _UNIT = re.compile(r"(\d|n) (?=%|\d)")
 
 
 def page(report: Report, json_name: str) -> str:
     """Write the whole page."""
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    return (
+    html = (
         environment()
         .get_template("report.html.j2")
         .render(r=report, style=style, json_name=json_name, linked=glossary.Links(), reader=report.reader)
     )
+    # Addresses stand in full where it is said how the run was made, and nowhere else.
+    findings, mark, methods = html.partition(_METHODS)
+    for address, name in report.names.items():
+        findings = findings.replace(str(escape(address)), str(escape(name)))
+    return findings + mark + methods
 
 
 def _compiled() -> jinja2.BytecodeCache:

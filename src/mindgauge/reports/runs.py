@@ -16,6 +16,7 @@ from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Criterion, Scale
+from mindgauge.records.short_names import short_names
 from mindgauge.reports.content import CLIENT_MESSAGES, DIALOGUES, REPLIES, TURNS, Rated, System
 from mindgauge.reports.standing import ReliabilityGate, masked, standings
 from mindgauge.store import Store
@@ -163,13 +164,20 @@ def read(
     return OpenRun(folder, store, manifest, masked(scores, gate), gate, sections)
 
 
+def names(runs: Sequence[OpenRun]) -> dict[str, str]:
+    """Map models and judges that were given by their addresses to short names."""
+    return short_names(name for run in runs for name in (*run.scores.models, *run.scores.judges))
+
+
 def systems(runs: Sequence[OpenRun]) -> list[System]:
-    """Name every model that a run measured; one that several runs measured is named with its run."""
+    """Name every model that a run measured, by a short name; one that several runs measured is named with its run."""
+    short = names(runs)
     measured = [(number, model) for number, run in enumerate(runs) for model in sorted(_measured(run))]
     models = [model for _, model in measured]
     named = []
     for number, model in measured:
-        label = model if models.count(model) == 1 else f"{model} ({runs[number].folder.resolve().name})"
+        label = short.get(model, model)
+        label = label if models.count(model) == 1 else f"{label} ({runs[number].folder.resolve().name})"
         named.append(label)
     return [
         System(label if named.count(label) == 1 else f"{label} #{run + 1}", model, run, i)
@@ -218,7 +226,11 @@ def judges(runs: Sequence[OpenRun], measured: Sequence[System]) -> dict[tuple[in
     for _, judge in examined:
         numbers.setdefault(judge, max([*numbers.values(), len(measured) - 1], default=-1) + 1)
     many_runs = len({number for number, _ in examined}) > 1
-    labels = {(n, judge): f"{judge} ({runs[n].folder.resolve().name})" if many_runs else judge for n, judge in examined}
+    shown_as = {judge: judge for _, judge in examined} | names(runs)
+    labels = {
+        (n, judge): f"{shown_as[judge]} ({runs[n].folder.resolve().name})" if many_runs else shown_as[judge]
+        for n, judge in examined
+    }
     return {(n, judge): System(labels[n, judge], judge, n, numbers[judge]) for n, judge in examined}
 
 

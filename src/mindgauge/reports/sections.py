@@ -379,6 +379,8 @@ class Report(msgspec.Struct):
     subtitle: str
     made: str
     software: str
+    names: dict[str, str]
+    """What models and judges that were given by their addresses are called on the page and in the summary."""
     systems: list[System]
     first: FirstScreen
     fidelity: FidelitySection | None
