@@ -14,7 +14,7 @@ from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
 from tests.reports.conftest import JUDGE, LONG, MODELS, OPEN, own_samples, plant
 
-ORDER = ["answer", "read", "weak", "trust", "wrong", "compared", "how", "words"]
+ORDER = ["answer", "read", "clinical", "weak", "trust", "wrong", "compared", "how", "words"]
 
 
 def test_sections_stand_in_order(page: str) -> None:

@@ -258,7 +258,7 @@ _PLURAL = {"category": "categories", "language": "languages"}
 
 
 def _tagged(samples: pl.DataFrame, tag: str) -> str:
-    counts = samples[f"tag.{tag}"].drop_nulls().value_counts(sort=True)
+    counts = samples[f"tag.{tag}"].drop_nulls().value_counts().sort("count", f"tag.{tag}", descending=[True, False])
     return named(
         [f"{words(f'{tag}={value}').removeprefix('language: ')} {count(n)}" for value, n in counts.iter_rows()], limit=8
     )

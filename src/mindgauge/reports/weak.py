@@ -17,6 +17,7 @@ from mindgauge.reports import card_phrases, closed_answers, links
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable
 from mindgauge.reports.runs import RULE, scores_of
+from mindgauge.reports.runs import names as short_names
 from mindgauge.reports.sections import Weak
 from mindgauge.reports.standing import DOUBT
 
@@ -68,6 +69,7 @@ def _closed(section: Section, scores: list[tuple[System, Score]]) -> Iterator[Fi
 
 def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs: Sequence[OpenRun]) -> Iterator[Figure]:
     raters = dict.fromkeys(r for run in runs for s in run.sections if s.benchmark.name == name for r, _ in s.judges())
+    shown_as = short_names(runs)
     for criterion, levels in section.ordinal.items():
         first = ""
         for rater in raters:
@@ -77,7 +79,7 @@ def _open(name: str, scores: list[tuple[System, Score]], section: Section, runs:
             ]  # fmt: skip
             worst, best = levels.worst_first[0], levels.worst_first[-1]
             low, high = sorted(map(float, (worst, best)))
-            measure = f"Mean {words(criterion)} by {rater}, from {worst} (worst) to {best} (best)"
+            measure = f"Mean {words(criterion)} by {shown_as.get(rater, rater)}, from {worst} (worst) to {best} (best)"
             figure = of_levels(name, rater_scores, f"{criterion}-{rater}", measure, low, high, section.noun(criterion))
             if figure is not None:
                 _marked(figure, rater_scores, runs)
