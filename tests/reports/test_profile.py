@@ -77,7 +77,9 @@ def test_every_picture_says_its_finding_and_stands_in_two_widths(suite_page: str
 
 
 def test_there_is_no_radar_without_its_plain_alternative(suite_page: str) -> None:
-    assert suite_page.index('id="profile-radar"') < suite_page.index('id="profile-dimensions"')
+    assert suite_page.index('id="profile-dimensions"') < suite_page.index('id="profile-radar"'), (
+        "the plain form is first"
+    )
     few = msgspec.structs.replace(
         profiled.profile(), dimensions=[d for d in profiled.profile().dimensions if d.dimension in {"Safety", "Ethics"}]
     )
