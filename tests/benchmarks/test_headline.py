@@ -43,7 +43,7 @@ def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     scores = mindgauge.run(task.name, model=models, judge=judge, out=folder, limit=LIMIT)
     assert isinstance(scores, Scores)
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        app(["score", str(folder)], standalone_mode=False)
+        app(["score", str(folder), "--full"], standalone_mode=False)
     return Ran(scores, out.getvalue(), mindgauge.report(folder))
 
 

@@ -254,7 +254,7 @@ FAULTS = {
     "no column of messages": ({"samples__csv": "Frage\nHello there.\n"}, "no column user"),
     "a row without a message": ({"samples__csv": "id,user\n1,Hello.\n2,\n"}, "samples.csv:3: no text"),
     "a column that is not there": ({"columns__toml": 'user = "Text"\n'}, "samples.csv: no column 'Text' for user"),
-    "a name that is not read": ({"columns__toml": 'usr = "user"\n'}, "samples.csv: columns.toml: usr=user: 'usr' is not one of Mindgauge's columns"),
+    "a name that is not read": ({"columns__toml": 'usr = "user"\n'}, "samples.csv: columns.toml: usr=user: turn it round, user=usr"),
     "a target that is no level": ({"card__toml": 'title = "W"\nclosed = true\n', "samples__csv": "user,target\nHi.,maybe\n"}, "samples.csv:2: the target 'maybe' is no level of warm; write one of no, yes"),
     "a dialogue that ends with a reply": ({"samples__csv": "user,reply\nHi.,Hello.\n"}, "samples.csv:2: the dialogue ends with a reply"),
     "a slot that is not filled": ({"judge__md": "{rubric} {form} {dialogue} {replay}\n"}, "judge.md:1: no slot {replay}"),

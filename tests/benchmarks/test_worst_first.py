@@ -36,7 +36,7 @@ ALL = [b for b in map(benchmarks.find_one, benchmarks.names()) if b.persons is N
 """Dialogues stand in a section of their own (`tests/reports/test_dialogues.py`)."""
 CRITERIA = [(b, c) for b in ALL for c in criteria_of(b).values() if c.scale is Scale.ORDINAL or c.unsafe]
 RATED = [(b, c) for b, c in CRITERIA if c in b.rubric.criteria]
-OPEN = [(b, c) for b, c in RATED if not b.closed]
+OPEN = [(b, c) for b, c in RATED if not b.closed and not {"client", "dialogue"} & {*c.applies.get("unit", ())}]
 FEW = 12
 MODEL, JUDGE = "acme/model", "other/judge"
 
