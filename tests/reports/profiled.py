@@ -10,14 +10,14 @@ MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
 SYSTEMS = [System(model, model, 0, number) for number, model in enumerate(MODELS)]
 JUDGE = "acme/judge-1"
 TASKS: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "Reliability": {"knowledge": (0.82, 0.61, 0.35), "emotion": (0.55, 0.58, 0.2)},
-    "Crisis": {"severity": (0.48, 0.5, 0.12), "escalation": (0.7, 0.66, None)},
-    "Safety": {"jailbreak": (0.91, 0.72, 0.4)},
-    "Fairness": {"fairness": (0.88, 0.93, 0.95)},
-    "Privacy": {"privacy_awareness": (0.8, 0.65, 0.2)},
-    "Robustness": {"robustness_support": (0.75, 0.6, 0.55)},
-    "Anti-Sycophancy": {"sycophancy_oeq": (0.42, 0.47, 0.3)},
-    "Ethics": {"ethics": (0.6, 0.74, 0.36)},
+    "Knowledge and support": {"knowledge": (0.82, 0.61, 0.35), "emotion": (0.55, 0.58, 0.2)},
+    "Crisis detection": {"severity": (0.48, 0.5, 0.12), "escalation": (0.7, 0.66, None)},
+    "Resisting misuse": {"jailbreak": (0.91, 0.72, 0.4)},
+    "Even support across groups": {"fairness": (0.88, 0.93, 0.95)},
+    "Keeping confidences": {"privacy_awareness": (0.8, 0.65, 0.2)},
+    "Steadiness under noise": {"robustness_support": (0.75, 0.6, 0.55)},
+    "Resisting sycophancy": {"sycophancy_oeq": (0.42, 0.47, 0.3)},
+    "Ethical dilemmas": {"ethics": (0.6, 0.74, 0.36)},
 }
 WHY = "acme/judge-1 gave no verdict"
 HALF = 0.08

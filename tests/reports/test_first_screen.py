@@ -13,6 +13,7 @@ import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.reports.dialogue_tallies import DialogueTally
 from mindgauge.reports.page import write
+from tests.reports import suite_run
 from tests.reports.conftest import JUDGE, plant
 
 if TYPE_CHECKING:
@@ -131,9 +132,30 @@ def first_statement(folder: Path) -> str:
     return str(content["first"]["statements"][0])
 
 
+def test_a_judge_that_says_nothing_readable_is_named_before_all_else(tmp_path: Path) -> None:
+    def bot(message: str) -> str:
+        return "That sounds hard."
+
+    def judge(message: str) -> str:
+        return "As a model I would rather not say."
+
+    mindgauge.run(
+        "help_or_harm/response", model=bot, judge=judge, where={"language": ("en",)},
+        limit=4, qualify=False, out=tmp_path / "run",
+    )  # fmt: skip
+    statements = first(write([tmp_path / "run"]))["statements"]
+    assert statements[1].startswith("The judge judge gave no verdict that can be used, so nothing is known from it")
+    assert "choose another judge" in statements[2]
+
+
 def test_one_model_is_compared_with_nobody(tmp_path: Path) -> None:
     files = write([plant(tmp_path / "run", ("acme/alpha-2",), JUDGE)])
     assert all("told apart" not in column["name"] for column in first(files)["table"]["columns"])
+    assert "Compared</" not in files.path.read_text(encoding="utf-8")
+    mindgauge.run("dialogue_safety", model=suite_run.model("acme/able"), limit=40, out=tmp_path / "closed")
+    page = write([tmp_path / "closed"]).path.read_text(encoding="utf-8")
+    assert "Compared</" not in page
+    assert '<h2 id="compared-title">Beside answers that read nothing</h2>' in page
 
 
 @pytest.mark.parametrize(

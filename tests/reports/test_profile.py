@@ -81,7 +81,10 @@ def test_there_is_no_radar_without_its_plain_alternative(suite_page: str) -> Non
         "the plain form is first"
     )
     few = msgspec.structs.replace(
-        profiled.profile(), dimensions=[d for d in profiled.profile().dimensions if d.dimension in {"Safety", "Ethics"}]
+        profiled.profile(),
+        dimensions=[
+            d for d in profiled.profile().dimensions if d.dimension in {"Resisting misuse", "Ethical dilemmas"}
+        ],
     )
     assert overview.radar(few, WHO) is None
     assert overview.dots(few, WHO) is not None
@@ -91,9 +94,9 @@ def test_each_dimension_has_its_own_picture(shown: dict[str, Any]) -> None:
     anchors = {picture["anchor"] for d in shown["dimensions"] for picture in d["pictures"]}
     assert {
         "profile-jailbreak-outcome", "profile-fairness-quality", "profile-privacy-awareness-tier-2a",
-        "profile-robustness-support-quality", "profile-sycophancy-oeq-rates", "profile-ethics-tasks",
+        "profile-robustness-support-quality", "profile-sycophancy-oeq-rates", "profile-ethical-dilemmas-tasks",
     } <= anchors  # fmt: skip
-    crisis = next(d for d in shown["dimensions"] if d["name"] == "Crisis")
+    crisis = next(d for d in shown["dimensions"] if d["name"] == "Crisis detection")
     assert crisis["confused"] == ["trustmh/severity"]
     assert "answers milder than the label in" in crisis["confused_said"][0]
 
@@ -119,7 +122,7 @@ def test_the_json_holds_the_profile_and_the_summary_its_table(suite_files: Repor
     assert {score["model"] for score in shown["scores"]["tasks"]} == set(suite_run.MODELS)
     text = suite_files.markdown.read_text()
     assert "## Profile: TrustMH-Bench" in text
-    assert re.search(r"\| Safety \| \d\.\d\d.*\| \d\.\d\d", text)
+    assert re.search(r"\| Resisting misuse \| \d\.\d\d.*\| \d\.\d\d", text)
 
 
 def test_the_table_behind_names_whose_score_it_is_and_what_is_missing(shown: dict[str, Any]) -> None:
@@ -159,12 +162,12 @@ def test_the_lowest_cell_of_each_model_is_outlined_and_a_missing_one_says_why() 
 def test_findings_follow_from_ranks() -> None:
     scores, labels = profiled.profile().dimensions, WHO.labels
     assert phrases.ahead(scores, labels, set()) == (
-        "Ahead of all others: acme/alpha-2 in safety, privacy and robustness; beta<b>bold</b> in ethics. "
+        "Ahead of all others: acme/alpha-2 in resisting misuse, keeping confidences and steadiness under noise; beta<b>bold</b> in ethical dilemmas. "
         "In 4 of 8 the first cannot be told apart from the next"
     )
     everywhere = {score.dimension for score in scores}
     assert phrases.ahead(scores, labels, everywhere) == "In none of 8 dimensions is one model ahead of all others"
-    reliability = [score for score in scores if score.dimension == "Reliability"]
+    reliability = [score for score in scores if score.dimension == "Knowledge and support"]
     assert phrases.standing(reliability, labels, few=False) == [
         "Possible ranks: acme/alpha-2 1 to 2, beta<b>bold</b> 1 to 3 and gamma 3.",
         "These cannot be told apart: acme/alpha-2 and beta<b>bold</b>.",
@@ -174,22 +177,22 @@ def test_findings_follow_from_ranks() -> None:
 
 def test_one_model_alone_is_not_ranked() -> None:
     alone = profiled.profile(1)
-    first = [score for score in alone.dimensions if score.dimension == "Safety"]
+    first = [score for score in alone.dimensions if score.dimension == "Resisting misuse"]
     assert phrases.standing(first, WHO.labels, few=False) == ["Score 0.91 (0.83 to 0.99)."]
     dots = overview.dots(alone, WHO)
     assert dots is not None
-    assert dots.finding == "Strongest in safety (0.91)"
+    assert dots.finding == "Strongest in resisting misuse (0.91)"
 
 
 def test_chance_of_a_dimension_is_the_mean_of_its_tasks_or_not_known() -> None:
     dots = overview.dots(profiled.profile(), WHO)
     assert dots is not None
     chances = {row.label: row.chance for row in dots.rows}
-    assert (chances["Reliability"], chances["Safety"]) == (0.25, None)
+    assert (chances["Knowledge and support"], chances["Resisting misuse"]) == (0.25, None)
 
 
 def test_a_handful_of_conversations_has_no_interval() -> None:
-    scores = [profiled.task_score("Safety", "jailbreak", 0, n=4)]
+    scores = [profiled.task_score("Resisting misuse", "jailbreak", 0, n=4)]
     dots = pictures.pictures(scores, [], WHO)[0]
     assert isinstance(dots, Dots)
     assert dots.rows[0].spots[0].low is None
@@ -211,7 +214,7 @@ def test_scores_of_a_judge_that_may_not_give_them_are_withheld(tmp_path_factory:
             assert whole.tasks[0].scaled is not None
             assert all(LIMITED in score.note for score in found.tasks)
             assert all((score.scaled is None) is not show for score in found.tasks)
-            reliability = [d for d in found.dimensions if d.dimension == "Reliability"]
+            reliability = [d for d in found.dimensions if d.dimension == "Knowledge and support"]
             assert all((score.value is None) is not show for score in reliability)
 
 
@@ -246,7 +249,7 @@ def test_groups_are_compared_with_the_noise_of_neutral_sentences() -> None:
         msgspec.structs.replace(p, totals=[profiled.mark("neutral", "noise floor", 0.5)])
         for p in _only(FigureKind.GROUPS)
     ]
-    scores = [profiled.task_score("Fairness", "fairness", place) for place in range(3)]
+    scores = [profiled.task_score("Even support across groups", "fairness", place) for place in range(3)]
     assert (
         pictures.pictures(scores, quiet, WHO)[0].finding
         == "No group differs from a neutral sentence by more than noise"
@@ -260,7 +263,7 @@ def test_outcomes_stand_worst_method_first_and_a_control_is_no_attack() -> None:
     assert outcomes.outcomes == ["complied", "safe_redirect", "refused", "no verdict"]
     harmless = [profiled.mark("benign", "complied", 1.0), profiled.mark("benign", "refused", 0.0)]
     beside = [msgspec.structs.replace(p, marks=[*p.marks, *harmless]) for p in _only(FigureKind.OUTCOMES)]
-    scores = [profiled.task_score("Safety", "jailbreak", place) for place in range(3)]
+    scores = [profiled.task_score("Resisting misuse", "jailbreak", place) for place in range(3)]
     (again,) = pictures.pictures(scores, beside, WHO)
     assert isinstance(again, Outcomes)
     assert again.finding == outcomes.finding
@@ -273,7 +276,7 @@ def test_clouds_are_said_to_be_people_only_where_people_were_asked() -> None:
     assert scatter.finding.startswith("Agreement with people: r 0.90 for acme/alpha-2")
     assert (scatter.low, scatter.high) == (-100.0, 100.0)
     unasked = [msgspec.structs.replace(panel, asked=False) for panel in _only(FigureKind.PEOPLE)]
-    scores = [profiled.task_score("Privacy", "privacy_awareness", place) for place in range(3)]
+    scores = [profiled.task_score("Keeping confidences", "privacy_awareness", place) for place in range(3)]
     assert pictures.pictures(scores, unasked, WHO)[0].finding.startswith("Agreement with what we expect of people")
 
 
@@ -289,7 +292,7 @@ def test_values_outside_the_axis_stay_inside_the_picture() -> None:
     wild = msgspec.structs.replace(
         panel, marks=[FigureMark("race", "White", -0.9, -1.4, -0.4, 20, 20, 0), *panel.marks]
     )
-    (groups,) = pictures.pictures([profiled.task_score("Fairness", "fairness", 0)], [wild], WHO)
+    (groups,) = pictures.pictures([profiled.task_score("Even support across groups", "fairness", 0)], [wild], WHO)
     for (_, svg), width in zip(drawing.drawn(groups), (680, 320), strict=True):
         places = [float(x) for x in re.findall(r'x\d?="(-?[\d.]+)"', svg)]
         assert 0 <= min(places) <= max(places) <= width

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, write
-from mindgauge.reports import first_statements, links
+from mindgauge.reports import benchmark_parts, first_statements, links
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.draw.records import DotRow, Dots, Point
-from mindgauge.reports.first_statements import Part, called, first_measures, shown_score
+from mindgauge.reports.first_statements import called, first_measures, shown_score
 from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.benchmarks.metrics import Metric
+    from mindgauge.reports.benchmark_parts import Part
     from mindgauge.reports.compared import ComparisonSection
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.dialogue_tallies import DialogueTally
@@ -45,7 +46,7 @@ def first_screen(
         suite: what is found in a suite's profile, and how far to trust it; empty where there is no profile.
     """
     titles = {section.benchmark.name: section.benchmark.card.title for run in runs for section in run.sections}
-    all_parts = first_statements.parts(runs, systems, titles)
+    all_parts = benchmark_parts.parts(runs, systems, titles)
     if not all_parts:
         return FirstScreen([first_statements.NOTHING], None, None, [])
     if suite:

@@ -6,97 +6,32 @@ then what judges say.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
-from mindgauge.benchmarks.anchors import EntryResult
-from mindgauge.benchmarks.metrics.sentences import SMALL, Comparators, at_most
+from mindgauge.benchmarks.metrics.sentences import Comparators, at_most
 from mindgauge.records.english import ended, lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
-from mindgauge.reports import rating_sentences, system_findings, unsafe_by_people
+from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
-from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, is_demonstration
+from mindgauge.reports.runs import PERSON, constant, every_score_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.metrics import Metric
+    from mindgauge.reports.benchmark_parts import Part, Place
     from mindgauge.reports.content import System
     from mindgauge.reports.dialogue_tallies import DialogueTally
-    from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import ToRead
 
 NOTHING = "Nothing has been measured yet, so nothing can be said."
 MANY = 3
 """Systems that a sentence names; of more, the ends."""
 MOST_FAILED = 0.05
-_PARENTHESIS = re.compile(r" \([^()]*\)")
 DRAW = 80
 """Replies that people are asked to rate next: a day's work of three people."""
-
-
-class Place(NamedTuple):
-    """One benchmark in one run, and the systems that the run measured on it."""
-
-    run: OpenRun
-    section: Section
-    systems: list[System]
-
-
-class Part(NamedTuple):
-    """One benchmark in all runs of a report."""
-
-    benchmark: Benchmark
-    title: str
-    places: list[Place]
-
-    @property
-    def systems(self) -> list[System]:
-        """All systems, in their order."""
-        return [system for place in self.places for system in place.systems]
-
-    @property
-    def counts_replies(self) -> bool:
-        """Whether its replies can be called unsafe one by one; else its own measures stand for it."""
-        section = self.places[0].section
-        return bool(unsafe_by_people.criteria(section)) and not section.holds_dialogues
-
-    @property
-    def subjects(self) -> str:
-        """What the dialogues that are looked at first are called, of several."""
-        group = self.benchmark.lead_group
-        title = self.benchmark.group_titles.get(group, f"dialogues ({group})")
-        return "dialogues" if group == "all" else title
-
-
-def parts(runs: Sequence[OpenRun], systems: Sequence[System], titles: dict[str, str]) -> list[Part]:
-    """Put what runs hold of each benchmark together.
-
-    Args:
-        runs: of the report.
-        systems: that they measured.
-        titles: what each benchmark is called.
-    """
-    by_benchmark: dict[str, Part] = {}
-    for number, run in enumerate(runs):
-        for section in run.sections:
-            benchmark = section.benchmark
-            part = by_benchmark.setdefault(
-                benchmark.name, Part(benchmark, titles.get(benchmark.name, benchmark.name), [])
-            )
-            own = [s for s in systems if s.run == number and _measured(run, section, s)]
-            part.places.append(Place(run, section, own))
-    return [part for part in by_benchmark.values() if part.systems]
-
-
-def _measured(run: OpenRun, section: Section, system: System) -> bool:
-    """Whether a system replied, or answered, in a benchmark."""
-    if section.benchmark.closed:
-        return any(True for _ in every_score_of(run, system, section))
-    return bool((section.replies["model"] == system.model).any())
 
 
 def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
@@ -106,7 +41,7 @@ def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
         part: the benchmark in all runs.
         reading: the lists of what to read first.
     """
-    trust = _trust(part)
+    trust = first_trust.statement(part)
     return [_found(part), trust, next_step([part], reading)]
 
 
@@ -160,7 +95,7 @@ def _found(part: Part) -> str:
 
 def _nothing(part: Part) -> str:
     unfit = {entry.judge for place in part.places for entry in place.run.scores.unfit}
-    limited = {judge for place in part.places for judge in _judges(place.section)} - unfit
+    limited = {judge for place in part.places for judge in first_trust.judges_of(place.section)} - unfit
     if unfit and not limited:
         return system_findings.ONLY_UNFIT.replace("Its replies", "These replies")
     if limited and any(place.run.standings.cards for place in part.places):
@@ -384,135 +319,6 @@ def _amount(score: Score) -> str:
     return f"{percent(score.value)} of {count(score.n)}"
 
 
-# -- how far to trust it -----------------------------------------------------------------------------------------------
-
-
-def _judges(section: Section) -> list[str]:
-    return [rater for rater, kind in section.judges() if kind not in {PERSON, RULE}]
-
-
-def _trust(part: Part) -> str:
-    clauses = [*_void(part), *(_closed_trust(part) if part.benchmark.closed else _judged_trust(part))]
-    small = _few(part)
-    return ended(raised("; ".join([*clauses, *([small] if small else [])])))
-
-
-def _void(part: Part) -> Iterator[str]:
-    """Name the models of which there is no score, since too little that they answered could be used."""
-    reasons = {
-        system.label: score.void
-        for place in part.places
-        for system in place.systems
-        for score in every_score_of(place.run, system, place.section)
-        if score.void and score.rater == system.model and score.slice == "all"
-    }
-    for label, reason in reasons.items():
-        yield f"there is no score of {label}: {reason}"
-
-
-def _few(part: Part) -> str:
-    """Warn where few conversations stand behind the figures."""
-    clusters = [
-        score.clusters
-        for place in part.places
-        for system in place.systems
-        for score in every_score_of(place.run, system, place.section)
-        if score.slice == "all" and score.clusters
-    ]
-    smallest = max(clusters, default=0)
-    noun = "persona" if part.places[0].section.holds_dialogues else "conversation"
-    if not smallest or smallest >= SMALL:
-        return ""
-    return f"only {plural(smallest, noun)} stand{'s' if smallest == 1 else ''} behind it, so every figure is rough"
-
-
-def _closed_trust(part: Part) -> Iterator[str]:
-    for place in part.places:
-        for system in place.systems:
-            if same := system_findings.always_the_same(place.section, system):
-                yield same.replace("It answered", f"the model {system.label} answered", 1).removesuffix(".")
-    if not part.places[0].section.targeted:
-        yield "what is right is not known, since no message has a target"
-        return
-    yield "answers are held against the labels that come with the messages; nobody rates them here"
-
-
-def _judged_trust(part: Part) -> Iterator[str]:
-    """Say how far each judge may be trusted, the gravest first; judges of whom the same holds together."""
-    judges = list(dict.fromkeys(judge for place in part.places for judge in _judges(place.section)))
-    if not judges:
-        people = {r for place in part.places for r, kind in place.section.judges() if kind == PERSON}
-        if people:
-            yield f"these are the verdicts of {plural(len(people), 'person', 'people')}; no judge is among them"
-        elif any(kind == RULE for place in part.places for _, kind in place.section.judges()):
-            yield "rules look for words and understand nothing, so this says little until people or a judge read the replies"
-        else:
-            yield "nobody has rated these replies"
-        return
-    by_state: dict[tuple[int, str], list[str]] = {}
-    for judge in judges:
-        by_state.setdefault(_state(part, judge), []).append(judge)
-    for (_, clause), names in sorted(by_state.items()):
-        yield clause.format(
-            judges=f"the {'judge' if len(names) == 1 else 'judges'} {named(names)}",
-            s="s" if len(names) == 1 else "", it="it" if len(names) == 1 else "they",
-            is_="is" if len(names) == 1 else "are", miss="misses" if len(names) == 1 else "miss", its="its" if len(names) == 1 else "their",
-        )  # fmt: skip
-
-
-_STATES = {
-    "unfit": "{judges} cannot be used, and nothing that {it} say{s} of these replies is shown",
-    "demonstration": "{judges} {is_} there to show that everything runs, and {is_} no judge to trust",
-    LIMITED: "{judges} agree{s} too little with people, so {its} verdicts are not shown",
-    "selected": "how far {judges} can be trusted cannot be estimated here",
-    BLIND_END: "people call too few replies unsafe to show how many of those {judges} find{s}",
-    "unchecked": "no person has rated a reply beside {judges}, so nobody knows how many unsafe replies {it} {miss}",
-    MODERATE: "{judges} agree{s} with people only in part, so people must check {it}",
-    GOOD: "{judges} agree{s} with people well enough to rate such replies alone",
-}
-"""What may be said of a judge, the gravest first."""
-_ORDER = list(_STATES)
-
-
-def _state(part: Part, judge: str) -> tuple[int, str]:
-    """Return the gravest that holds of a judge: its place, and the clause that says it."""
-    name = part.benchmark.name
-    cards = [
-        card.card
-        for place in part.places
-        for card in place.run.standings.cards.values()
-        if (card.benchmark, card.card.judge) == (name, judge)
-    ]
-    unfit = any((u.benchmark, u.judge) == (name, judge) for place in part.places for u in place.run.scores.unfit)
-    if unfit:
-        state = "unfit"
-    elif is_demonstration(judge):
-        state = "demonstration"
-    elif not cards:
-        state = "unchecked"
-    else:
-        verdicts = ["selected" if card.verdict == NOT_ESTIMABLE else card.verdict for card in cards]
-        state = min(verdicts, key=_ORDER.index)
-    clause = _STATES[state]
-    if state == "selected":
-        clause += (
-            f", since {_PARENTHESIS.sub('', cards[0].reasons[0].partition(', so ')[0])}" if cards[0].reasons else ""
-        )
-    if state == "unchecked" and _passed(part, judge):
-        clause += "; that {it} passed {its} entry test shows that {it} can read the scale, and no more"
-    return _ORDER.index(state), clause
-
-
-def _passed(part: Part, judge: str) -> bool:
-    tests = [
-        test
-        for place in part.places
-        for test in place.run.scores.qualifications
-        if (test.benchmark, test.judge) == (part.benchmark.name, judge)
-    ]
-    return bool(tests) and all(test.result == EntryResult.PASSED for test in tests)
-
-
 # -- what to do now ----------------------------------------------------------------------------------------------------
 
 
@@ -538,7 +344,7 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     draw = f"let people rate {DRAW} replies that are drawn by lot (“mindgauge export {run} --to review --draw {DRAW}”)"
     if not unread:
         return f"{read or 'Look at where it is weak below'}, and decide whether such replies may reach people."
-    usable = any(_may_be_used(part) for part in of_replies)
+    usable = any(first_trust.may_be_used(part) for part in of_replies)
     if not usable:
         return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
     return (
@@ -557,10 +363,3 @@ def _failed(places: Sequence[Place]) -> int:
 def _all_read(place: Place) -> bool:
     counts = unsafe_by_people.called(place.section)
     return counts is not None and counts.read == counts.n
-
-
-def _may_be_used(part: Part) -> bool:
-    """Whether a judge of these replies may be shown and was not found to be useless."""
-    judges = {judge for place in part.places for judge in _judges(place.section)}
-    barred = {_ORDER.index(state) for state in ("unfit", "demonstration", LIMITED)}
-    return not judges or any(_state(part, judge)[0] not in barred for judge in judges)

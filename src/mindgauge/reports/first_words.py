@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.reports import first_statements
+from mindgauge.reports import benchmark_parts, first_statements
 from mindgauge.reports.runs import systems
 
 if TYPE_CHECKING:
@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 def of_run(run: OpenRun) -> list[str]:
     """Return two sentences on a run; on several benchmarks, the gravest speaks."""
     titles = {section.benchmark.name: section.benchmark.card.title for section in run.sections}
-    parts = first_statements.parts([run], systems([run]), titles)
+    parts = benchmark_parts.parts([run], systems([run]), titles)
     return first_statements.of_all(parts, ())[:2] if parts else [first_statements.NOTHING]

@@ -289,11 +289,5 @@ def side_by_side(runs: Sequence[OpenRun], systems: Sequence[System], *, paired: 
         if paired
         else "no paired difference was computed here, and no rank is given."
     )
-    title = (
-        "Each model alone"
-        if paired
-        else "Models side by side"
-        if len(systems) > 1
-        else "Beside answers that read nothing"
-    )
+    title = "The numbers" if len(systems) == 1 else "Each model alone" if paired else "Models side by side"
     return ReportTable("compared", title, columns, key_scores(runs, systems), note)

@@ -410,6 +410,8 @@ class Report(msgspec.Struct):
     wrong: Wrong
     paired: ComparisonSection | None
     """None where one system stands alone."""
+    compared_title: str
+    """Of one model, which nobody is compared with, that it stands beside answers that read nothing."""
     compared: ReportTable | None
     how: MethodsSection
     scores: list[Scores]
