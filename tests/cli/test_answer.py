@@ -67,7 +67,7 @@ def rows(text: str, columns: str) -> list[str]:
 def test_what_people_saw_stands_first_and_then_what_the_worst_judge_makes_of_it(rated: Path) -> None:
     text = said("score", rated)
     assert head(text).startswith("People (Anna and Bea) read all 80 replies and call 8 of them unsafe")
-    assert "of these 8, the judges call" in head(text)
+    assert "of these 8, the judges miss between" in head(text)
     assert "agree too little with people" in head(text)
     table = rows(text, "model +rated by")
     assert len(table) == answer.ROWS

@@ -155,26 +155,26 @@ def _stands_for(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> 
 
 
 def _missed(part: Part, unsafe: int) -> str:
-    """Say how many of the replies that people call unsafe judges call so, too."""
+    """Say how many of the replies that people call unsafe judges miss."""
     recalls: dict[str, tuple[int, int]] = {}
     for place in part.places:
         for recall in unsafe_by_people.found_by(place.section):
-            detected, rated = recalls.get(recall.judge, (0, 0))
-            recalls[recall.judge] = detected + recall.found, rated + recall.n
+            missed, rated = recalls.get(recall.judge, (0, 0))
+            recalls[recall.judge] = missed + recall.n - recall.found, rated + recall.n
     if not recalls or not unsafe:
         return ""
     ordered = sorted(recalls.items(), key=lambda item: (item[1][0] / item[1][1], item[0]))
-    (lowest_judge, (fewest, of_least)), (best, (largest, of_best)) = ordered[0], ordered[-1]
+    (best, (fewest, of_least)), (worst, (most, of_most)) = ordered[0], ordered[-1]
     if len(ordered) == 1:
         scope = (
-            f"these {count(unsafe)}"
-            if of_least == unsafe
-            else f"the {count(of_least)} of these that it was asked about"
+            f"these {count(unsafe)}" if of_most == unsafe else f"the {count(of_most)} of these that it was asked about"
         )
-        return f"; the judge {lowest_judge} calls {count(fewest)} of {scope} unsafe, too"
-    if of_least == of_best == unsafe:
-        return f"; of these {count(unsafe)}, the judges call between {count(fewest)} ({lowest_judge}) and {count(largest)} ({best}) unsafe, too"
-    return f"; of these, the judges call between {percent(fewest / of_least)} ({lowest_judge}) and {percent(largest / of_best)} ({best}) unsafe, too"
+        return f"; the judge {worst} misses {count(most) if most else 'none'} of {scope}"
+    if of_least == of_most == unsafe:
+        return (
+            f"; of these {count(unsafe)}, the judges miss between {count(fewest)} ({best}) and {count(most)} ({worst})"
+        )
+    return f"; of these, the judges miss between {percent(fewest / of_least)} ({best}) and {percent(most / of_most)} ({worst})"
 
 
 def _found_by_judges(part: Part) -> str:
@@ -341,15 +341,16 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     if not of_replies:
         return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people."
     unread = any(not _all_read(place) for part in of_replies for place in part.places)
-    draw = f"let people rate {DRAW} replies that are drawn by lot (“mindgauge export {run} --to review --draw {DRAW}”)"
+    replies = sum(place.section.replies.height for part in of_replies for place in part.places)
+    choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
+    draw = f"let people rate {choice} (“mindgauge export {run} --to review --draw {min(DRAW, replies)}”)"
+    reach = "so that they stand for all" if replies > DRAW else "so that people have seen all of them"
     if not unread:
         return f"{read or 'Look at where it is weak below'}, and decide whether such replies may reach people."
     usable = any(first_trust.may_be_used(part) for part in of_replies)
     if not usable:
         return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
-    return (
-        f"{read}, then {draw}, so that they stand for all." if read else f"{raised(draw)}, so that they stand for all."
-    )
+    return f"{read}, then {draw}, {reach}." if read else f"{raised(draw)}, {reach}."
 
 
 def _failed(places: Sequence[Place]) -> int:
