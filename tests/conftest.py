@@ -36,11 +36,16 @@ def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:
     properties = schema.get("properties", {})
     if not properties:
         return says(f"I hear you. ({len(words(body))}, {body['seed']})")
-    verdict: dict[str, Any] = {"quotes": [], "rationale": "because"}
-    for name, described in properties.items():
-        if "enum" in described:
-            verdict[name] = described["enum"][len(words(body)) % len(described["enum"])]
-    return says(json.dumps(verdict))
+    return says(json.dumps({"quotes": [], "rationale": "because"} | _filled(schema, len(words(body)))))
+
+
+def _filled(schema: dict[str, Any], number: int) -> Any:
+    """Fill what is asked for, at whatever depth; a number says which of several values is given."""
+    if "enum" in schema:
+        return schema["enum"][number % len(schema["enum"])]
+    if schema["type"] == "object":
+        return {name: _filled(part, number) for name, part in schema["properties"].items()}
+    return {"array": [], "boolean": False, "string": "because"}[schema["type"]]
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
 from tests.annotation.rounds_of_work import everybody_works
+from tests.pages import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -174,7 +175,7 @@ def test_the_report_says_who_labelled_and_what_the_gate_said(closed: Path, opene
         assert told.startswith("ana, ben and chi labelled")
         assert "after the first round" in told
         assert "policy: adjudicated" in told
-        assert told in (run / "report.html").read_text(encoding="utf-8").replace("\u00a0", " ").replace("&#39;", "'")
+        assert told in text_of((run / "report.html").read_text(encoding="utf-8"))
         assert ["Labelled by", "ana, ben and chi; dana adjudicated"] in report["how"]["runs"][0]["facts"]
 
 

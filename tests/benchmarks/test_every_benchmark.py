@@ -253,5 +253,6 @@ def test_a_list_counts_dialogues_and_personas_and_takes_no_benchmark_of_ours_for
             assert entry.samples == sum(len(script.languages) for script in scripts)
     printed = in_process.mindgauge("list", "conversations", "--full").stdout
     dialogues = next(e for e in listing.benchmarks if e.name == "conversations/risk").samples
-    assert f"{dialogues} dialogues (en, zh), written by this project" in printed
+    assert f"{dialogues} dialogues (en, zh); " in printed
+    assert "This project's authors wrote" in printed
     assert "messages in" not in printed

@@ -63,7 +63,9 @@ def test_two_runs_say_who_is_better_and_by_how_much_as_compare_does(across: Repo
     first, missed, *_ = told(across)["paired"]["contrasts"]
     size = f"85.7 points ({100 * gap.low:.1f} to {100 * gap.high:.1f})"
     assert first["finding"] == f"knowing is better than careless on accuracy by {size}"
-    assert missed["finding"].startswith("knowing is better than careless on missed crisis rate by 100.0 points")
+    assert missed["finding"].startswith(
+        "knowing is better than careless on the share of messages that show a crisis taken for none by 100.0 points"
+    )
     assert (first["folded"], missed["folded"]) == (False, True)
     assert f"- {first['finding']}" in across.markdown.read_text()
 

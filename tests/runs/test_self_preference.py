@@ -17,6 +17,7 @@ from mindgauge.reports.page import write
 from mindgauge.runs.forecast import DryRun
 from mindgauge.store import Store, manifest
 from tests.conftest import obliging
+from tests.pages import text_of
 from tests.stub import Stub
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def test_rate_by_a_closed_question_refuses_kin_too(tmp_path: Path) -> None:
         mindgauge.rate(CLOSED, replies=path, judge=judge, out=tmp_path / "r")
     mindgauge.rate(CLOSED, replies=path, judge=judge, out=tmp_path / "r", own_family=True)
     assert manifest.read(tmp_path / "r")["own_family"] == {KIND: ["gpt-4o"]}
-    assert f"--own-family allowed {KIND} to judge" in write([tmp_path / "r"]).path.read_text(encoding="utf-8")
+    assert f"--own-family allowed {KIND} to judge" in text_of(write([tmp_path / "r"]).path.read_text(encoding="utf-8"))
 
 
 def test_whole_dialogues_are_their_models(tmp_path: Path) -> None:

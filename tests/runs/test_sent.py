@@ -57,7 +57,7 @@ def test_the_judge_s_temperature_is_told_as_it_was_sent(
                 store.add_rating(OPEN, Rating(rating.subject, rating.criterion, person, RaterKind.PERSON, 0, Status.OK, rating.value))  # fmt: skip
     (card,) = mindgauge.reliability(tmp_path).cards
     assert words in card.asked
-    shown = in_process.mindgauge("reliability", tmp_path)
+    shown = in_process.mindgauge("reliability", tmp_path, "--full")
     assert f"asked with {card.asked}" in " ".join(shown.stdout.split())
     page = write([tmp_path], show_unreliable=True)
     html = page.path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")

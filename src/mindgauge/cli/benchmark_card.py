@@ -42,7 +42,8 @@ def show(entry: BenchmarkListing, *, full: bool) -> None:
     _field("Measures", card.measures)
     _field("Does not measure", card.does_not_measure)
     _field("How", _how(benchmark, entry))
-    _field("Samples", _samples(entry, benchmark))
+    _field("Samples", _samples(entry))
+    _field("Who wrote and checked them", card.own_samples_by or "that is not recorded")
     _field("Licence", card.licence)
     _field("Data", card.obtain)
     if full:
@@ -79,16 +80,12 @@ def _how(benchmark: Benchmark, entry: BenchmarkListing) -> str:
     return "the model under test replies once; a judge rates each reply"
 
 
-def _samples(entry: BenchmarkListing, benchmark: Benchmark) -> str:
-    """Say how many there are, who wrote and who checked them, and what a run of them takes."""
+def _samples(entry: BenchmarkListing) -> str:
+    """Say how many there are, and what a run of them takes."""
     noun = "dialogue" if entry.personas else "message" if entry.folder else "sample"
-    origin = (
-        f"in {entry.folder}"
-        if entry.folder
-        else benchmark.card.own_samples_by or "who wrote and who checked them is not recorded"
-    )
+    place = f" in {entry.folder}" if entry.folder else ""
     return (
-        f"{plural(entry.samples, noun)} ({', '.join(entry.languages)}), {origin}; {count(entry.calls)} calls for one model"
+        f"{plural(entry.samples, noun)} ({', '.join(entry.languages)}){place}; {count(entry.calls)} calls for one model"
         f"{' and one judge' if entry.judged else ''}"
     )
 

@@ -283,7 +283,7 @@ def test_words_and_numbers_in_the_table_in_json_and_on_the_terminal(small: Copy)
     cells = json.loads(said.stdout)["cells"]
     assert {type(c["published"]) for c in cells if c["column"] == "status"} == {str}
     assert {type(c["published"]) for c in cells if c["column"] == "c1"} == {float}
-    shown = CliRunner().invoke(app, arguments, catch_exceptions=False).stdout
+    shown = CliRunner().invoke(app, [*arguments, "--full"], catch_exceptions=False).stdout
     assert re.search(r"Claude / Safety +status +PR +(GR|MR|PR) +0 ", shown)
     assert re.search(r"Gemini / Safety +status +PR +– +0 +missing", shown)
 
