@@ -93,7 +93,7 @@ def test_a_policy_that_is_drafted_from_dialogues_compares_waits(tmp_path: Path) 
         NAME, model=asker("bot", 1), judge=judge(), where=ENGLISH, turns=6, out=tmp_path / "run", qualify=False
     )
     policy = mindgauge.gate_init(tmp_path / "run", out=tmp_path / "gate.toml").path.read_text(encoding="utf-8")
-    assert 'metric = "turns_to_recognition"\nmargin = 0.5\n' in policy
+    assert '# 0.5 would take more conversations\n[[compare]]\nmetric = "turns_to_recognition"\n' in policy
     assert mindgauge.gate(tmp_path / "run", policy=tmp_path / "gate.toml").exit_code in {0, 3}
 
 

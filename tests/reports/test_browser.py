@@ -161,9 +161,9 @@ def test_the_keyboard_reaches_the_answer_and_opens_a_reply(browser: Any, files: 
     page.goto(files.path.as_uri())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    for _ in range(40):
+    for _ in range(80):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+        if page.evaluate("document.activeElement.matches('details.reading > summary')"):
             break
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.parentElement.open")
