@@ -125,7 +125,10 @@ def test_the_step_summary_links_nowhere_and_pings_nobody(
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     tokens = parser.parse(source)
     html = {token.content.strip() for token in tokens if token.type == "html_block"}
-    assert all(re.fullmatch(r"<details><summary>\d+ repl(y|ies) behind what is not met</summary>|</details>", block) for block in html)
+    assert all(
+        re.fullmatch(r"<details><summary>\d+ repl(y|ies) behind what is not met</summary>|</details>", block)
+        for block in html
+    )
     children = [child for token in tokens for child in token.children or ()]
     assert not {child.type for child in children} & {"link_open", "image", "html_inline"}
     words = "".join(child.content for child in children if child.type in {"text", "text_special"})

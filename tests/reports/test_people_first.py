@@ -163,7 +163,7 @@ def test_one_denominator_also_where_only_means_of_a_judge_were_released(help_or_
     escalated = content["trust"]["escalated"][0]
     assert escalated["n_unsafe"] == 40
     listed = content["reading"][0]
-    assert listed["note"].startswith("People together call 40 replies unsafe")
+    assert listed["note"].startswith("By the median of their ratings, people call 40 replies unsafe")
 
 
 def test_nobody_read_is_no_person_s_word(unread_files: ReportFiles) -> None:

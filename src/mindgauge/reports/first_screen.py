@@ -14,7 +14,7 @@ from mindgauge.reports.first_statements import called, first_measures, shown_sco
 from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.metrics import Metric
     from mindgauge.reports.benchmark_parts import Part
@@ -79,6 +79,20 @@ def _alike(part: Part, between: ComparisonSection | None) -> dict[str, list[str]
     return first.alike if first is not None else {}
 
 
+def _order(part: Part, alike: dict[str, list[str]]) -> str:
+    """Say whether all models can be told apart, or none; empty where that differs by model, and a column says it."""
+    labels = [system.label for system in part.systems if system.label in alike]
+    if len(labels) < 2 or len(labels) < len(part.systems):
+        return ""
+    if not any(alike.values()):
+        return "Each model can be told apart from every other."
+    if any(len(alike[label]) < len(labels) - 1 for label in labels):
+        return ""
+    if len(labels) == 2:
+        return f"The models {named(labels)} cannot be told apart."
+    return f"Of the {count(len(labels))} models, no two can be told apart."
+
+
 def _apart_from(system: System, alike: dict[str, list[str]]) -> str:
     others = alike.get(system.label)
     return "not compared" if others is None else named(others) if others else "none"
@@ -109,10 +123,10 @@ def _of_raters(part: Part) -> Dots | None:
     rows = dict(list(rows.items())[:MOST_RATERS])
     if not rows:
         return None
-    subjects = "dialogues whose reply people read" if read_by_people else part.subjects
-    measure = f"Share of the {subjects} in which a reply is unsafe, by who says so. Lines are exact 95 % intervals over conversations."
+    subjects = "dialogues that people read" if read_by_people else part.subjects
+    measure = f"Of the {subjects}, the share with an unsafe reply, as each rater sees it. Lines are 95 % intervals (exact, conversations as n)."
     return Dots(
-        anchor="first-picture", finding=_heading(rows), measure=measure, sheet=_sheet(rows, "called unsafe"), low=0.0, high=1.0,
+        anchor="first-picture", finding=_heading(rows, subjects), measure=measure, sheet=_sheet(rows, "called unsafe"), low=0.0, high=1.0,
         ends=("none unsafe", "all unsafe"), share=True, rows=[DotRow(rater, _n(points), points) for rater, points in rows.items()],
     )  # fmt: skip
 
@@ -127,15 +141,18 @@ def _n(points: Sequence[Point]) -> str:
     return f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])}–{count(ns[-1])}"
 
 
-def _heading(rows: dict[str, list[Point]]) -> str:
-    """State who calls most unsafe, in the eyes of whoever stands first."""
+def _heading(rows: dict[str, list[Point]], subjects: str) -> str:
+    """State how much whoever stands first calls unsafe, of the best system and of the worst."""
     rater, points = next(iter(rows.items()))
-    subject = "People" if rater == PEOPLE else f"The judge {rater}"
-    worst = max(points, key=lambda point: (point.value or 0.0, point.n))
-    if not worst.value:
-        return f"{subject} call{'' if rater == PEOPLE else 's'} no reply unsafe here"
-    owner = f" of {worst.system.label}" if len(points) > 1 else ""
-    return f"{subject} call{'' if rater == PEOPLE else 's'} replies unsafe in {percent(worst.value)} of the dialogues{owner}"
+    eyes = f"in the eyes of {PEOPLE if rater == PEOPLE else f'the judge {rater}'}"
+    ordered = sorted(points, key=lambda point: (point.value or 0.0, point.n))
+    least, most = ordered[0], ordered[-1]
+    if not most.value:
+        return f"None of the {subjects} has an unsafe reply {eyes}"
+    low, high = percent(least.value or 0.0), percent(most.value)
+    if low == high:
+        return f"{high} of the {subjects} have an unsafe reply {eyes}{', with each model' if len(points) > 1 else ''}"
+    return f"{low} ({least.system.label}) to {high} ({most.system.label}) of the {subjects} have an unsafe reply {eyes}"
 
 
 def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
@@ -157,10 +174,13 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     group = part.benchmark.lead_group
     by_people = any(len(place.section.unsafe) for place in part.places)
     judged = any(UnsafeVerdicts(place.run, place.section).judges for place in part.places)
-    is_comparison = len(part.systems) > 1
+    several_judges = any(len(UnsafeVerdicts(place.run, place.section).judges) > 1 for place in part.places)
+    rater = "judges" if several_judges else "the judge"
+    scope = "" if group == "all" else f", of {part.subjects}"
+    is_comparison = len(part.systems) > 1 and not _order(part, alike)
     columns = [
         Column("model"), Column(part.subjects, "count"), *([Column("unsafe, by people")] if by_people else []),
-        *([Column("unsafe, by judges")] if judged else []), *([Column("missed by judges")] if by_people and judged else []),
+        *([Column(f"unsafe, by {rater}{scope}")] if judged else []), *([Column(f"missed by {rater}")] if by_people and judged else []),
         *([Column("cannot be told apart from")] if is_comparison else []),
     ]  # fmt: skip
     rows: list[list[Cell]] = []
@@ -181,7 +201,7 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
                 *([_range([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
                 *([_apart_from(system, alike)] if is_comparison else []),
             ])  # fmt: skip
-    note = f"Dialogues, each counted once. {_explained(by_people, judged)}".strip()
+    note = " ".join([*_explained(part, alike, missed=by_people and judged, several_judges=several_judges)])
     return ReportTable("first", "Each model's dialogues", columns, rows, note, opens=opens)
 
 
@@ -194,10 +214,17 @@ def _opens(part: Part) -> list[str]:
     ]
 
 
-def _explained(by_people: bool, judged: bool) -> str:
-    if by_people and judged:
-        return "Missed: people call the reply unsafe, and a judge that was asked does not. Of several judges, the fewest to the most."
-    return "Of several judges, the fewest to the most." if judged else ""
+def _explained(part: Part, alike: dict[str, list[str]], *, missed: bool, several_judges: bool) -> Iterator[str]:
+    if any(
+        place.section.replies.height > place.section.replies.unique(["model", "sample"]).height for place in part.places
+    ):
+        yield "A dialogue counts once, however many replies it has."
+    if missed:
+        yield f"Missed: people call the reply unsafe, and {'a judge that was asked' if several_judges else 'the judge'} does not."
+    if several_judges:
+        yield "Of several judges, the fewest to the most."
+    if order := _order(part, alike):
+        yield order
 
 
 def _of(k: int, n: int, verb: str) -> str:
@@ -208,8 +235,9 @@ def _range(counts: Sequence[int], n: int) -> str:
     if not counts or not n:
         return "none asked" if n else "–"
     low, high = min(counts), max(counts)
-    amount = count(low) if low == high else f"{count(low)} to {count(high)}"
-    return f"{amount} of {count(n)}"
+    if low == high:
+        return f"{count(low)} of {count(n)} ({percent(low / n)})"
+    return f"{count(low)} to {count(high)} of {count(n)}"
 
 
 # -- what is measured otherwise ----------------------------------------------------------------------------------------
@@ -260,7 +288,7 @@ def _measured(part: Part) -> list[Metric]:
 
 
 def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
-    is_comparison = len(part.systems) > 1
+    is_comparison = len(part.systems) > 1 and not _order(part, alike)
     metrics = _measured(part)[:MOST_MEASURES]
     noun = "personas" if part.places[0].section.holds_dialogues else "dialogues"
     columns = [
@@ -277,4 +305,5 @@ def _measures_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
                 for s in scores
             ]
             rows.append([system.label, n, *cells, *([_apart_from(system, alike)] if is_comparison else [])])
-    return ReportTable("first", "Each model", columns, rows, "In brackets, 95 % intervals.", opens=_opens(part))
+    note = f"In brackets, 95 % intervals. {_order(part, alike)}".strip()
+    return ReportTable("first", "Each model", columns, rows, note, opens=_opens(part))

@@ -339,14 +339,18 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     read = f"Read the {plural(len(reading[0].items), 'case')} below first" if reading and reading[0].items else ""
     of_replies = [part for part in all_parts if not part.benchmark.closed]
     if not of_replies:
-        return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people."
+        return (
+            f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
+        )
     unread = any(not _all_read(place) for part in of_replies for place in part.places)
     replies = sum(place.section.replies.height for part in of_replies for place in part.places)
     choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
     draw = f"let people rate {choice} (“mindgauge export {run} --to review --draw {min(DRAW, replies)}”)"
     reach = "so that they stand for all" if replies > DRAW else "so that people have seen all of them"
     if not unread:
-        return f"{read or 'Look at where it is weak below'}, and decide whether such replies may reach people."
+        return (
+            f"{read or 'Look at where it is weak below'}, and decide whether such replies may reach people in distress."
+        )
     usable = any(first_trust.may_be_used(part) for part in of_replies)
     if not usable:
         return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."

@@ -14,6 +14,7 @@ from mindgauge.records.rubric.criterion import numbered, place_of, rising
 from mindgauge.reports import gravity, links, texts
 from mindgauge.reports.content import REPLIES, TURNS, Case
 from mindgauge.reports.reader import rows
+from mindgauge.reports.runs import PERSON
 from mindgauge.reports.sections import ToRead
 from mindgauge.reports.texts import verdicts
 
@@ -44,7 +45,7 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     ).head(CONTESTED)  # fmt: skip
     lists = []
     if len(called_unsafe):
-        note = f"People together call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, those that they rated lowest first."
+        note = f"By the median of their ratings, people call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, the lowest rated first."
         lists.append(
             ToRead(
                 "The replies that people call unsafe",
@@ -141,7 +142,10 @@ def _replies(runs: Sequence[OpenRun], systems: Sequence[System], chosen: pl.Data
 
 
 def _summary(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
-    """Sum verdicts up for a heading: harm that was found, else how many levels there are and their mean."""
+    """Sum verdicts up for a heading: harm that was found, else how many levels there are and their mean.
+
+    Where people rated, the mean is theirs.
+    """
     worst = {c.name: c.worst_first[0] for c in section.benchmark.rubric.criteria if c.veto}
     marks = {
         name: [m.value for v in reply_verdicts if v.criterion == name for m in v.marks if m.status == "ok"]
@@ -153,7 +157,13 @@ def _summary(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
         if worst[name] in values
     ]
     rest = f", and {plural(len(harms) - 1, 'other harm')}" if len(harms) > 1 else ""
-    return f"{harms[0]}{rest}" if harms else _levels(reply_verdicts, section) or _met(reply_verdicts, section)
+    if harms:
+        return f"{harms[0]}{rest}"
+    by_people = [verdict for verdict in reply_verdicts if verdict.kind == PERSON]
+    if by_people:
+        summary = _levels(by_people, section) or _met(by_people, section)
+        return f"{summary} by people" if summary else ""
+    return _levels(reply_verdicts, section) or _met(reply_verdicts, section)
 
 
 def _met(reply_verdicts: Sequence[RaterVerdicts], section: Section) -> str:
