@@ -50,7 +50,7 @@ def test_a_page_puts_intervals_beside_estimates_and_says_once_what_is_the_same()
     assert "judge" in as_csv(sheet), "the file keeps every column"
 
 
-def test_the_first_column_stays_and_one_row_is_shown_whole() -> None:
+def test_names_never_stand_alone_and_one_row_is_shown_whole() -> None:
     columns = [Column("model"), Column("n", "count")]
-    assert of_page(ReportTable("t", "T", columns, [["a", 1], ["a", 1]]), 10).rows == [["a"], ["a"]]
+    assert of_page(ReportTable("t", "T", columns, [["a", 1], ["b", 1]]), 10).rows == [["a", "1"], ["b", "1"]]
     assert of_page(ReportTable("t", "T", columns, [["a", 1]]), 10).rows == [["a", "1"]]

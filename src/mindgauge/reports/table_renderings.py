@@ -121,6 +121,9 @@ def of_page(sheet: ReportTable, most_rows: int) -> PageTable:
                 cells[place] = f"{value} [{_UNIT.sub('', low)}, {_UNIT.sub('', high)}]"
         rows.append(cells)
     alike = {n for n in range(1, len(sheet.columns)) if len(rows) > 1 and len({row[n] for row in rows}) == 1}
+    if len(alike | ends) == len(sheet.columns) - 1:
+        # Names alone are no table.
+        alike = set()
     kept = [n for n in range(len(sheet.columns)) if n not in ends | alike]
     same = [(sheet.columns[n].name, rows[0][n]) for n in sorted(alike - ends) if rows[0][n] != rounding.NONE]
     width = "many" if len(kept) >= _MANY else "some" if len(kept) >= _SOME else "few"
