@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from mindgauge.annotation.page import serve
+from mindgauge.annotation.web import connections
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_serve import served
 
@@ -74,20 +75,20 @@ def test_many_half_open_connections_keep_nobody_out(tmp_path: Path, said: bytes)
 @pytest.fixture
 def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Serve a page in this process, with times that can be waited for; return its port."""
-    monkeypatch.setattr(serve, "ASK", 1.0)
-    monkeypatch.setattr(serve, "LISTEN", 2.0)
-    monkeypatch.setattr(serve, "most", lambda: 8)
+    monkeypatch.setattr(connections, "ASK", 1.0)
+    monkeypatch.setattr(connections, "LISTEN", 2.0)
+    monkeypatch.setattr(connections, "most", lambda: 8)
     started = threading.Event()
-    servers: list[serve._Server] = []
-    run = serve._Server.run
+    servers: list[connections._Server] = []
+    run = connections._Server.run
 
-    def noted(self: serve._Server, sockets: list[socket.socket] | None = None) -> None:
+    def noted(self: connections._Server, sockets: list[socket.socket] | None = None) -> None:
         servers.append(self)
         run(self, sockets)
 
-    monkeypatch.setattr(serve._Server, "run", noted)
+    monkeypatch.setattr(connections._Server, "run", noted)
     with begin(tmp_path / "project") as a:
-        taken = serve.listen("127.0.0.1", 0)
+        taken = connections.listen("127.0.0.1", 0)
         port = taken.getsockname()[1]
         thread = threading.Thread(target=serve.serve, args=(a, taken, "127.0.0.1", started.set))
         thread.start()

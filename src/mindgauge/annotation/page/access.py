@@ -14,7 +14,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException
 from starlette.concurrency import run_in_threadpool
@@ -26,6 +25,7 @@ from mindgauge.annotation import people
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Person, Role
 from mindgauge.annotation.rounds import adjudicates
+from mindgauge.annotation.web.guard import is_ours
 from mindgauge.records.files import bounds
 
 
@@ -242,24 +242,8 @@ async def _ours(request: Request) -> None:
     Raises:
         HTTPException: 403.
     """
-    site = request.headers.get("sec-fetch-site")
-    origin = request.headers.get("origin")
-    if site is not None:
-        own = site in {"same-origin", "none"}
-    elif origin is not None:
-        project = request.app.state.annotation.project
-        own = _netloc(origin) in {request.headers["host"].lower(), _netloc(project.url)}
-    else:
-        own = True  # no browser; the forms' own token is asked for besides
-    if not own:
+    if not is_ours(request, request.app.state.annotation.project.url):
         raise HTTPException(403, "form")
-
-
-def _netloc(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.lower() or "none"
-    except ValueError:
-        return "none"
 
 
 Ours = Depends(_ours)

@@ -1,41 +1,27 @@
-"""Serving the page over HTTP until somebody stops it: the application, connections that wait, and a line for each request and fault.
-
-The server below us gives a connection as long as it likes for its first request, for the rest of one, and for reading an
-answer, and takes as many as there are file descriptors; then nobody comes in any more. Here each has a time for each of
-these, and where there are too many, the one that has kept us waiting longest makes room for the one that comes.
-"""
+"""The page of an annotation project: the application, served until somebody stops it."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import logging
-import resource
-import socket
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mindgauge.annotation.database import DatabaseError
 from mindgauge.annotation.labels import InvalidAnswerError
-from mindgauge.annotation.page import security
+from mindgauge.annotation.page import refusals
 from mindgauge.annotation.page.access import Guesses
 from mindgauge.annotation.page.routes import discussion, item, join, owner, standing
-from mindgauge.annotation.page.security import LOOPBACK, Guard, described
 from mindgauge.annotation.tasks import StaleError
-from mindgauge.records.errors import UsageError
+from mindgauge.annotation.web import connections
+from mindgauge.annotation.web.guard import LOOPBACK, Guard
 
 if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Callable, Iterator
+    import socket
+    from collections.abc import Callable
 
     from mindgauge.annotation.project import Annotation
 
@@ -62,175 +48,16 @@ def create_app(annotation: Annotation, host: str = "127.0.0.1", port: int = 8765
     for part in (join, item, discussion, standing, owner):
         app.include_router(part.router)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
-    app.add_exception_handler(HTTPException, security.http_error)
-    app.add_exception_handler(RequestValidationError, security.incomplete)
-    app.add_exception_handler(DatabaseError, security.no_database)
-    app.add_exception_handler(StaleError, security.stale)
-    app.add_exception_handler(InvalidAnswerError, security.incomplete)
+    app.add_exception_handler(HTTPException, refusals.http_error)
+    app.add_exception_handler(RequestValidationError, refusals.incomplete)
+    app.add_exception_handler(DatabaseError, refusals.no_database)
+    app.add_exception_handler(StaleError, refusals.stale)
+    app.add_exception_handler(InvalidAnswerError, refusals.incomplete)
     public = annotation.project.url
-    app.add_middleware(Guard, names={host}, port=port, public=public, addresses=host not in LOOPBACK)
+    app.add_middleware(
+        Guard, names={host}, port=port, refuse=refusals.error_page, public=public, addresses=host not in LOOPBACK
+    )
     return app
-
-
-# Connections that wait: how long one may take to ask and to listen, and how many there may be.
-
-
-ASK = 30.0
-"""Seconds for a whole request, from the connection's beginning or the answer before."""
-LISTEN = 120.0
-"""Seconds for an answer, from the whole request until the last byte of it is taken: longer than a database may need."""
-MOST = 512
-"""Connections at once."""
-AT_ONCE = 100
-"""Connections that are taken in before one is let go: if descriptors ran out meanwhile, asyncio would only look for more."""
-_CONNECTIONS_OTHERS = 2 * AT_ONCE + 200
-"""File descriptors that are kept for those, the database and the rest."""
-
-
-def most() -> int:
-    """Return how many connections there may be, so that descriptors are left; this process may have more, if it can."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST + _CONNECTIONS_OTHERS
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return min(MOST, max(soft - _CONNECTIONS_OTHERS, soft // 2))
-    return MOST
-
-
-class Connection(H11Protocol):
-    """One connection; it waits for a request, or somebody waits for its answer."""
-
-    limit = MOST
-    _timer: asyncio.TimerHandle | None = None
-    since: float | None = None
-    """When it began to wait for a request; None while one is answered."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it in, and let another go if they are too many."""
-        super().connection_made(transport)
-        self._wait()
-        if len(self.connections) > self.limit:
-            waiting = [
-                connection
-                for connection in self.connections
-                if isinstance(connection, Connection) and connection.since is not None
-            ]
-            min(waiting, key=lambda connection: connection.since or 0.0, default=self).end()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
-        self._stop()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Read on, and see whether a request is whole now."""
-        super().data_received(data)
-        self._look()
-
-    def on_response_complete(self) -> None:
-        """Begin to wait for the next request, which may be here already."""
-        self._wait()
-        super().on_response_complete()
-        self._look()
-
-    def _look(self) -> None:
-        answered = self.cycle is None or self.cycle.response_complete
-        if self.since is not None and not answered and not self.cycle.more_body:
-            self.since = None
-            self._within(LISTEN)
-
-    def _wait(self) -> None:
-        self.since = self.loop.time()
-        self._within(ASK)
-
-    def _within(self, seconds: float) -> None:
-        self._stop()
-        self._timer = self.loop.call_later(seconds, self.end)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def end(self) -> None:
-        """Let go of it at once."""
-        self.since = None
-        self._stop()
-        self.transport.abort()
-
-
-# Serving the page over HTTP until somebody stops it; meanwhile the terminal shows a line per request and fault.
-
-
-_OURS = "mindgauge.annotation.page"
-_OTHERS = logging.WARNING
-"""From which level on other packages are heard."""
-_POOLS = "sqlalchemy.pool"
-"""It tells of each connection that a server has ended; of each request that fails for it, we do."""
-
-
-class _Line(logging.Formatter):
-    """One line for each record. Of other packages it says who complains, and of an error what kind it is and where.
-
-    What they would say can hold a statement with its parameters, which are people's words and ids.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(message)s", "%H:%M:%S")
-
-    def format(self, record: logging.LogRecord) -> str:
-        if not record.name.startswith(_OURS):
-            error = record.exc_info[1] if record.exc_info else None
-            message = f"{record.levelname.lower()} of {record.name}" + (f": {described(error)}" if error else "")
-            record = logging.LogRecord(record.name, record.levelno, "", 0, message, None, None)
-        return super().format(record)
-
-
-@contextlib.contextmanager
-def lines() -> Iterator[None]:
-    """Write what is logged to standard error, and nowhere else."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Line())
-    handler.addFilter(lambda record: not record.name.startswith(_POOLS))
-    root, own = logging.getLogger(), logging.getLogger(_OURS)
-    before = root.handlers[:], root.level, own.level
-    root.handlers[:] = [handler]
-    root.setLevel(_OTHERS)
-    own.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        root.handlers[:], level, own.level = before
-        root.setLevel(level)
-
-
-_TRUSTED = "127.0.0.1,::1"
-"""Whose X-Forwarded-For and -Proto are believed where there is a proxy: it runs on this machine."""
-_WAIT = 5
-"""Seconds for which running requests may finish when the server stops."""
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Take an address, so that it is known before anything else happens whether it can be had.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if not 0 <= port < 2**16:  # the system would take it modulo that
-        raise UsageError(f"--port {port}: a port is a number up to 65535")
-    try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family, backlog=AT_ONCE)
-    except socket.gaierror as error:
-        raise UsageError(f"--host {host}: there is no such address") from error
-    except OSError as error:
-        reason = {
-            errno.EADDRINUSE: f"port {port} is taken; stop what runs there, or choose another with --port",
-            errno.EADDRNOTAVAIL: f"{host} is no address of this machine; leave --host out to serve it here alone",
-            errno.EACCES: f"port {port} needs special rights; choose one above 1023 with --port",
-        }.get(error.errno or 0, f"cannot listen there ({error.strerror})")
-        raise UsageError(reason) from error
 
 
 def serve(
@@ -238,40 +65,13 @@ def serve(
 ) -> None:
     """Serve a project until Ctrl-C.
 
-    Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
-
     Args:
         annotation: the opened project.
-        listener: from `listen`.
+        listener: from `connections.listen`.
         host: as it was given to `listen`.
         ready: called once requests are answered.
         needed: what the owner reads before labelling starts, as `create_app` takes it.
     """
-    Connection.limit = most()
-    config = uvicorn.Config(
-        create_app(annotation, host, listener.getsockname()[1], needed=needed),
-        http=Connection,
-        backlog=AT_ONCE,
-        log_config=None,
-        access_log=False,
-        proxy_headers=annotation.project.url.startswith("https:"),  # we speak no TLS, so that a proxy does
-        forwarded_allow_ips=_TRUSTED,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        timeout_graceful_shutdown=_WAIT,
-    )
-    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-        _Server(config, ready).run([listener])
-
-
-class _Server(uvicorn.Server):
-    """As uvicorn's, and says when it is up."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._ready()
+    app = create_app(annotation, host, listener.getsockname()[1], needed=needed)
+    behind_tls = annotation.project.url.startswith("https:")  # we speak no TLS, so that a proxy does
+    connections.serve(app, listener, ready, proxied=behind_tls)

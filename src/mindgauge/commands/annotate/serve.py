@@ -49,7 +49,8 @@ def annotate_serve(
         DatabaseError: its database cannot be read.
     """
     from mindgauge.analysis.reliability.rule import needed
-    from mindgauge.annotation.page.serve import listen, serve
+    from mindgauge.annotation.page.serve import serve
+    from mindgauge.annotation.web.connections import listen
 
     with Annotation.open(Path(folder)) as annotation:
         person = None if invite is None else annotation.named(invite)
@@ -59,7 +60,7 @@ def annotate_serve(
 
 
 def _served(annotation: Annotation, host: str, port: int, person: str | None) -> Served:
-    from mindgauge.annotation.page.security import LOOPBACK
+    from mindgauge.annotation.web.guard import LOOPBACK
 
     address = {"0.0.0.0": HOST, "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     url = f"http://{address}:{port}"

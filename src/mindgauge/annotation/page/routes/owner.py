@@ -12,10 +12,10 @@ from mindgauge.annotation import people, rounds
 from mindgauge.annotation.page import batch_results
 from mindgauge.annotation.page.access import Fields, Opened, Owner, PostedOwner, Visitor
 from mindgauge.annotation.page.pages import page
-from mindgauge.annotation.page.security import LOOPBACK
 from mindgauge.annotation.project import Annotation, Batch
 from mindgauge.annotation.records import Person, Phase, Role
 from mindgauge.annotation.tasks import Progress, progress
+from mindgauge.annotation.web.guard import LOOPBACK
 from mindgauge.records.errors import UsageError
 
 router = APIRouter()

@@ -1,4 +1,4 @@
-"""What holds for every request and every answer: hosts, sizes, headers, one line of log without content, and a page that says what is wrong."""
+"""What holds for every request to a page that this machine serves, and every answer: hosts, sizes, headers, one line of log without content."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ import logging
 import re
 import time
 import traceback
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from starlette.datastructures import FormData, Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
-
-from mindgauge.annotation.database import DatabaseError
-from mindgauge.annotation.page.access import find_visitor
-from mindgauge.annotation.page.pages import language, page, words
+from starlette.requests import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    Refusal: TypeAlias = Callable[[Request, HTTPException], Response]
 
 log = logging.getLogger(__name__)
 
@@ -49,9 +45,17 @@ HEADERS = {
 
 
 class Guard:
-    """The outermost layer, around everything that the page answers."""
+    """The outermost layer, around everything that a page answers."""
 
-    def __init__(self, app: ASGIApp, names: Collection[str], port: int, public: str, addresses: bool) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        names: Collection[str],
+        port: int,
+        refuse: Refusal,
+        public: str = "",
+        addresses: bool = False,
+    ) -> None:
         """Say how the page may be called: by whom else it is, its links would lead elsewhere.
 
         A name that somebody else points at this machine (DNS rebinding) is none of the names; an address cannot be
@@ -61,12 +65,14 @@ class Guard:
             app: what is guarded.
             names: with the port that is listened on; those of this machine's loopback are among them.
             port: that is listened on.
+            refuse: what is answered where something is wrong.
             public: the address that people use, with its own port; a loopback address counts for nothing here.
             addresses: whether any numeric address will do, too.
         """
         self.app = app
         self.names = LOOPBACK | {name.lower() for name in names}
         self.port = port
+        self.refuse = refuse
         self.addresses = addresses
         scheme, authority = urlsplit(public).scheme, split_authority(urlsplit(public).netloc)
         self.default = 443 if scheme == "https" else 80
@@ -93,13 +99,13 @@ class Guard:
         try:
             refused = self._refused(scope)
             if refused:
-                await error_page(request, refused)(scope, receive, answer)
+                await self.refuse(request, refused)(scope, receive, answer)
             else:
                 await self.app(scope, _limited(receive), answer)
         except Exception as error:  # noqa: BLE001  # nobody above us may print it: its text can hold what somebody typed
             log_fault(error)
             if status == 0:
-                await error_page(request, HTTPException(500))(scope, receive, answer)
+                await self.refuse(request, HTTPException(500))(scope, receive, answer)
         finally:
             milliseconds = 1000 * (time.perf_counter() - began)
             log.info("%s %s %d %.0f ms", _method(scope), _template(scope), status, milliseconds)
@@ -178,84 +184,24 @@ def _template(scope: Scope) -> str:
     return getattr(scope.get("route"), "path", "-")
 
 
-# What people see when something is wrong: one page, one sentence, in their language; JSON to the script's calls.
+def is_ours(request: Request, *addresses: str) -> bool:
+    """Say whether our own page sends a request, or no browser does; another site's page is told by its origin.
+
+    Args:
+        request: that changes something.
+        addresses: by which else the page is known.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        return site in {"same-origin", "none"}
+    return origin is None or _netloc(origin) in {request.headers["host"].lower(), *map(_netloc, addresses)}
 
 
-NAMES = {
-    400: "unreadable",
-    401: "outside",
-    403: "part",
-    404: "missing",
-    405: "missing",
-    409: "stale",
-    413: "large",
-    422: "incomplete",
-    429: "slow",
-    500: "fault",
-    503: "database",
-}
-"""Status → name of its texts in `words/<language>/error.toml`: `<name>_title` and `<name>`."""
-RETRY = "5"
-"""Seconds after which it makes sense to try a database again."""
-
-
-def error_page(request: Request, error: HTTPException) -> Response:
-    """Say what is wrong. The exception's detail may name other texts than its status does, such as `form` for 403."""
-    if error.status_code < 400:
-        return Response(status_code=error.status_code, headers=error.headers)
-    visitor = getattr(request.state, "visitor", None)
-    texts = words(language(request, visitor))["error"]
-    name = error.detail if f"{error.detail}_title" in texts else NAMES.get(error.status_code, "unreadable")
-    response: Response
-    if _script(request):
-        response = JSONResponse({"error": texts[name]}, error.status_code)
-    else:
-        draft = _kept(request) if name == "database" else None
-        if name == "database" and draft is None:
-            name = "away"
-        response = page(request, "error", visitor, error.status_code, name=name, kept=draft)
-    response.headers.update(error.headers or {})
-    return response
-
-
-def _script(request: Request) -> bool:
-    """Say whether our script asks, which wants JSON, rather than a person's browser."""
-    return request.headers.get("content-type", "").startswith("application/json")
-
-
-def _kept(request: Request) -> list[tuple[str, str]] | None:
-    """Return the fields of a form that could not be written, so that the page can send them once more; None for no form."""
-    form = request._form  # noqa: SLF001  # read before, if it was; the connection may have nothing left to read
-    if not isinstance(form, FormData):
-        return None
-    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)] or None
-
-
-def http_error(request: Request, error: Exception) -> Response:
-    """Answer what a route or the router refused."""
-    assert isinstance(error, HTTPException)
-    with suppress(DatabaseError):  # the page is then in the browser's language
-        find_visitor(request)
-    return error_page(request, error)
-
-
-def incomplete(request: Request, _: Exception) -> Response:
-    """Answer a request whose fields are missing or of the wrong kind, or are no answers to the item's questions."""
-    return error_page(request, HTTPException(422))
-
-
-def stale(request: Request, _: Exception) -> Response:
-    """Answer a form that was overtaken, where its route does not say more."""
-    return error_page(request, HTTPException(409))
-
-
-async def no_database(request: Request, error: Exception) -> Response:
-    """Answer when the database is locked, full or gone; what was typed stays on the page, also if nobody has read it yet."""
-    log_fault(error)
-    if request.method == "POST" and not _script(request):
-        with suppress(HTTPException, ClientDisconnect):
-            await request.form(max_files=0)
-    return error_page(request, HTTPException(503, headers={"Retry-After": RETRY}))
+def _netloc(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.lower() or "none"
+    except ValueError:
+        return "none"
 
 
 def log_fault(error: Exception) -> None:
