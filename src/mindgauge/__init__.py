@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.score import score
     from mindgauge.commands.status import status
     from mindgauge.commands.train import train
+    from mindgauge.commands.view import view
     from mindgauge.commands.watch.watch import watch
     from mindgauge.models.bots.function import Function
     from mindgauge.models.scripted import Scripted
@@ -77,6 +78,7 @@ _COMMANDS = (
     "score",
     "status",
     "train",
+    "view",
 )
 _WHERE = {
     **{name: f"mindgauge.commands.{name}" for name in _COMMANDS},
@@ -159,6 +161,7 @@ __all__ = [
     "score",
     "status",
     "train",
+    "view",
     "watch",
 ]
 

@@ -1,7 +1,8 @@
 """People's ratings of what was drawn with known probabilities: which they are, and what the statistics need of them.
 
 Ratings of one draw stand for its frame. Those of two draws, and drawn ones and others, are never put together: their
-weights are of different frames, or of none.
+weights are of different frames, or of none. Nor are ratings of what a person chose to read with judges' verdicts in sight
+put together with any that were chosen otherwise: they would make a judge look better, and others' figures unsure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.records.drawn import Drawn
+from mindgauge.records.drawn import IN_SIGHT, Drawn
 from mindgauge.records.rounding import count, plural
 from mindgauge.stats.sampling import DrawnSample
 
@@ -58,15 +59,15 @@ class OneDraw(NamedTuple):
 
 
 def alone(people: pl.DataFrame, criterion: str = "") -> OneDraw:
-    """Keep what people rated of one draw, the one of the largest frame, where they rated any; else everything.
+    """Keep what people rated of one draw, the one of the largest frame, where they rated any; else what was not in sight of verdicts.
 
     Args:
-        people: people's rows: subject and `COLUMNS`.
+        people: people's rows: subject, selection and `COLUMNS`.
         criterion: that the note is about.
     """
     by_draw = people.drop_nulls("probability") if "probability" in people.columns else people.clear()
     if by_draw.is_empty():
-        return OneDraw(people, "")
+        return _unswayed(people, criterion)
     frames = (
         by_draw.group_by("draw").agg(pl.col("frame").max(), n=pl.col("subject").n_unique()).sort("frame", "n", "draw")
     )
@@ -81,6 +82,20 @@ def alone(people: pl.DataFrame, criterion: str = "") -> OneDraw:
         else ""
     )
     return OneDraw(rows, f"{about}{described(rows)}{left_out}")
+
+
+def _unswayed(people: pl.DataFrame, criterion: str) -> OneDraw:
+    """Leave out what was rated with verdicts in sight, where anything was rated without them."""
+    if "selection" not in people.columns:
+        return OneDraw(people, "")
+    swayed = pl.col("selection").eq_missing(pl.lit(IN_SIGHT))
+    rest, others = people.filter(~swayed), people.filter(swayed)["subject"].n_unique()
+    if not others or rest.is_empty():
+        return OneDraw(people, "")
+    about = f"{criterion}: " if criterion else ""
+    return OneDraw(
+        rest, f"{about}what people rated of {plural(others, 'subject')} {IN_SIGHT} is left out of these figures"
+    )
 
 
 def described(rows: pl.DataFrame) -> str:

@@ -40,6 +40,7 @@ COMMANDS = {
         "status": CommandEntry("status", "How far runs have come, also while they are written."),
         "score": CommandEntry("score", "What runs say, in numbers."),
         "report": CommandEntry("report", "Runs as a page that needs no network."),
+        "view": CommandEntry("view", "Read every reply on this machine, and answer."),
         "compare": CommandEntry("compare", "Which system is better, by how much, on what."),
         "profile": CommandEntry("profile", "Models over the dimensions of a suite."),
     },

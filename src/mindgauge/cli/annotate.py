@@ -1,18 +1,15 @@
 """`mindgauge annotate`: people label in the browser, alone, in batches, under a gate."""
 
-import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mindgauge.cli import options, render
-from mindgauge.records.errors import UsageError
+from mindgauge.cli import extras, options, render
 from mindgauge.records.rounding import bounded, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
 
     from mindgauge.commands.annotate.serve import Served
     from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
@@ -111,7 +108,7 @@ def new(
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""
-    with needed():
+    with extras.web("annotate"):
         from mindgauge.commands.annotate.new import annotate_new
 
     result = annotate_new(
@@ -179,7 +176,7 @@ def status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder.")], json: options.Json = False
 ) -> None:
     """Say how far the work is, what the gate said, and who is awaited."""
-    with needed():
+    with extras.web("annotate"):
         from mindgauge.commands.annotate.status import annotate_status
 
     result = annotate_status(folder)
@@ -289,7 +286,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write people's labels, their history and the gold for other tools."""
-    with needed():
+    with extras.web("annotate"):
         from mindgauge.commands.annotate.export import annotate_export
 
     result = annotate_export(folder, to=to, out=out, everything=everything)
@@ -326,7 +323,7 @@ def import_(
     json: options.Json = False,
 ) -> None:
     """Take labels that people gave elsewhere into the labelling phase: all of a file, or nothing."""
-    with needed():
+    with extras.web("annotate"):
         from mindgauge.commands.annotate.import_ import annotate_import
 
     layout = options.layout(shape)
@@ -343,29 +340,6 @@ def import_(
     )
     if result.closed:
         print(f"closed: batch {', '.join(map(str, result.closed))}")
-
-
-# What `annotate` needs beside the rest of Mindgauge.
-
-
-_LIBRARIES = ("fastapi", "multipart", "pg8000", "python_multipart", "sqlalchemy", "starlette", "uvicorn")
-
-
-@contextlib.contextmanager
-def needed() -> "Iterator[None]":
-    """Say in one line how to get what is missing.
-
-    Raises:
-        UsageError: a library of the extra `web` is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _LIBRARIES:
-            raise
-        raise UsageError(
-            f"annotate needs {error.name}, which is not installed; pip install 'mindgauge[web]'"
-        ) from error
 
 
 # `mindgauge annotate`: people label in the browser, alone, in batches, under a gate.

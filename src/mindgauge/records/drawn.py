@@ -20,6 +20,8 @@ COLUMNS = ("probability", "stratum", "stratum_size", "frame", "conversations", "
 WEIGHT = "weight"
 KNOWN = "drawn with known probabilities"
 """How a selection begins that is a draw; any other is no lot."""
+IN_SIGHT = "opened in the reader, with judges' verdicts in sight"
+"""The selection of what a person chose to read, and rated, where models' names and judges' verdicts stand beside it."""
 
 
 class Drawn(msgspec.Struct, frozen=True, omit_defaults=True):

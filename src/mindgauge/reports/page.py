@@ -394,7 +394,7 @@ def read(
         suite_found = lead.first(suite, runs, unchecked) if suite else []
         screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
         report = Report(
-            title=_title([system.label for system in systems]),
+            title=title([system.label for system in systems]),
             subtitle=_subtitle(runs, suite),
             made=now(),
             software=software(),
@@ -460,7 +460,8 @@ def _subtitle(runs: Sequence[OpenRun], suite: ProfileSection | None) -> str:
     return "; ".join(dict.fromkeys([f"{suite.title}, {plural(len(tasks), 'task')}", *rest]))
 
 
-def _title(labels: Sequence[str]) -> str:
+def title(labels: Sequence[str]) -> str:
+    """Name a page after the models that it is about."""
     if not labels:
         return "Nothing measured yet"
     return (

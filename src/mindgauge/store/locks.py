@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "run.lock"
-_LOOKS = (0.0, 0.02, 0.1)
-"""Seconds between tries to become the writer; who looks whether there is one holds the lock for an instant."""
+_LOOKS = (0.0, 0.02, 0.1, 0.3, 0.6)
+"""Seconds between tries to become the writer; who looks whether there is one holds the lock for an instant, who answers in
+`view` for a moment."""
 _HELD = {errno.EAGAIN, errno.EACCES}
 """What is answered where somebody else holds a lock; anything else says that there are none."""
 _TAKEN, _REFUSED = 11, 12
@@ -52,6 +53,10 @@ _lockable: set[int] = set()
 
 class NoLocksError(UsageError):
     """The file system keeps no locks."""
+
+
+class LockedRunError(UsageError):
+    """Another process is writing the run."""
 
 
 def taken(handle: int, path: Path, kind: int) -> bool:
@@ -101,7 +106,7 @@ def _wait(handle: int, folder: Path) -> None:
         time.sleep(pause)
         if taken(handle, folder, fcntl.LOCK_EX):
             return
-    raise UsageError(
+    raise LockedRunError(
         f"{folder}: another process ({_holder(handle)}) is writing this run; wait for it or choose another --out"
     )
 

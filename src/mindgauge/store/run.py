@@ -246,6 +246,14 @@ class Store:
                 self._db.execute("DELETE FROM replies WHERE benchmark = ? AND id = ?", (benchmark, ident))
             self._db.commit()
 
+    def forget_rating(self, benchmark: str, rating: Rating) -> None:
+        """Drop a rating."""
+        key = (benchmark, rating.subject, rating.criterion, rating.rater, rating.run)
+        query = "DELETE FROM ratings WHERE benchmark = ? AND subject = ? AND criterion = ? AND rater = ? AND run = ?"
+        with one_line(self.path):
+            self._db.execute(query, key)
+            self._db.commit()
+
     # -- ratings ----------------------------------------------------------------------------------------------------
 
     def ratings(self, benchmark: str) -> Iterator[Rating]:

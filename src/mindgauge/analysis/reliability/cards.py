@@ -75,6 +75,8 @@ class RatedCriterion(NamedTuple):
     stated: pl.DataFrame
     drawn: str = ""
     """How people's part was drawn, where it was with known probabilities."""
+    left_out: str = ""
+    """What of people's ratings is not among them, where nothing was drawn."""
 
     def named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the systems' names in place of their indices."""
@@ -130,7 +132,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     designs: list[DesignStudy] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():
         criterion = rated_criterion(ratings, name, everybody)
-        notes += [criterion.drawn] if criterion.drawn else []
+        notes += [text for text in (criterion.drawn, criterion.left_out) if text]
         agreement = people(name, criterion.valued(*everybody), criterion.scale, who.dependent, options.seed)
         rated = _valued(criterion.by(*who.independent))
         notes += _no_joint_events(name, rated, criterion.scale)
@@ -178,7 +180,10 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
     if not part.note:
         return criterion
     others = criterion.rows.filter(~pl.col("rater").is_in(persons))
-    return criterion._replace(rows=pl.concat([others, part.rows]), drawn=part.note)
+    rows = pl.concat([others, part.rows])
+    if drawn.is_drawn(part.rows):
+        return criterion._replace(rows=rows, drawn=part.note)
+    return criterion._replace(rows=rows, left_out=part.note)
 
 
 def cards_beside(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator
 
-    from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 ASK = 30.0
 """Seconds for a whole request, from the connection's beginning or the answer before."""
@@ -186,7 +186,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise UsageError(reason) from error
 
 
-def serve(app: FastAPI, listener: socket.socket, ready: Callable[[], None], *, proxied: bool = False) -> None:
+def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, proxied: bool = False) -> None:
     """Serve an application until Ctrl-C.
 
     Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.

@@ -23,7 +23,7 @@ from mindgauge.records.rubric import in_language
 from mindgauge.reports.export.tabular import ExportTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.analysis.escalation.draw import DrawPlan, DrawResult
@@ -106,8 +106,9 @@ def write(
     blank = [None] * (len(criteria) + 1)
     drawn: dict[str, Drawn] = {}
     if lot is not None:
-        readable, result = _drawn(readable, store, benchmark, blind, lot)
-        drawn = result.drawn
+        by_subject = {entry.subject: entry for entry in readable}
+        order, result = by_lot(list(by_subject), store, benchmark.name, blind, lot)
+        readable, drawn = [by_subject[subject] for subject in order], result.drawn
         notes += result.notes
     reason_columns, judge_columns = ((), ()) if drawn else (("reasons",), ("judges",))
     names = ("review_id", *reason_columns, "dialogue", "reply", *judge_columns, *criteria, "comment")
@@ -156,25 +157,24 @@ def _criteria(benchmark: Benchmark) -> pl.DataFrame:
     return pl.DataFrame(rows, dict.fromkeys(("criterion", "question", "levels"), pl.String), orient="row")
 
 
-def _drawn(
-    entries: list[ReviewEntry], store: Store, benchmark: Benchmark, blind: Blind, lot: Lot
-) -> tuple[list[ReviewEntry], DrawResult]:
-    """Draw from a list, in which the same words stand once, and put what was drawn in an order by lot."""
-    first: dict[str, ReviewEntry] = {}
+def by_lot(
+    subjects: Sequence[str], store: Store, benchmark: str, blind: Blind, lot: Lot
+) -> tuple[list[str], DrawResult]:
+    """Draw from a list, in which the same words stand once, and return what was drawn in an order by lot."""
+    first: dict[str, str] = {}
     conversations: dict[str, str] = {}
-    for entry in entries:
-        about = _subject(store, benchmark.name, entry.subject)
-        if first.setdefault(text_key(about.sample.messages, about.text), entry) is entry:
-            conversations[entry.subject] = about.sample.cluster
-    frame = [entry for entry in entries if entry.subject in conversations]
-    result = draw([entry.subject for entry in frame], conversations, lot.plan, lot.seed)
-    if len(frame) < len(entries):
+    for subject in subjects:
+        about = _subject(store, benchmark, subject)
+        if first.setdefault(text_key(about.sample.messages, about.text), subject) == subject:
+            conversations[subject] = about.sample.cluster
+    result = draw(list(conversations), conversations, lot.plan, lot.seed)
+    if len(conversations) < len(subjects):
         result.notes.append(
-            f"{len(entries) - len(frame)} replies have the same words as another; the frame has each once"
+            f"{len(subjects) - len(conversations)} replies have the same words as another; the frame has each once"
         )
-    chosen = [entry for entry in frame if entry.subject in result.drawn]
-    blind.chance("drawn", lot.seed).shuffle(chosen)
-    return chosen, result
+    order = [subject for subject in conversations if subject in result.drawn]
+    blind.chance("drawn", lot.seed).shuffle(order)
+    return order, result
 
 
 def _key(

@@ -108,31 +108,56 @@ def files(
     page: Path, title: str, runs: Sequence[OpenRun], systems: Sequence[System]
 ) -> Iterator[tuple[str, str | bytes]]:
     """Yield every file's name and content: the same for the same runs, whenever it is written."""
-    sections = [(run, section) for run in runs for section in run.sections]
-    lines = rows(runs, systems)
-    lines = pl.concat([lines, signs.seen(lines, sections)], how="horizontal")
-    firsts = shards.starts(lines)
-    raters = {rater.name: number for number, rater in enumerate(listing.raters(sections))}
-    criteria = [list(listing.judged_on(section).values()) for _, section in sections]
-    index = listing.index(title, lines, sections, systems, firsts)
+    yield from shell(title, page=page.name)
+    yield from data(title, lines(runs, systems), runs, systems)
+
+
+def shell(title: str, *, page: str = "", who: str = "", how: str = "") -> Iterator[tuple[str, str | bytes]]:
+    """Yield the page itself, its style and its scripts.
+
+    Args:
+        title: of the page.
+        page: the report beside it.
+        who: who answers in it, where `view` serves it.
+        how: then, `open` or `blind`.
+    """
     template = render.environment().get_template("reader/index.html.j2")
-    yield "index.html", template.render(title=title, page=page.name)
+    yield "index.html", template.render(title=title, page=page, who=who, how=how)
     yield "style.css", (render.TEMPLATES / "style.css").read_bytes()
     for path in sorted(STATIC.iterdir()):
         if path.suffix in {".js", ".css", ".txt"}:
             yield path.name, path.read_bytes()
-    yield "data/index.js", _script("index", index)
+
+
+def lines(runs: Sequence[OpenRun], systems: Sequence[System]) -> pl.DataFrame:
+    """Return every line with what is to be seen of it (columns of `rows.rows` and `signs.seen`)."""
+    known = rows(runs, systems)
+    return pl.concat(
+        [known, signs.seen(known, [(run, section) for run in runs for section in run.sections])], how="horizontal"
+    )
+
+
+def data(
+    title: str, lines: pl.DataFrame, runs: Sequence[OpenRun], systems: Sequence[System]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of the data, the index first."""
+    sections = [(run, section) for run in runs for section in run.sections]
+    firsts = shards.starts(lines)
+    raters = {rater.name: number for number, rater in enumerate(listing.raters(sections))}
+    criteria = [list(listing.judged_on(section).values()) for _, section in sections]
+    index = listing.index(title, lines, sections, systems, firsts)
+    yield "data/index.js", script("index", index)
     for place, (_, section) in enumerate(sections):
         for number in index.sections[place].rated:
             criterion = criteria[place][number]
             name = f"levels-{place}-{number}"
-            yield f"data/{name}.js", _script(name, listing.levels(lines, place, section, criterion, raters))
+            yield f"data/{name}.js", script(name, listing.levels(lines, place, section, criterion, raters))
     for number, contents in enumerate(shards.shards(lines, sections, systems, raters, criteria, firsts)):
         name = f"{number:04}"
-        yield f"data/{name}.js", _script(name, *contents)
+        yield f"data/{name}.js", script(name, *contents)
 
 
-def _script(name: str, *contents: msgspec.Struct) -> bytes:
+def script(name: str, *contents: msgspec.Struct) -> bytes:
     """Write contents as JSON texts in a script, which a page may load from a folder as it may not load JSON."""
     texts = [msgspec.json.encode(msgspec.json.encode(content).decode()) for content in contents]
     return b"Mindgauge.load(%s);\n" % b",".join([json.dumps(name).encode(), *texts])

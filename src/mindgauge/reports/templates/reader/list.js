@@ -70,13 +70,14 @@ Mindgauge.list = (() => {
     },
     element("p", { class: "of" }, key(system), element("span", { class: "what" }, raised(place(line))), index.systems.length > 1 ? element("span", { class: "aside" }, ` – ${system.label}`) : null),
     element("p", { class: "words", lang: language, dir: "auto" }, words || "[not shown]"),
-    element("p", { class: "why" }, element("span", {}, index.why.names[index.why.places[line]]), MARKS.filter(([name]) => index.sign[line] & index.signs[name]).map(([, text]) => element("span", { class: "mark" }, text))));
+    element("p", { class: "why" }, element("span", {}, index.why.names[index.why.places[line]]), MARKS.filter(([name]) => index.sign[line] & index.signs[name]).map(([, text]) => element("span", { class: "mark" }, text)), Mindgauge.answering?.mark(line) ?? null));
     node.style.transform = `translateY(${at * height}px)`;
     return node;
   }
 
   /* Name a line by its category, or its place in a dialogue. */
   function place(line) {
+    if (Mindgauge.blind) return `reply ${index.rank[line] + 1}`;
     const persona = index.persona.names[index.persona.places[line]];
     const category = index.category.names[index.category.places[line]];
     const label = index.label.names[index.label.places[line]];
@@ -109,5 +110,5 @@ Mindgauge.list = (() => {
     else draw();
   }
 
-  return { begin, show, step, mark, place, current: () => (active >= 0 ? lines[active] : -1), focus: () => box.focus(), position: (line) => lines.indexOf(line), page: () => Math.max(1, Math.floor(box.clientHeight / height) - 1) };
+  return { begin, show, draw: later, step, mark, place, current: () => (active >= 0 ? lines[active] : -1), focus: () => box.focus(), position: (line) => lines.indexOf(line), page: () => Math.max(1, Math.floor(box.clientHeight / height) - 1) };
 })();

@@ -51,11 +51,19 @@ Mindgauge.opened = (() => {
       group.ribbon ? element("figure", { class: "dialogue" }, element("div", { class: "picture", role: "img", "aria-label": group.caption }, drawing(group.ribbon)), element("figcaption", {}, element("p", {}, group.caption))) : "",
       chat(content, group, system, quotes),
       repeats.length > 1 ? beside(content, repeats, quotes) : "",
-      element("h3", {}, section.closed ? "Answers" : "Verdicts"),
-      section.closed ? label(line, group) : "",
-      rows.length ? Mindgauge.verdicts.table(rows, { protocol: group.protocol, language, own: section.closed ? system.model : "" }) : element("p", {}, "Nobody rated it."),
+      Mindgauge.blind ? "" : judged(rows, content, group, language),
+      Mindgauge.answering?.form(content, group, rows, language) ?? "",
       more(content, others.filter((other) => other !== line && !repeats.includes(other)), group),
     );
+  }
+
+  /* What raters said. */
+  function judged(rows, { line, section }, group, language) {
+    const own = section.closed ? index.systems[index.system[line]].model : "";
+    return element("div", {},
+      element("h3", {}, section.closed ? "Answers" : "Verdicts"),
+      section.closed ? label(line, group) : "",
+      rows.length ? Mindgauge.verdicts.table(rows, { protocol: group.protocol, language, own }) : element("p", {}, "Nobody rated it."));
   }
 
   function facts(line, section, group) {

@@ -19,6 +19,7 @@
   index.rank.forEach((rank, line) => (index.byRank[rank] = line));
   filters.begin(index);
   opened.begin(index);
+  Mindgauge.answering?.begin(index, next);
   list.begin(index, (line) => go(filters.address({ open: index.keyOf(line) })));
   byId("hides").replaceChildren(...index.hidden.map((text) => Mindgauge.element("p", { class: "note" }, text)));
   document.body.dataset.ready = "index";
@@ -79,6 +80,7 @@
 
   async function open(key) {
     const line = key ? index.lineOf(key) : -1;
+    Mindgauge.answering?.opens(line < 0 ? "" : key);
     document.body.classList.toggle("is-open", line >= 0);
     list.mark(line);
     if (line < 0) {
@@ -92,6 +94,11 @@
     await opened.show(box, line, searched, () => close());
     document.body.dataset.open = key;
     if (document.activeElement !== byId("list") || narrow()) byId("title").focus({ preventScroll: !narrow() });
+  }
+
+  function next(by = 1) {
+    const line = list.step(by);
+    if (document.body.dataset.open && line >= 0) go(filters.address({ open: index.keyOf(line) }));
   }
 
   const narrow = () => matchMedia("(max-width: 60rem)").matches;
@@ -116,7 +123,7 @@
 
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typed = event.target.closest("input[type=search], select, textarea");
+    const typed = event.target.closest("input:not([type=checkbox]), select, textarea");
     if (event.key === "Escape") {
       if (document.body.dataset.open) close();
       else if (typed) list.focus();
@@ -138,8 +145,7 @@
     const steps = { j: 1, k: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1, PageDown: list.page(), PageUp: -list.page(), Home: -index.lines, End: index.lines } : {}) };
     if (event.key in steps) {
       event.preventDefault();
-      const line = list.step(steps[event.key]);
-      if (document.body.dataset.open && line >= 0) go(filters.address({ open: index.keyOf(line) }));
+      next(steps[event.key]);
     } else if ((event.key === "Enter" || event.key === "o") && inList && list.current() >= 0) {
       event.preventDefault();
       go(filters.address({ open: index.keyOf(list.current()) }));

@@ -1,0 +1,135 @@
+"""`view`: the reader of a run on this machine, in which a person answers, until it is stopped."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import count, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mindgauge.reports.export.worklist import Lot
+    from mindgauge.reports.runs import OpenRun
+    from mindgauge.reports.view.drawing import KeptDraw
+
+HOST, PORT = "127.0.0.1", 8766
+
+
+class ViewServed(msgspec.Struct, frozen=True):
+    """Where the reader runs, who answers in it, and how far they are."""
+
+    run: str
+    link: str
+    """It lets one browser in, or another; who has it can read the run and answer."""
+    who: str
+    lines: int
+    answered: int
+    read: int
+    notes: list[str]
+
+    def summary(self) -> list[str]:
+        """Say what is served to whom."""
+        done = f"{count(self.answered)} of {plural(self.lines, 'line')} answered, {count(self.read)} read"
+        return [f"The reader of {self.run}, answers as {self.who}: {done} (Ctrl-C stops it)", self.link]
+
+
+def view(
+    run: str | Path,
+    *,
+    name: str | None = None,
+    port: int = PORT,
+    draw: int | str | None = None,
+    random: int | None = None,
+    seed: int = 0,
+    show_texts: bool = False,
+    ready: Callable[[ViewServed], None] = lambda _: None,
+) -> None:
+    """Serve the reader of a run on this machine until Ctrl-C; what a person answers in it are their ratings in the run.
+
+    Args:
+        run: a run directory.
+        name: under which they answer; that of the account if not given. No other rater of the run may have it.
+        port: 0 takes any that is free.
+        draw: so many replies, drawn with known probabilities as `export` draws them for `review`, to be answered without a
+            model's name or a verdict in sight; if not given, all can be read, verdicts beside them.
+        random: how many of them are drawn from the rest; 50 if not given.
+        seed: of the lot.
+        show_texts: show texts that a benchmark's authors released under restrictions, too.
+        ready: called once with where it runs.
+
+    Raises:
+        UsageError: there is no run, another rater has the name, the run keeps no text, or the port cannot be had.
+        DataError: nothing is left to draw from.
+    """
+    from mindgauge.annotation.web import connections
+    from mindgauge.reports import page
+    from mindgauge.reports import runs as opened
+    from mindgauge.reports.view import content
+    from mindgauge.reports.view.answers import AnswerBook, free_name
+    from mindgauge.reports.view.server import Pages, create_app
+    from mindgauge.store import Store, manifest
+
+    folder, lot = Path(run), _lot(draw, random, seed)
+    if not manifest.read(folder).get("plan", {}).get("text", True):
+        raise UsageError(f"{folder}: this run keeps no text, so there is nothing to read")
+    with Store(folder) as store:
+        who = free_name(store, name if name is not None else _account())
+    listener = connections.listen(HOST, port)
+    with listener:
+        open_run = opened.read(folder, 0, show_texts=show_texts)
+        with open_run.store:
+            systems = opened.systems([open_run])
+            title = page.title([system.label for system in systems])
+            draws = {} if lot is None else _draws(open_run, lot)
+            served = (
+                content.open_reader(title, open_run, systems, who)
+                if lot is None
+                else content.blind_reader(title, open_run, systems, who, draws)
+            )
+            benchmarks = {section.benchmark.name: section.benchmark for section in open_run.sections}
+            book = AnswerBook(folder, who, benchmarks, served, open_run.store)
+        del open_run
+        pages = Pages(book, listener.getsockname()[1])
+        notes = [note for kept_draw in draws.values() for note in kept_draw.notes]
+        told_of = ViewServed(
+            str(folder), pages.link, who, len(served.lines), len(book.answered()), len(book.read()), notes
+        )
+        connections.serve(create_app(pages), listener, lambda: ready(told_of))
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError) as error:
+        raise UsageError("--as NAME: say under which name you answer; this account has none") from error
+
+
+def _lot(draw: int | str | None, random: int | None, seed: int) -> Lot | None:
+    from mindgauge.analysis.escalation.draw import DrawPlan
+    from mindgauge.reports.export.worklist import Lot
+
+    if draw is None and random is not None:
+        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
+    return None if draw is None else Lot(DrawPlan.read(str(draw), random), seed)
+
+
+def _draws(run: OpenRun, lot: Lot) -> dict[str, KeptDraw]:
+    """Draw from every benchmark with replies."""
+    from mindgauge.reports.view.drawing import draw
+
+    draws = {}
+    for section in run.sections:
+        if not section.benchmark.closed:
+            hidden = {s for s in run.store.sample_ids(section.benchmark.name) if section.hides(s)}
+            draws[section.benchmark.name] = draw(run.store, section.benchmark, lot, hidden)
+    if not draws:
+        raise UsageError(
+            f"{run.folder}: --draw draws replies, and here are answers to closed questions; leave it out, or use `mindgauge export {run.folder} --to review --draw {lot.plan.text}`"
+        )
+    return draws
