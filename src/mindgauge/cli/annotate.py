@@ -10,7 +10,6 @@ from mindgauge.cli import extras, options, render
 from mindgauge.records.rounding import bounded, percent
 
 if TYPE_CHECKING:
-
     from mindgauge.commands.annotate.serve import Served
     from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
 

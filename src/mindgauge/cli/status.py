@@ -42,7 +42,7 @@ def _show(result: RunStatus, *, full: bool) -> None:
     """Print what is left and what it took, then what became of what was asked: what went wrong first."""
     lines = result.summary()
     *_, calls, remaining, writer, _ = lines
-    answer.first(f"{ended(remaining)} {writer}", ended(calls))
+    answer.first(f"{ended(remaining)} {writer}", f"{ended(calls)} {result.read_by_people}".rstrip())
     if full:
         _in_full(result)
         return

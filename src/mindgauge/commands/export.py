@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 QUESTIONS = "questions"
-FORMATS = ("csv", "parquet", "hub", "eee", "inspect", "otel", "openinference", "review", QUESTIONS)
-_FOLDERS = {"eee", "hub", "inspect", "otel", "openinference", "review"}
+FORMATS = ("csv", "parquet", "hub", "eee", "inspect", "otel", "openinference", "review", "decisions", QUESTIONS)
+_FOLDERS = {"eee", "hub", "inspect", "otel", "openinference", "review", "decisions"}
 """Formats that are written to folders of this machine only."""
 
 
@@ -97,7 +97,7 @@ def export(
         to: `csv` or `parquet`, for samples, replies and ratings as plain tables; `hub`, for the Hugging Face layout;
             `eee`, for Every Eval Ever: a file of figures for each benchmark and model, and its ratings line by line;
             `inspect`, for logs of Inspect, an `.eval` file for each benchmark and model, which `inspect view` opens; `otel` or
-            `openinference`, for ratings that go back to the spans of a log, as events or annotations; `review`, for a list in the order in which people should read the replies; or `questions`, for a file with an
+            `openinference`, for ratings that go back to the spans of a log, as events or annotations; `review`, for a list in the order in which people should read the replies; `decisions`, for what people decided and read in `view`; or `questions`, for a file with an
             empty column `reply`, which `rate` reads back when it is filled in.
         out: for `questions`, the file to write: CSV, JSONL or Parquet by its ending. Else the folder to write: new, empty, or an earlier export that nobody changed; if not given, one in the run. With
             `csv` and `parquet` also an address that fsspec knows, `s3://bucket/folder` for example.
@@ -316,7 +316,18 @@ def _for_tool(
         return _inspect(folder, store, benchmarks, manifest)
     if to == "review":
         return _review(folder, store, benchmarks, unsafe, lot)
+    if to == "decisions":
+        return _decisions(folder, store, benchmarks)
     return _traces(folder, store, benchmarks, manifest, to)
+
+
+def _decisions(folder: Path, store: Store, benchmarks: list[Benchmark]) -> tuple[list[Written], list[str]]:
+    """Write what people decided in `view`, and what they read."""
+    from mindgauge.reports.export import decisions
+
+    with ExportFolder(folder) as files:
+        notes = decisions.write(files, store, benchmarks)
+    return files.written, notes
 
 
 def _traces(

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.annotation import blind
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Rubric
 from mindgauge.records.tabular import Tabular, noted
-from mindgauge.store import manifest
+from mindgauge.store import manifest, reading
 from mindgauge.store import salvage as store
 from mindgauge.store.failures import PENDING
 from mindgauge.store.locks import check, nobody_writes
@@ -112,7 +113,12 @@ def _beside(folder: Path, path: Path) -> list[str]:
     """
     notes = []
     private.copy_files(folder / "rubrics", path / "rubrics")
-    private.copied(folder / standalone_rubric.FILE, path / standalone_rubric.FILE)
+    for file in (folder / standalone_rubric.FILE, folder / blind.FILE, *sorted(folder.glob("view-draw-*.json"))):
+        private.copied(file, path / file.name)
+    if (folder / reading.FILE).is_file() and not private.copied(folder / reading.FILE, path / reading.FILE):
+        notes.append(
+            f"{folder / reading.FILE}: too large to be copied here; copy it yourself, it says what people read"
+        )
     for rubric in sorted((*path.glob(standalone_rubric.FILE), *(path / "rubrics").glob("*.toml"))):
         try:
             Rubric.kept(rubric)

@@ -15,7 +15,7 @@ from mindgauge.records.english import named
 from mindgauge.records.rounding import count, dollars, megabytes, plural
 from mindgauge.records.tabular import Tabular
 from mindgauge.runs.step_outputs import REPLY, judges, recorded
-from mindgauge.store import Store, manifest
+from mindgauge.store import Store, manifest, reading
 from mindgauge.store.locks import writer
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ GROUP BY 1 ORDER BY 1"""
 _SLOTS = """
 SELECT json_extract(body, '$.tags.unit'), json_extract(body, '$.tags.client'), count(*) FROM samples
 WHERE benchmark = ? AND json_extract(body, '$.tags.unit') IS NOT NULL GROUP BY 1, 2"""
+_BY_PEOPLE = "SELECT DISTINCT subject, rater FROM ratings WHERE benchmark = ? AND rater_kind = 'person'"
+_REPLY_IDS = "SELECT id FROM replies WHERE benchmark = ?"
 _GOLD = "gold"
 
 
@@ -85,6 +87,15 @@ class BatchesUnderWay(msgspec.Struct, frozen=True):
     calls: int
 
 
+class ReadCount(msgspec.Struct, frozen=True):
+    """How many of a benchmark's replies, of a closed question its samples, people read: rated, or had open in `view` for long enough."""
+
+    benchmark: str
+    read: int
+    of: int
+    people: list[str]
+
+
 class RunStatus(Tabular, msgspec.Struct, frozen=True):
     """How far a run has come. `writer` is the process that is writing it now; `left` is empty where no plan says it."""
 
@@ -101,6 +112,15 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
     calls: list[CallUsage]
     left: list[Left]
     batches: list[BatchesUnderWay]
+    read: list[ReadCount]
+    """Of benchmarks of which people read anything."""
+
+    @property
+    def read_by_people(self) -> str:
+        """Say how many replies people read; empty where they read none."""
+        if not self.read:
+            return ""
+        return f"Read by people: {count(sum(r.read for r in self.read))} of {count(sum(r.of for r in self.read))}."
 
     def summary(self) -> list[str]:
         """Say what is done, what failed, what it cost, what is left, and who is writing it."""
@@ -114,6 +134,7 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
         return [
             f"{named(self.benchmarks)}: {named(self.models) or 'no model'}{judges_}",
             "; ".join(_counted(self.counts, kind) for kind in ("sample", "reply", "rating")),
+            *([self.read_by_people] if self.read else []),
             f"{plural(calls, 'call')} ({count(failed)} failed), {cost}",
             f"Left by the plan: {named(parts)}"
             if parts
@@ -180,6 +201,7 @@ def status(run: str | Path) -> RunStatus:
                 )
             ],
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
+            read=list(_read(store, names)),
         )
 
 
@@ -192,6 +214,18 @@ def _counts(store: Store, benchmark: str) -> Iterator[RecordCount]:
         ratings[rater, status_] += n
     for (rater, status_), n in ratings.items():
         yield RecordCount(benchmark, "rating", rater, status_, n)
+
+
+def _read(store: Store, benchmarks: Sequence[str]) -> Iterator[ReadCount]:
+    """Count what people read of each benchmark."""
+    opened = reading.read_subjects(store.folder)
+    for name in benchmarks:
+        replies = {ident for (ident,) in store.select(_REPLY_IDS, (name,))} or set(store.sample_ids(name))
+        pairs = {*store.select(_BY_PEOPLE, (name,))}
+        pairs |= {(subject, who) for (about, subject), readers in opened.items() if about == name for who in readers}
+        own = {(subject, who) for subject, who in pairs if subject in replies}
+        if own:
+            yield ReadCount(name, len({subject for subject, _ in own}), len(replies), sorted({who for _, who in own}))
 
 
 def _slots(store: Store, benchmark: str) -> Counter[tuple[str, str]]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.view.drawing import KeptDraw
 
 HOST, PORT = "127.0.0.1", 8766
+BLIND_TITLE = "Replies drawn by lot"
 
 
 class ViewServed(msgspec.Struct, frozen=True):
@@ -85,7 +86,7 @@ def view(
         open_run = opened.read(folder, 0, show_texts=show_texts)
         with open_run.store:
             systems = opened.systems([open_run])
-            title = page.title([system.label for system in systems])
+            title = page.title([system.label for system in systems]) if lot is None else BLIND_TITLE
             draws = {} if lot is None else _draws(open_run, lot)
             served = (
                 content.open_reader(title, open_run, systems, who)

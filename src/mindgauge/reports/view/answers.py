@@ -22,6 +22,7 @@ from mindgauge.records.english import words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rubric import in_language
+from mindgauge.reports.export.decisions import SOURCE
 from mindgauge.reports.view.content import BLIND, RevealedVerdicts
 from mindgauge.store import Store, reading
 from mindgauge.store.locks import LockedRunError
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Rubric
     from mindgauge.reports.view.content import ServedReader, ViewLine
 
-SOURCE = "view"
-"""In a rating's provenance: where it was given."""
 _STATUS = {
     Answered.OK: Status.OK,
     Answered.CANNOT_TELL: Status.UNPARSABLE,

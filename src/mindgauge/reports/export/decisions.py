@@ -1,0 +1,120 @@
+"""What people decided in `view`: by whom, when, with judges' verdicts beside it; and what they read.
+
+`decisions.csv` is for people: nothing in it is a formula to a spreadsheet. `decisions.jsonl` is for programs, and holds
+everything as it is in the run. Both have a row for each person, subject and criterion, also of what was taken back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from mindgauge.records import RaterKind, Status, encode
+from mindgauge.records.drawn import COLUMNS, DRAWN, IN_SIGHT
+from mindgauge.records.errors import DataError
+from mindgauge.records.files.texts import neutralised
+from mindgauge.reports.export.tabular import ExportTable
+from mindgauge.store import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Rating
+    from mindgauge.reports.export.folder import ExportFolder
+    from mindgauge.store import Store
+
+DECISIONS, LINES, READ = "decisions.csv", "decisions.jsonl", "read.csv"
+SOURCE = "view"
+"""In a rating's provenance: where it was given."""
+TAKEN_BACK = "taken back"
+_JUDGES = {RaterKind.MODEL, RaterKind.CLASSIFIER, RaterKind.PANEL}
+_TEXT = (
+    "benchmark", "subject", "sample", "model", "criterion", "who", "at", "decided", "note", "beside", "verdicts", "selection", "earlier",
+    "revised",
+)  # fmt: skip
+_TYPES: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(_TEXT, pl.String), "blind": pl.Boolean, "seconds": pl.Float64, "probability": pl.Float64,
+    "stratum": pl.String, "stratum_size": pl.Int64, "frame": pl.Int64, "conversations": pl.Float64, "draw": pl.String,
+}  # fmt: skip
+_READ: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("benchmark", "subject", "who"), pl.String), "seconds": pl.Float64, "read": pl.Boolean,
+}  # fmt: skip
+
+
+def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) -> list[str]:
+    """Write the files, and return what is to be known of them.
+
+    Raises:
+        DataError: nobody decided or read anything.
+    """
+    rows = [row for benchmark in benchmarks for row in _decisions(store, benchmark.name)]
+    rows += list(_taken_back(store))
+    looks = reading.seconds_by_reader(store.folder)
+    if not rows and not looks:
+        raise DataError(
+            f"{store.folder}: nobody has decided or read anything here; `mindgauge view {store.folder}` lets people do both"
+        )
+    table = ExportTable(_TYPES, (tuple(_cell(row.get(name)) for name in _TYPES) for row in rows))
+    files.csv_stream(DECISIONS, map(neutralised, table.frames()))
+    files.text(LINES, "".join(f"{encode(row).decode()}\n" for row in rows))
+    lines = [
+        (*about, who, round(seconds, 1), seconds >= reading.ENOUGH)
+        for about, readers in looks.items()
+        for who, seconds in readers.items()
+    ]
+    files.csv(READ, neutralised(pl.DataFrame(lines, _READ, orient="row")))
+    chosen = sum(row.get("selection") == IN_SIGHT for row in rows)
+    return (
+        [f"{chosen} of {len(rows)} decisions are on replies that were {IN_SIGHT}: they stand for no others"]
+        if chosen
+        else []
+    )
+
+
+def _decisions(store: Store, benchmark: str) -> Iterator[dict[str, Any]]:
+    """Yield what stands in the run, person by person, in the order of the criteria's names."""
+    own = [rating for rating in store.ratings(benchmark) if rating.provenance.get("source") == SOURCE]
+    subjects = list(dict.fromkeys(rating.subject for rating in own))
+    beside = store.ratings_of(benchmark, subjects)
+    for rating in own:
+        origin = rating.provenance
+        reply = store.reply(benchmark, rating.subject)
+        verdicts = [r for r in beside[rating.subject] if r.criterion == rating.criterion and r.rater_kind in _JUDGES]
+        yield {
+            "benchmark": benchmark, "subject": rating.subject, "sample": reply.sample if reply else rating.subject,
+            "model": reply.model if reply else None, "criterion": rating.criterion, "who": rating.rater, "at": origin.get("at"),
+            "decided": _decided(rating), "note": rating.rationale, "beside": origin.get("beside"),
+            "verdicts": {r.rater: _said(r) for r in verdicts}, "selection": origin.get("selection"), "blind": origin.get("blind", False),
+            "seconds": origin.get("seconds"), "earlier": origin.get("earlier", []), "revised": origin.get("revised", []),
+            **{name: origin.get(DRAWN, {}).get(name) for name in COLUMNS},
+        }  # fmt: skip
+
+
+def _taken_back(store: Store) -> Iterator[dict[str, Any]]:
+    """Yield what was deleted, and is told beside the run alone."""
+    for entry in reading.entries(store.folder):
+        for criterion, said in entry.withdrawn.items():
+            reply = store.reply(entry.benchmark, entry.subject)
+            yield {
+                "benchmark": entry.benchmark, "subject": entry.subject, "sample": reply.sample if reply else entry.subject,
+                "model": reply.model if reply else None, "criterion": criterion, "who": entry.who, "at": entry.at,
+                "decided": TAKEN_BACK, "note": "", "selection": IN_SIGHT, "blind": False, "earlier": [said], "revised": [],
+            }  # fmt: skip
+
+
+def _decided(rating: Rating) -> str:
+    if rating.status is Status.OK:
+        return str(rating.value)
+    said = str(rating.provenance.get("said", rating.status)).replace("_", " ")
+    return TAKEN_BACK if said == "withdrawn" else said
+
+
+def _said(rating: Rating) -> str:
+    return str(rating.value if rating.status is Status.OK else rating.status)
+
+
+def _cell(value: Any) -> Any:
+    """Write an object or a list as JSON; an empty one as nothing."""
+    return (encode(value).decode() if value else None) if isinstance(value, dict | list) else value
