@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from mindgauge.annotation.page import serve
-from mindgauge.annotation.web import connections
+from mindgauge.annotation.web import connections, serving
 from tests.annotation.conftest import begin
 from tests.annotation.page.test_serve import served
 
@@ -79,16 +79,16 @@ def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(connections, "LISTEN", 2.0)
     monkeypatch.setattr(connections, "most", lambda: 8)
     started = threading.Event()
-    servers: list[connections._Server] = []
-    run = connections._Server.run
+    servers: list[serving._Server] = []
+    run = serving._Server.run
 
-    def noted(self: connections._Server, sockets: list[socket.socket] | None = None) -> None:
+    def noted(self: serving._Server, sockets: list[socket.socket] | None = None) -> None:
         servers.append(self)
         run(self, sockets)
 
-    monkeypatch.setattr(connections._Server, "run", noted)
+    monkeypatch.setattr(serving._Server, "run", noted)
     with begin(tmp_path / "project") as a:
-        taken = connections.listen("127.0.0.1", 0)
+        taken = serving.listen("127.0.0.1", 0)
         port = taken.getsockname()[1]
         thread = threading.Thread(target=serve.serve, args=(a, taken, "127.0.0.1", started.set))
         thread.start()

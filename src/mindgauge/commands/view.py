@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
@@ -66,22 +66,23 @@ def view(
 
     Raises:
         UsageError: there is no run, another rater has the name, the run keeps no text, or the port cannot be had.
-        DataError: nothing is left to draw from.
+        DataError: there is no reply and no answer, or nothing is left to draw from.
     """
-    from mindgauge.annotation.web import connections
+    from mindgauge.annotation.web import serving
     from mindgauge.reports import page
     from mindgauge.reports import runs as opened
     from mindgauge.reports.view import content
     from mindgauge.reports.view.answers import AnswerBook, free_name
-    from mindgauge.reports.view.server import Pages, create_app
+    from mindgauge.reports.view.server import ViewAccess, create_app
     from mindgauge.store import Store, manifest
+    from mindgauge.store.locks import writer
 
     folder, lot = Path(run), _lot(draw, random, seed)
     if not manifest.read(folder).get("plan", {}).get("text", True):
         raise UsageError(f"{folder}: this run keeps no text, so there is nothing to read")
     with Store(folder) as store:
         who = free_name(store, name if name is not None else _account())
-    listener = connections.listen(HOST, port)
+    listener = serving.listen(HOST, port)
     with listener:
         open_run = opened.read(folder, 0, show_texts=show_texts)
         with open_run.store:
@@ -93,15 +94,21 @@ def view(
                 if lot is None
                 else content.blind_reader(title, open_run, systems, who, draws)
             )
+            if not served.lines:
+                raise DataError(f"{folder}: there is nothing to read here, no reply and no answer")
             benchmarks = {section.benchmark.name: section.benchmark for section in open_run.sections}
             book = AnswerBook(folder, who, benchmarks, served, open_run.store)
         del open_run
-        pages = Pages(book, listener.getsockname()[1])
+        access = ViewAccess(book, listener.getsockname()[1])
         notes = [note for kept_draw in draws.values() for note in kept_draw.notes]
-        told_of = ViewServed(
-            str(folder), pages.link, who, len(served.lines), len(book.answered()), len(book.read()), notes
+        if process := writer(folder):
+            notes.append(
+                f"process {process} is writing this run now: what it adds is not shown, and answers wait for it"
+            )
+        announced = ViewServed(
+            str(folder), access.link, who, len(served.lines), len(book.answered()), len(book.read()), notes
         )
-        connections.serve(create_app(pages), listener, lambda: ready(told_of))
+        serving.serve(create_app(access), listener, lambda: ready(announced))
 
 
 def _account() -> str:

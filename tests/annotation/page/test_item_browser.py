@@ -17,7 +17,7 @@ from mindgauge.annotation import people
 from mindgauge.annotation.page.serve import create_app
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Item
-from mindgauge.annotation.web.connections import listen
+from mindgauge.annotation.web.serving import listen
 from mindgauge.records import Message
 from tests.annotation.conftest import begin, own_items
 from tests.thinned import later

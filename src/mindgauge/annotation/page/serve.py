@@ -16,7 +16,7 @@ from mindgauge.annotation.page import refusals
 from mindgauge.annotation.page.access import Guesses
 from mindgauge.annotation.page.routes import discussion, item, join, owner, standing
 from mindgauge.annotation.tasks import StaleError
-from mindgauge.annotation.web import connections
+from mindgauge.annotation.web import serving
 from mindgauge.annotation.web.guard import LOOPBACK, Guard
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ def serve(
 
     Args:
         annotation: the opened project.
-        listener: from `connections.listen`.
+        listener: from `serving.listen`.
         host: as it was given to `listen`.
         ready: called once requests are answered.
         needed: what the owner reads before labelling starts, as `create_app` takes it.
     """
     app = create_app(annotation, host, listener.getsockname()[1], needed=needed)
     behind_tls = annotation.project.url.startswith("https:")  # we speak no TLS, so that a proxy does
-    connections.serve(app, listener, ready, proxied=behind_tls)
+    serving.serve(app, listener, ready, proxied=behind_tls)

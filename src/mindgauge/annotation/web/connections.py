@@ -1,4 +1,4 @@
-"""Serving a page over HTTP until somebody stops it: connections that wait, and a line for each request and fault.
+"""Connections that wait, for a page that this machine serves.
 
 The server below us gives a connection as long as it likes for its first request, for the rest of one, and for reading an
 answer, and takes as many as there are file descriptors; then nobody comes in any more. Here each has a time for each of
@@ -7,26 +7,13 @@ these, and where there are too many, the one that has kept us waiting longest ma
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import logging
 import resource
-import socket
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from mindgauge.annotation.web.guard import described
-from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterator
-
-    from starlette.types import ASGIApp
 
 ASK = 30.0
 """Seconds for a whole request, from the connection's beginning or the answer before."""
@@ -111,117 +98,3 @@ class Connection(H11Protocol):
         self.since = None
         self._stop()
         self.transport.abort()
-
-
-# Serving the page over HTTP until somebody stops it; meanwhile the terminal shows a line per request and fault.
-
-
-_OURS = "mindgauge.annotation"
-_OTHERS = logging.WARNING
-"""From which level on other packages are heard."""
-_POOLS = "sqlalchemy.pool"
-"""It tells of each connection that a server has ended; of each request that fails for it, we do."""
-
-
-class _Line(logging.Formatter):
-    """One line for each record. Of other packages it says who complains, and of an error what kind it is and where.
-
-    What they would say can hold a statement with its parameters, which are people's words and ids.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("%(asctime)s %(message)s", "%H:%M:%S")
-
-    def format(self, record: logging.LogRecord) -> str:
-        if not record.name.startswith(_OURS):
-            error = record.exc_info[1] if record.exc_info else None
-            message = f"{record.levelname.lower()} of {record.name}" + (f": {described(error)}" if error else "")
-            record = logging.LogRecord(record.name, record.levelno, "", 0, message, None, None)
-        return super().format(record)
-
-
-@contextlib.contextmanager
-def lines() -> Iterator[None]:
-    """Write what is logged to standard error, and nowhere else."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Line())
-    handler.addFilter(lambda record: not record.name.startswith(_POOLS))
-    root, own = logging.getLogger(), logging.getLogger(_OURS)
-    before = root.handlers[:], root.level, own.level
-    root.handlers[:] = [handler]
-    root.setLevel(_OTHERS)
-    own.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        root.handlers[:], level, own.level = before
-        root.setLevel(level)
-
-
-_TRUSTED = "127.0.0.1,::1"
-"""Whose X-Forwarded-For and -Proto are believed where there is a proxy: it runs on this machine."""
-_WAIT = 5
-"""Seconds for which running requests may finish when the server stops."""
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Take an address, so that it is known before anything else happens whether it can be had.
-
-    Raises:
-        UsageError: it cannot.
-    """
-    if not 0 <= port < 2**16:  # the system would take it modulo that
-        raise UsageError(f"--port {port}: a port is a number up to 65535")
-    try:
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        return socket.create_server(address[:2], family=family, backlog=AT_ONCE)
-    except socket.gaierror as error:
-        raise UsageError(f"--host {host}: there is no such address") from error
-    except OSError as error:
-        reason = {
-            errno.EADDRINUSE: f"port {port} is taken; stop what runs there, or choose another with --port",
-            errno.EADDRNOTAVAIL: f"{host} is no address of this machine; leave --host out to serve it here alone",
-            errno.EACCES: f"port {port} needs special rights; choose one above 1023 with --port",
-        }.get(error.errno or 0, f"cannot listen there ({error.strerror})")
-        raise UsageError(reason) from error
-
-
-def serve(app: ASGIApp, listener: socket.socket, ready: Callable[[], None], *, proxied: bool = False) -> None:
-    """Serve an application until Ctrl-C.
-
-    Standard error gets one line per request: time, method, route, status, milliseconds; never a text, a name or an id.
-
-    Args:
-        app: what answers.
-        listener: from `listen`.
-        ready: called once requests are answered.
-        proxied: whether a proxy on this machine stands in front, and is believed who calls.
-    """
-    Connection.limit = most()
-    config = uvicorn.Config(
-        app,
-        http=Connection,
-        backlog=AT_ONCE,
-        log_config=None,
-        access_log=False,
-        proxy_headers=proxied,
-        forwarded_allow_ips=_TRUSTED,
-        server_header=False,
-        lifespan="off",
-        ws="none",
-        timeout_graceful_shutdown=_WAIT,
-    )
-    with listener, lines(), suppress(KeyboardInterrupt):  # which uvicorn raises when it has ended in good order
-        _Server(config, ready).run([listener])
-
-
-class _Server(uvicorn.Server):
-    """As uvicorn's, and says when it is up."""
-
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._ready = ready
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self._ready()

@@ -50,7 +50,7 @@ def annotate_serve(
     """
     from mindgauge.analysis.reliability.rule import needed
     from mindgauge.annotation.page.serve import serve
-    from mindgauge.annotation.web.connections import listen
+    from mindgauge.annotation.web.serving import listen
 
     with Annotation.open(Path(folder)) as annotation:
         person = None if invite is None else annotation.named(invite)

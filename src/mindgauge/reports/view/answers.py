@@ -158,13 +158,13 @@ class AnswerBook:
 
     def answered(self) -> list[str]:
         """Return the keys of the lines that they answered."""
-        return [key for about in self._own for key in self._keys.get(about, ())]
+        return [key for about in list(self._own) for key in self._keys.get(about, ())]
 
     def read(self) -> list[str]:
         """Return the keys of the lines that they read."""
         return [
             key
-            for about, seconds in self._seconds.items()
+            for about, seconds in list(self._seconds.items())
             if seconds >= reading.ENOUGH
             for key in self._keys.get(about, ())
         ]
@@ -247,7 +247,7 @@ class AnswerBook:
                 store.add_rating(line.benchmark, rating)
                 own[rating.criterion] = rating
             store.flush()
-        self._own[line.benchmark, line.subject] = own
+            self._own[line.benchmark, line.subject] = own
 
     def _rating(
         self, line: ViewLine, answer: Answer, note: str, form: AnswerForm, before: Rating | None,
@@ -314,10 +314,10 @@ class AnswerBook:
             store.flush()
             for rating in others:
                 store.forget_rating(line.benchmark, rating)
-        if remaining:
-            self._own[line.benchmark, line.subject] = remaining
-        else:
-            self._own.pop((line.benchmark, line.subject), None)
+            if remaining:
+                self._own[line.benchmark, line.subject] = remaining
+            else:
+                self._own.pop((line.benchmark, line.subject), None)
 
     def looked(self, key: str, seconds: float) -> bool:
         """Keep how long a line was open, and say whether it counts as read by now.

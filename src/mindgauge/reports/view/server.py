@@ -41,7 +41,7 @@ _SENTENCES = {
 }
 
 
-class Pages:
+class ViewAccess:
     """The keys of one process: the link's token, the browser's cookie, and what every change must carry."""
 
     def __init__(self, book: AnswerBook, port: int) -> None:
@@ -65,7 +65,7 @@ class _Look(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float
 
 
-def create_app(pages: Pages) -> Starlette:
+def create_app(access: ViewAccess) -> Starlette:
     """Make the application; it answers under this machine's own names alone, with the port."""
     routes = [
         Route("/open/{token}", _enter),
@@ -80,10 +80,10 @@ def create_app(pages: Pages) -> Starlette:
     ]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, names=(), port=pages.port, refuse=_refused)],
+        middleware=[Middleware(Guard, names=(), port=access.port, refuse=_refused)],
         exception_handlers={HTTPException: _http_error},
     )
-    app.state.pages = pages
+    app.state.access = access
     return app
 
 
@@ -108,26 +108,26 @@ def _same(given: str, wanted: str) -> bool:
 
 
 def _enter(request: Request) -> Response:
-    pages: Pages = request.app.state.pages
-    if not _same(request.path_params["token"], pages.token):
+    access: ViewAccess = request.app.state.access
+    if not _same(request.path_params["token"], access.token):
         raise HTTPException(401)
     response = RedirectResponse("/", 303)
-    response.set_cookie(pages.cookie, pages.session, httponly=True, samesite="lax")
+    response.set_cookie(access.cookie, access.session, httponly=True, samesite="lax")
     return response
 
 
-def _inside(request: Request) -> Pages:
-    """Return the pages to who came by the link."""
-    pages: Pages = request.app.state.pages
-    if not _same(request.cookies.get(pages.cookie, ""), pages.session):
+def _inside(request: Request) -> ViewAccess:
+    """Return the keys to who came by the link."""
+    access: ViewAccess = request.app.state.access
+    if not _same(request.cookies.get(access.cookie, ""), access.session):
         raise HTTPException(401)
-    return pages
+    return access
 
 
 def _file(request: Request) -> Response:
-    pages = _inside(request)
+    access = _inside(request)
     name = request.url.path.removeprefix("/") or "index.html"
-    content = pages.book.served.files.get(name)
+    content = access.book.served.files.get(name)
     if content is None:
         raise HTTPException(404)
     kind = _TYPES[name[name.rindex(".") :]]
@@ -137,31 +137,31 @@ def _file(request: Request) -> Response:
 
 
 def _state(request: Request) -> Response:
-    pages = _inside(request)
-    book = pages.book
+    access = _inside(request)
+    book = access.book
     return _json({
-        "csrf": pages.csrf, "who": book.who, "lines": len(book.served.lines), "longest": LONGEST_NOTE,
+        "csrf": access.csrf, "who": book.who, "lines": len(book.served.lines), "longest": LONGEST_NOTE,
         "answered": book.answered(), "read": book.read(),
     })  # fmt: skip
 
 
 def _line(request: Request) -> Response:
-    pages = _inside(request)
+    access = _inside(request)
     try:
-        return _json(pages.book.line(request.path_params["key"]))
+        return _json(access.book.line(request.path_params["key"]))
     except KeyError as error:
         raise HTTPException(404) from error
 
 
 async def _posted(request: Request, kind: type[Form]) -> tuple[AnswerBook, Form]:
     """Read what our own page sends."""
-    pages = _inside(request)
-    if not is_ours(request) or not _same(request.headers.get("x-csrf", ""), pages.csrf):
+    access = _inside(request)
+    if not is_ours(request) or not _same(request.headers.get("x-csrf", ""), access.csrf):
         raise HTTPException(403)
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise HTTPException(422)
     try:
-        return pages.book, msgspec.json.decode(await request.body(), type=kind)
+        return access.book, msgspec.json.decode(await request.body(), type=kind)
     except (ValueError, RecursionError) as error:
         raise HTTPException(422) from error
 

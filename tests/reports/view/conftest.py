@@ -1,0 +1,107 @@
+"""The real command, serving planted runs, and a visitor who has its link."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import dataclasses
+import json
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclasses.dataclass(frozen=True)
+class Visit:
+    """A server, its link, and a visitor who came in by it."""
+
+    link: str
+    client: httpx2.Client
+
+    @property
+    def base(self) -> str:
+        return self.link.partition("/open/")[0]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.client.get("/state").json()  # type: ignore[no-any-return]
+
+    def file(self, name: str) -> list[Any]:
+        """Return what a data file hands over."""
+        inside = self.client.get(f"/data/{name}.js").text.removeprefix("Mindgauge.load(").removesuffix(");\n")
+        return json.loads(f"[{inside}]")[1:]  # type: ignore[no-any-return]
+
+    @property
+    def index(self) -> dict[str, Any]:
+        return json.loads(self.file("index")[0])  # type: ignore[no-any-return]
+
+    @property
+    def keys(self) -> list[str]:
+        raw = base64.b64decode(self.index["keys"])
+        return [raw[start : start + 6].hex() for start in range(0, len(raw), 6)]
+
+    def subjects(self) -> dict[str, str]:
+        """Return key → the subject that the data names."""
+        index = self.index
+        listed = [s for n in range(len(index["shards"])) for s in json.loads(self.file(f"{n:04}")[0])["subjects"]]
+        return dict(zip(self.keys, listed, strict=True))
+
+    def line(self, key: str) -> dict[str, Any]:
+        return self.client.get(f"/lines/{key}").json()  # type: ignore[no-any-return]
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx2.Response:
+        return self.client.post(path, json=body, headers={"x-csrf": self.state["csrf"], **headers})
+
+    def answer(self, key: str, level: int = 0, note: str = "", **more: Any) -> httpx2.Response:
+        """Answer every criterion with its level of this place."""
+        given = {c["name"]: {"answered": "ok", "value": c["levels"][level]} for c in self.line(key)["criteria"]}
+        return self.post("/answers", {"line": key, "given": given, "note": note, **more})
+
+
+@contextlib.contextmanager
+def visiting(run: Path, *options: str) -> Iterator[Visit]:
+    """Serve a run with the real command, and come in."""
+    command = [
+        sys.executable,
+        "-c",
+        "from mindgauge.cli import main; main()",
+        "view",
+        str(run),
+        "--port",
+        "0",
+        *options,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        try:
+            link = next((line.strip() for line in process.stdout if "/open/" in line), "")
+            assert link, process.stderr.read()
+            with httpx2.Client(base_url=link.partition("/open/")[0], follow_redirects=True, timeout=30) as client:
+                assert client.get(link).status_code == 200
+                yield Visit(link, client)
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+
+
+def refused(run: Path, *options: str) -> tuple[int, str]:
+    """Return what the command says where it serves nothing."""
+    command = [
+        sys.executable,
+        "-c",
+        "from mindgauge.cli import main; main()",
+        "view",
+        str(run),
+        "--port",
+        "0",
+        *options,
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return ended.returncode, ended.stderr
