@@ -50,9 +50,11 @@ def note(folder: Path, entry: OpenedReply) -> None:
         OSError: it cannot be written.
         UsageError: a link stands in the file's place.
     """
-    handle = private.opened(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    handle = private.opened(folder / FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
-        os.write(handle, encode(entry) + b"\n")
+        size = os.fstat(handle).st_size
+        cut = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+        os.write(handle, (b"\n" if cut else b"") + encode(entry) + b"\n")
     finally:
         os.close(handle)
 

@@ -65,43 +65,39 @@ class Visit:
         return self.post("/answers", {"line": key, "given": given, "note": note, **more})
 
 
+def _command(run: Path, *options: str, port: int = 0) -> list[str]:
+    return [sys.executable, "-c", "from mindgauge.cli import main; main()", "view", str(run), "--port", str(port), *options]  # fmt: skip
+
+
 @contextlib.contextmanager
-def visiting(run: Path, *options: str) -> Iterator[Visit]:
-    """Serve a run with the real command, and come in."""
-    command = [
-        sys.executable,
-        "-c",
-        "from mindgauge.cli import main; main()",
-        "view",
-        str(run),
-        "--port",
-        "0",
-        *options,
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+def begun(run: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], Visit]]:
+    """Serve a run with the real command, and come in; how it ends is the test's."""
+    with subprocess.Popen(
+        _command(run, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None and process.stderr is not None
         try:
             link = next((line.strip() for line in process.stdout if "/open/" in line), "")
             assert link, process.stderr.read()
             with httpx2.Client(base_url=link.partition("/open/")[0], follow_redirects=True, timeout=30) as client:
                 assert client.get(link).status_code == 200
-                yield Visit(link, client)
+                yield process, Visit(link, client)
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def visiting(run: Path, *options: str) -> Iterator[Visit]:
+    """Serve a run, come in, and stop it as a person does."""
+    with begun(run, *options) as (process, visit):
+        try:
+            yield visit
         finally:
             process.send_signal(signal.SIGINT)
             assert process.wait(30) == 0
 
 
-def refused(run: Path, *options: str) -> tuple[int, str]:
+def refused(run: Path, *options: str, port: int = 0) -> tuple[int, str]:
     """Return what the command says where it serves nothing."""
-    command = [
-        sys.executable,
-        "-c",
-        "from mindgauge.cli import main; main()",
-        "view",
-        str(run),
-        "--port",
-        "0",
-        *options,
-    ]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(_command(run, *options, port=port), capture_output=True, text=True, timeout=120, check=False)
     return ended.returncode, ended.stderr

@@ -217,8 +217,12 @@ def test_what_was_decided_is_exported_and_is_no_formula(tmp_path: Path) -> None:
         rows = list(csv.DictReader(file))
     assert {row["note"] for row in rows} == {'\'=HYPERLINK("http://evil.example")', ""}
     assert {(row["who"], row["blind"], row["selection"]) for row in rows} == {("Cleo", "false", IN_SIGHT)}
-    assert {row["decided"] for row in rows} == {"no", "taken back"}
-    assert all(set(json.loads(row["verdicts"])) == set(crisis.JUDGES) for row in rows if row["decided"] == "no")
+    assert {row["decided"] for row in rows if row["criterion"] == WORD} == {"yes", "taken back"}
+    assert all(set(json.loads(row["verdicts"])) == set(crisis.JUDGES) for row in rows if row["decided"] != "taken back")
+    with (exported / "review.csv").open(encoding="utf-8-sig", newline="") as file:
+        (listed,) = csv.DictReader(file)
+    assert (listed["who"], listed[WORD], listed["comment"]) == ("Cleo", "yes", '\'=HYPERLINK("http://evil.example")')
+    assert listed["reply"].startswith("An invented reply") and not set(crisis.MODELS) & set(listed.values())
     lines = [json.loads(line) for line in (exported / "decisions.jsonl").read_text().splitlines()]
     assert len(lines) == len(rows) and lines[0]["note"].startswith("=HYPERLINK")
     with (exported / "read.csv").open(encoding="utf-8-sig", newline="") as file:

@@ -2,6 +2,7 @@
 
 `decisions.csv` is for people: nothing in it is a formula to a spreadsheet. `decisions.jsonl` is for programs, and holds
 everything as it is in the run. Both have a row for each person, subject and criterion, also of what was taken back.
+`review.csv` is the list of `export --to review`, filled in: what stands now, a row for each person and subject, with the texts.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.annotation.blind import Blind
 from mindgauge.records import RaterKind, Status, encode
 from mindgauge.records.drawn import COLUMNS, DRAWN, IN_SIGHT
 from mindgauge.records.errors import DataError
 from mindgauge.records.files.texts import neutralised
 from mindgauge.reports.export.tabular import ExportTable
+from mindgauge.reports.export.worklist import DRAWN_TYPES, REVIEW, subject_of
 from mindgauge.store import reading
 
 if TYPE_CHECKING:
@@ -35,8 +38,7 @@ _TEXT = (
     "revised",
 )  # fmt: skip
 _TYPES: dict[str, type[pl.DataType]] = {
-    **dict.fromkeys(_TEXT, pl.String), "blind": pl.Boolean, "seconds": pl.Float64, "probability": pl.Float64,
-    "stratum": pl.String, "stratum_size": pl.Int64, "frame": pl.Int64, "conversations": pl.Float64, "draw": pl.String,
+    **dict.fromkeys(_TEXT, pl.String), "blind": pl.Boolean, "seconds": pl.Float64, **DRAWN_TYPES,
 }  # fmt: skip
 _READ: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("benchmark", "subject", "who"), pl.String), "seconds": pl.Float64, "read": pl.Boolean,
@@ -49,8 +51,8 @@ def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) ->
     Raises:
         DataError: nobody decided or read anything.
     """
-    rows = [row for benchmark in benchmarks for row in _decisions(store, benchmark.name)]
-    rows += list(_taken_back(store))
+    standing = {benchmark.name: list(_decisions(store, benchmark.name)) for benchmark in benchmarks}
+    rows = [row for own in standing.values() for row in own] + list(_taken_back(store))
     looks = reading.seconds_by_reader(store.folder)
     if not rows and not looks:
         raise DataError(
@@ -58,6 +60,10 @@ def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) ->
         )
     table = ExportTable(_TYPES, (tuple(_cell(row.get(name)) for name in _TYPES) for row in rows))
     files.csv_stream(DECISIONS, map(neutralised, table.frames()))
+    decided = [benchmark for benchmark in benchmarks if standing[benchmark.name]]
+    for benchmark in decided:
+        name = REVIEW if len(decided) == 1 else f"{benchmark.name.replace('/', '-')}-{REVIEW}"
+        files.csv_stream(name, map(neutralised, _filled_in(store, benchmark, standing[benchmark.name]).frames()))
     files.text(LINES, "".join(f"{encode(row).decode()}\n" for row in rows))
     lines = [
         (*about, who, round(seconds, 1), seconds >= reading.ENOUGH)
@@ -71,6 +77,26 @@ def write(files: ExportFolder, store: Store, benchmarks: Sequence[Benchmark]) ->
         if chosen
         else []
     )
+
+
+def _filled_in(store: Store, benchmark: Benchmark, rows: Sequence[dict[str, Any]]) -> ExportTable:
+    """Return a row for each person and subject, in the review list's columns, behind which stand who decided, and when."""
+    blind = Blind.of(store.folder)
+    criteria = [criterion.name for criterion in benchmark.rubric.criteria]
+    by_answer: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_answer.setdefault((row["who"], row["subject"]), []).append(row)
+    names = ("review_id", "dialogue", "reply", *criteria, "comment", "who", "at")
+    filled = (
+        (
+            place, blind.review(subject), about.dialogue, about.text, *(decided.get(name) for name in criteria),
+            last["note"], who, last["at"], *(last[name] for name in DRAWN_TYPES),
+        )
+        for place, ((who, subject), answers) in enumerate(by_answer.items(), 1)
+        for about in [subject_of(store, benchmark.name, subject)]
+        for decided, last in [({row["criterion"]: row["decided"] for row in answers}, max(answers, key=_moment))]
+    )  # fmt: skip
+    return ExportTable({"place": pl.Int64, **dict.fromkeys(names, pl.String), **DRAWN_TYPES}, filled)
 
 
 def _decisions(store: Store, benchmark: str) -> Iterator[dict[str, Any]]:
@@ -102,6 +128,10 @@ def _taken_back(store: Store) -> Iterator[dict[str, Any]]:
                 "model": reply.model if reply else None, "criterion": criterion, "who": entry.who, "at": entry.at,
                 "decided": TAKEN_BACK, "note": "", "selection": IN_SIGHT, "blind": False, "earlier": [said], "revised": [],
             }  # fmt: skip
+
+
+def _moment(row: dict[str, Any]) -> str:
+    return str(row["at"])
 
 
 def _decided(rating: Rating) -> str:

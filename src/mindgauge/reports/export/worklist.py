@@ -42,7 +42,7 @@ _KEY: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("vetoed", "unsure"), pl.String),
     **dict.fromkeys(("spread", "jury", "risk"), pl.Float64),
 }
-_DRAWN: dict[str, type[pl.DataType]] = {
+DRAWN_TYPES: dict[str, type[pl.DataType]] = {
     "probability": pl.Float64, "stratum": pl.String, "stratum_size": pl.Int64, "frame": pl.Int64,
     "conversations": pl.Float64, "draw": pl.String,
 }  # fmt: skip
@@ -95,7 +95,7 @@ def write(
     blind = Blind.of(store.folder)
     # Those that are needed alike stand by their names: by their subjects, which are hashes, their order would tell.
     entries.sort(key=lambda e: (*e.order[:-1], blind.review(e.subject)))
-    readable = [e for e in entries if benchmark.closed or _subject(store, benchmark.name, e.subject).text]
+    readable = [e for e in entries if benchmark.closed or subject_of(store, benchmark.name, e.subject).text]
     if len(readable) < len(entries):
         notes.append(
             f"{len(entries) - len(readable)} replies have no text, so there is nothing to read; they are not listed"
@@ -113,25 +113,25 @@ def write(
     reason_columns, judge_columns = ((), ()) if drawn else (("reasons",), ("judges",))
     names = ("review_id", *reason_columns, "dialogue", "reply", *judge_columns, *criteria, "comment")
     columns: dict[str, type[pl.DataType]] = {"place": pl.Int64, **dict.fromkeys(names, pl.String)}
-    columns |= _DRAWN if drawn else {}
+    columns |= DRAWN_TYPES if drawn else {}
     rows = (
         (
             place, blind.review(e.subject), *(["; ".join(e.reasons)] if reason_columns else []), about.dialogue, about.text,
             *([_values(e)] if judge_columns else []), *blank, *(drawn[e.subject].cells if drawn else ()),
         )
         for place, e in enumerate(readable, 1)
-        for about in [_subject(store, benchmark.name, e.subject)]
+        for about in [subject_of(store, benchmark.name, e.subject)]
     )  # fmt: skip
     files.csv_stream(REVIEW, map(neutralised, ExportTable(columns, rows).frames()))
     files.csv(CRITERIA, neutralised(_criteria(benchmark)))
     with private.written(key_of(store.folder, benchmark.name)) as file:
         key = _key(readable, store, benchmark.name, blind, drawn)
-        for number, frame in enumerate(ExportTable({**_KEY, **(_DRAWN if drawn else {})}, key).frames()):
+        for number, frame in enumerate(ExportTable({**_KEY, **(DRAWN_TYPES if drawn else {})}, key).frames()):
             neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)
     return notes
 
 
-def _subject(store: Store, benchmark: str, ident: str) -> _Subject:
+def subject_of(store: Store, benchmark: str, ident: str) -> _Subject:
     """Look up what is rated; dialogues and replies are long, so none is kept."""
     reply = store.reply(benchmark, ident)
     if reply is not None:
@@ -164,7 +164,7 @@ def by_lot(
     first: dict[str, str] = {}
     conversations: dict[str, str] = {}
     for subject in subjects:
-        about = _subject(store, benchmark, subject)
+        about = subject_of(store, benchmark, subject)
         if first.setdefault(text_key(about.sample.messages, about.text), subject) == subject:
             conversations[subject] = about.sample.cluster
     result = draw(list(conversations), conversations, lot.plan, lot.seed)
@@ -181,7 +181,7 @@ def _key(
     entries: list[ReviewEntry], store: Store, benchmark: str, blind: Blind, drawn: Mapping[str, Drawn]
 ) -> Iterator[tuple[Any, ...]]:
     for e in entries:
-        sample, model, run, _, _ = _subject(store, benchmark, e.subject)
+        sample, model, run, _, _ = subject_of(store, benchmark, e.subject)
         yield (
             blind.review(e.subject), benchmark, e.subject, sample.id, sample.cluster, model, run, ", ".join(e.vetoed),
             ", ".join(e.unsure), e.spread, e.jury, e.risk, *(drawn[e.subject].cells if drawn else ()),
