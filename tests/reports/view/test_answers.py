@@ -15,6 +15,7 @@ from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.drawn import IN_SIGHT
 from mindgauge.store import Store, manifest, reading
 from tests.reports import crisis
+from tests.reports.reader.conftest import unpacked
 from tests.reports.view.conftest import refused, visiting
 
 if TYPE_CHECKING:
@@ -108,6 +109,10 @@ def test_forty_drawn_replies_are_answered_blind_and_a_card_and_estimates_appear(
             idents = [reply.id for reply in store.replies(crisis.NAME)]
         hints = [*crisis.MODELS, "fair/judge", *idents]
         assert [hint for hint in hints if hint in served or hint.replace("/", "\\/") in served] == []
+        index = visit.index
+        assert set(unpacked(index["system"])) == set(unpacked(index["repeat"])) == {0}, "nothing groups the replies"
+        assert [index[name]["names"] for name in ("category", "label", "answer", "persona")] == [[]] * 4
+        assert not any(any(json.loads(visit.file(f"{n:04}")[1]).values()) for n in range(len(index["shards"])))
         first = visit.keys[0]
         firsts = {c["name"]: c["levels"][0] for c in visit.line(first)["criteria"]}
         part = visit.post("/answers", {"line": first, "given": {WORD: {"answered": "ok", "value": "no"}}})
