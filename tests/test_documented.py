@@ -28,7 +28,7 @@ from mindgauge.cli import app, options
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.records.errors import DataError
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest, reading
 from tests.models.bots import pages
 from tests.reports import suite_run
 from tests.thinned import later
@@ -272,6 +272,7 @@ def _judged(folder: Path) -> None:
                     ident, "appropriateness", person, RaterKind.PERSON, 0, Status.OK, 1 + (place + len(person)) % 5
                 )
                 store.add_rating("help_or_harm/response", rating)
+    reading.note(folder, reading.OpenedReply("help_or_harm/response", idents[0], "H1", manifest.now(), seconds=9.0))
     people = [
         {
             "subject": ident,
