@@ -34,7 +34,7 @@ PAGE = Path(__file__).parent.parent / "docs" / "python.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 NAME = "help_or_harm/response"
-NOT_RUN = {"annotate_serve", "data_fetch", "demo", "logs", "watch"}
+NOT_RUN = {"annotate_serve", "data_fetch", "demo", "logs", "view", "watch"}
 """One serves until it is stopped, one asks the authors' servers, one takes minutes, two take logs; they stand in a sentence each."""
 AS_TEXT: Any = str
 COMMANDS = sorted(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def view(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
-    name: Annotated[
+    who: Annotated[
         str | None,
         typer.Option("--as", metavar="NAME", help="Under which name you answer; that of your account if not given."),
     ] = None,
@@ -49,4 +49,4 @@ def view(
         sys.stdout.flush()
 
     with extras.web("view"):
-        function(run, name=name, port=port, draw=draw, random=random, seed=seed, show_texts=show_texts, ready=ready)
+        function(run, name=who, port=port, draw=draw, random=random, seed=seed, show_texts=show_texts, ready=ready)
