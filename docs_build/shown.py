@@ -1,0 +1,78 @@
+"""What commands print, in the documents: a block that is marked is written anew by running its commands.
+
+A page's blocks run one after another in an empty folder beside the files of `docs/examples/start`, with no key, no network
+and a state of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+DOCS = Path(__file__).parent.parent / "docs"
+FILES = DOCS / "examples" / "start"
+MARK = "<!-- run by `make docs` -->"
+PROMPT = "$ mindgauge "
+_BLOCK = re.compile(rf"^{re.escape(MARK)}\n```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+class Transcript(NamedTuple):
+    """A marked block: its commands, without the prompt."""
+
+    commands: list[str]
+    start: int
+    end: int
+
+
+def pages() -> list[Path]:
+    """Return the pages that have marked blocks."""
+    return [page for page in sorted(DOCS.glob("*.md")) if MARK in page.read_text(encoding="utf-8")]
+
+
+def transcripts(text: str) -> list[Transcript]:
+    """Return the marked blocks of a page."""
+    return [Transcript(_commands(match[1]), match.start(1), match.end(1)) for match in _BLOCK.finditer(text)]
+
+
+def _commands(block: str) -> list[str]:
+    lines = block.replace("\\\n", "\\\0").splitlines()
+    return [line.replace("\0", "\n").removeprefix("$ ") for line in lines if line.startswith(PROMPT)]
+
+
+def refresh() -> None:
+    """Run the marked blocks of every page, and write what they print."""
+    for page in pages():
+        text = page.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            here = Path(folder) / "here"
+            shutil.copytree(FILES, here)
+            printed = ["".join(map(lambda c: _run(c, here), block.commands)) for block in transcripts(text)]
+        for block, content in reversed([*zip(transcripts(text), printed, strict=True)]):
+            text = text[: block.start] + content + text[block.end :]
+        page.write_text(text, encoding="utf-8")
+
+
+def _run(command: str, here: Path) -> str:
+    """Run a command as its reader types it; what it prints stands below it."""
+    words = shlex.split(command.replace("\\\n", " "))
+    environment = {"PATH": os.environ["PATH"], "HOME": str(here.parent), "COLUMNS": "80", "LANG": "C.UTF-8"}
+    if "PYTHONPATH" in os.environ:
+        environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=here, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode not in {0, 1, 3}:
+        raise RuntimeError(f"{command}: exit code {done.returncode}: {done.stderr}")
+    lines = (line.rstrip() for line in done.stdout.splitlines())
+    return "\n".join((f"$ {command}", *lines)) + "\n"
+
+
+if __name__ == "__main__":
+    refresh()
