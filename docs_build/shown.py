@@ -53,7 +53,7 @@ def refresh() -> None:
         with tempfile.TemporaryDirectory() as folder:
             here = Path(folder) / "here"
             shutil.copytree(FILES, here)
-            printed = ["".join(map(lambda c: _run(c, here), block.commands)) for block in transcripts(text)]
+            printed = ["".join(_run(command, here) for command in block.commands) for block in transcripts(text)]
         for block, content in reversed([*zip(transcripts(text), printed, strict=True)]):
             text = text[: block.start] + content + text[block.end :]
         page.write_text(text, encoding="utf-8")
@@ -65,10 +65,11 @@ def _run(command: str, here: Path) -> str:
     environment = {"PATH": os.environ["PATH"], "HOME": str(here.parent), "COLUMNS": "80", "LANG": "C.UTF-8"}
     if "PYTHONPATH" in os.environ:
         environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    program = str(Path(sys.executable).with_name(words[0]))
     done = subprocess.run(
-        [sys.executable, "-m", *words], cwd=here, env=environment, capture_output=True, text=True, check=False
+        [program, *words[1:]], cwd=here, env=environment, capture_output=True, text=True, check=False
     )
-    if done.returncode not in {0, 1, 3}:
+    if done.returncode != 0:
         raise RuntimeError(f"{command}: exit code {done.returncode}: {done.stderr}")
     lines = (line.rstrip() for line in done.stdout.splitlines())
     return "\n".join((f"$ {command}", *lines)) + "\n"
