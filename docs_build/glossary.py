@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from docs_build.tables import page, prose, text
+from docs_build.tables import page, prose
 from mindgauge import reports
+from mindgauge.records.text import text
 
 
 def written() -> str:

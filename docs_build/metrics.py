@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from docs_build.tables import code, page, table, text
+from docs_build.tables import code, page, table
 from mindgauge import benchmarks
 from mindgauge.benchmarks.registry import shipped
 from mindgauge.records.english import words as in_words
+from mindgauge.records.text import text
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.benchmark import Benchmark

@@ -7,15 +7,13 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindgauge
 from docs_build import sample_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from mindgauge.reports.page import ReportFiles
 
 DOCS = Path(__file__).parent.parent / "docs"
 WIDTH = 1280
@@ -39,20 +37,10 @@ def take() -> None:
         files = mindgauge.report([run], reader=True)
         browser = playwright.chromium.launch(executable_path=chromium)
         page = browser.new_page(viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce")
-        for name, (address, shot) in pictures(files).items():
-            page.goto(address)
-            _save(shot(page), DOCS / name)
+        for name, picture in PICTURES.items():
+            page.goto((files.path.parent / picture.page).as_uri())
+            _save(picture.shot(page), DOCS / name)
         browser.close()
-
-
-def pictures(files: ReportFiles) -> dict[str, tuple[str, Callable[[Any], bytes]]]:
-    """Return each picture by its name: the page it is of, and how it is taken there."""
-    report, reader = files.path.as_uri(), (Path(str(files.reader)) / "index.html").as_uri()
-    return {
-        "report.png": (report, _first_screen),
-        "report_clinician.png": (report, _clinical),
-        "report_reply.png": (reader, _opened),
-    }
 
 
 def _first_screen(page: Any) -> bytes:
@@ -74,6 +62,20 @@ def _opened(page: Any) -> bytes:
     page.locator("#list").press("Enter")
     page.wait_for_timeout(500)
     return bytes(page.screenshot())
+
+
+class Picture(NamedTuple):
+    """Of which page of a report it is, and how it is taken there."""
+
+    page: str
+    shot: Callable[[Any], bytes]
+
+
+PICTURES = {
+    "report.png": Picture("report.html", _first_screen),
+    "report_clinician.png": Picture("report.html", _clinical),
+    "report_reply.png": Picture("report_reader/index.html", _opened),
+}
 
 
 def _save(taken: bytes, path: Path) -> None:

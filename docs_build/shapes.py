@@ -78,7 +78,8 @@ def written(shape: Shape) -> str:
 
 def _below(kind: type) -> Iterator[type]:
     """Yield the classes that derive from one; no two of ours bear one name."""
-    for child in kind.__subclasses__():
+    children: list[type] = kind.__subclasses__()
+    for child in children:
         yield child
         yield from _below(child)
 

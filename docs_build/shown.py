@@ -66,9 +66,7 @@ def _run(command: str, here: Path) -> str:
     if "PYTHONPATH" in os.environ:
         environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
     program = str(Path(sys.executable).with_name(words[0]))
-    done = subprocess.run(
-        [program, *words[1:]], cwd=here, env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([program, *words[1:]], cwd=here, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{command}: exit code {done.returncode}: {done.stderr}")
     lines = (line.rstrip() for line in done.stdout.splitlines())

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),  # docs/reference is what the parser itself says
     *sorted((ROOT / "src").rglob("README.md")),
     *sorted((ROOT / "src").rglob("card.toml")),
     *sorted((ROOT / "docs" / "examples").rglob("*.sh")),
@@ -208,6 +208,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     table = pl.DataFrame(rows)
     shutil.copy(ROOT / "docs" / "examples" / "messages.csv", folder)
+    shutil.copytree(ROOT / "docs" / "examples" / "start", folder, dirs_exist_ok=True)
     for name in ("replies.csv", "labelled.csv", "new.csv"):
         table.write_csv(folder / name)
     table.write_ndjson(folder / "replies.jsonl")
