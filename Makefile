@@ -76,7 +76,7 @@ docs: $(VENV)/documenting
 	$(BIN)/python -m docs_build
 	$(BIN)/sphinx-build --fail-on-warning --quiet --fresh-env -c docs_build . site
 
-$(VENV)/documenting: $(VENV)/developing
+$(VENV)/documenting: $(VENV)/installed
 	$(PIP) --group docs
 	touch $@
 
