@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import mindgauge
 from docs_build import sample_run
+from docs_build.shown import SAMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ def take() -> None:
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        run = sample_run.make(Path(folder) / "sample")
+        run = sample_run.make(Path(folder) / SAMPLE)
         files = mindgauge.report([run], reader=True)
         browser = playwright.chromium.launch(executable_path=chromium)
         page = browser.new_page(viewport={"width": WIDTH, "height": 900}, reduced_motion="reduce")

@@ -16,10 +16,14 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from docs_build import sample_run
+
 DOCS = Path(__file__).parent.parent / "docs"
 FILES = DOCS / "examples" / "start"
 MARK = "<!-- run by `make docs` -->"
 PROMPT = "$ mindgauge "
+SAMPLE = "runs/sample"
+"""Where the run of `sample_run` lies, for pages that name it."""
 _BLOCK = re.compile(rf"^{re.escape(MARK)}\n```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -53,6 +57,8 @@ def refresh() -> None:
         with tempfile.TemporaryDirectory() as folder:
             here = Path(folder) / "here"
             shutil.copytree(FILES, here)
+            if SAMPLE in text:
+                sample_run.make(here / SAMPLE)
             printed = ["".join(_run(command, here) for command in block.commands) for block in transcripts(text)]
         for block, content in reversed([*zip(transcripts(text), printed, strict=True)]):
             text = text[: block.start] + content + text[block.end :]

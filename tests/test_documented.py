@@ -54,6 +54,7 @@ RUNS = (
     "runs/mine",
     "runs/new",
     "runs/first",
+    "runs/sample",
     "runs/mentalbench",
     "loaded",
     "rated",

@@ -15,7 +15,7 @@ from tests.test_documented import parsed, verb_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-MADE = ("start.md",)
+MADE = ("start.md", "reading.md")
 """Pages all of whose outputs are made."""
 
 
@@ -28,6 +28,20 @@ def test_every_output_is_marked_and_there(name: str) -> None:
         printed = text[block.start : block.end].splitlines()
         assert printed[0] == f"$ {block.commands[0]}"
         assert len(printed) > len(block.commands), "what it prints is missing: make docs"
+
+
+def test_figures_in_sentences_are_those_of_the_output() -> None:
+    text = (
+        (shown.DOCS / "reading.md")
+        .read_text(encoding="utf-8")
+        .replace(" of the ", " of ")
+        .replace(" of these ", " of ")
+    )
+    [block] = shown.transcripts(text)
+    sentences = text[: block.start] + text[block.end :]
+    shares = set(re.findall(r"\b\d+ of \d+\b", sentences))
+    assert len(shares) >= 3
+    assert shares <= set(re.findall(r"\b\d+ of \d+\b", text[block.start : block.end]))
 
 
 @pytest.mark.parametrize("page", shown.pages(), ids=lambda page: page.stem)
