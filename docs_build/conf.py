@@ -11,6 +11,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sphinx.util.logging import getLogger
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -36,11 +38,13 @@ html_permalinks_icon = "#"
 _LISTED = re.compile(r"^- \[([^\]]+)\]\(([^)#]+)\.md\)", re.MULTILINE)
 _BEGINNING = '<!doctype html><meta charset="utf-8"><title>Mindgauge</title><meta http-equiv="refresh" content="0; url=docs/index.html"><a href="docs/index.html">Mindgauge</a>\n'
 
+_LOADED = re.compile(r"""<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=["']?(?:https?:)?//[^>]*>""")
+
 
 def setup(app: Sphinx) -> None:
-    """Make the navigation of the index, and a page at the top that leads to it."""
+    """Make the navigation of the index, and look at what was built."""
     app.connect("source-read", _navigation)
-    app.connect("build-finished", _beginning)
+    app.connect("build-finished", _finish)
 
 
 def _navigation(_: Sphinx, name: str, source: list[str]) -> None:
@@ -57,6 +61,12 @@ def _document(target: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(root_doc), target))
 
 
-def _beginning(app: Sphinx, error: Exception | None) -> None:
-    if error is None:
-        (Path(app.outdir) / "index.html").write_text(_BEGINNING, encoding="utf-8")
+def _finish(app: Sphinx, error: Exception | None) -> None:
+    """Write a page at the top that leads to the index, and fail where a page loads anything from elsewhere."""
+    if error is not None:
+        return
+    built = Path(app.outdir)
+    (built / "index.html").write_text(_BEGINNING, encoding="utf-8")
+    for page in sorted(built.rglob("*.html")):
+        if loaded := _LOADED.search(page.read_text(encoding="utf-8")):
+            getLogger(__name__).warning("%s loads from elsewhere: %s", page.relative_to(built), loaded[0])

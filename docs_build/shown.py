@@ -26,6 +26,8 @@ SAMPLE = "runs/sample"
 """Where the run of `sample_run` lies, for pages that name it."""
 _BLOCK = re.compile(rf"^{re.escape(MARK)}\n```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
+_TIME = re.compile(r", (?:<1|\d+) s$")
+
 
 class Transcript(NamedTuple):
     """A marked block: its commands, without the prompt."""
@@ -66,7 +68,7 @@ def refresh() -> None:
 
 
 def _run(command: str, here: Path) -> str:
-    """Run a command as its reader types it; what it prints stands below it."""
+    """Run a command as its reader types it; what it prints stands below it, without how long it took."""
     words = shlex.split(command.replace("\\\n", " "))
     environment = {"PATH": os.environ["PATH"], "HOME": str(here.parent), "COLUMNS": "80", "LANG": "C.UTF-8"}
     if "PYTHONPATH" in os.environ:
@@ -75,7 +77,7 @@ def _run(command: str, here: Path) -> str:
     done = subprocess.run([program, *words[1:]], cwd=here, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{command}: exit code {done.returncode}: {done.stderr}")
-    lines = (line.rstrip() for line in done.stdout.splitlines())
+    lines = (_TIME.sub("", line.rstrip()) for line in done.stdout.splitlines())
     return "\n".join((f"$ {command}", *lines)) + "\n"
 
 
