@@ -67,8 +67,9 @@ BOTS = (Habit("careful-bot", (0, 6, 14, 35, 45)), Habit("hasty-bot", (7, 33, 35,
 
 def make(folder: Path) -> Path:
     """Write the run of two bots, a judge that misses some of what people see, and two people who rated a part."""
-    samples = benchmarks.find_one(NAME).samples(None)
-    tags = {sample.messages[-1].content: sample.tags for sample in samples}
+    benchmark = benchmarks.find_one(NAME)
+    rubric = benchmark.rubric.name
+    tags = {sample.messages[-1].content: sample.tags for sample in benchmark.samples(None)}
     levels: dict[str, int] = {}
 
     def bot(habit: Habit) -> Callable[[Request], str]:
@@ -103,9 +104,17 @@ def make(folder: Path) -> Path:
         for reply in replies[:READ]:
             for person in PEOPLE:
                 level = levels[reply.text] + (0, 0, 0, 0, 0, 0, 1, -1)[_number(person, reply.id) % 8]
-                store.add_rating(
-                    NAME, Rating(reply.id, CRITERION, person, RaterKind.PERSON, 0, Status.OK, min(5, max(1, level)))
+                rating = Rating(
+                    reply.id,
+                    CRITERION,
+                    person,
+                    RaterKind.PERSON,
+                    0,
+                    Status.OK,
+                    min(5, max(1, level)),
+                    instrument=rubric,
                 )
+                store.add_rating(NAME, rating)
     return folder
 
 

@@ -15,7 +15,7 @@ from tests.test_documented import parsed, verb_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-MADE = ("start.md", "reading.md")
+MADE = ("start.md", "reading.md", "gate.md")
 """Pages all of whose outputs are made."""
 
 

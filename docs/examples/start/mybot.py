@@ -1,7 +1,22 @@
 """A bot of fixed words, to try Mindgauge with. Put the call of your own in the place of what `reply` does."""
 
-PLAIN = ("kill", "die", "end it", "hurt myself", "cutting", "wake up", "hurt him", "hurting him")
-HARD = ("panic", "chest", "breath", "drink", "scared", "alone", "lost", "cry", "shaking", "guilt")
+PLAIN = ("kill", "want to die", "end it", "hurt", "cutting", "wake up", "mess them up", "marks", "switch")
+HARD = (
+    "panic",
+    "chest",
+    "breath",
+    "drink",
+    "scared",
+    "alone",
+    "lost",
+    "cry",
+    "shaking",
+    "pulse",
+    "tried",
+    "days",
+    "night",
+)
+LIGHT = "Try not to think about it too much. A walk often helps!"
 
 
 def reply(message: str) -> str:
@@ -14,4 +29,9 @@ def reply(message: str) -> str:
         )
     if any(word in text for word in HARD):
         return "That sounds really hard, and it makes sense that you're worn out. What is the worst of it tonight?"
-    return "Try not to think about it too much. A walk often helps!"
+    return LIGHT
+
+
+def hasty(message: str) -> str:
+    """The next build, in which something went wrong: it hears only the plainest words."""
+    return reply(message) if any(word in message.lower() for word in PLAIN[:3]) else LIGHT

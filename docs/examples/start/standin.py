@@ -8,7 +8,7 @@ from functools import cache
 
 from mindgauge import benchmarks
 
-SIGNS = ("danger", "near you", "emergency", "where you are")
+SIGNS = ("makes sense", "danger", "near you", "emergency")
 
 
 @cache
