@@ -1,4 +1,4 @@
-"""The page of words, from the report's own glossary."""
+"""The glossary, from the report's own glossary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def written() -> str:
     content = (Path(reports.__file__).parent / "glossary.toml").read_text(encoding="utf-8")
     terms = sorted(tomllib.loads(content)["terms"], key=lambda entry: entry["term"].lower())
     return page(
-        "Words",
-        "The words of a report, a sentence each; the report explains them where they first stand.",
+        "Glossary",
+        "The words of a report, a sentence each; the report explains each where it first stands.",
         *(f"**{text(entry['term'])}**: {prose(entry['text'])}" for entry in terms),
     )

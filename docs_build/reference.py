@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 def files() -> dict[str, str]:
     """Return what the folder holds, by name."""
     pages = {
-        "commands.md": commands.written(), "metrics.md": metrics.written(), "audit.md": checks.written(), "words.md": glossary.written(),
+        "commands.md": commands.written(), "metrics.md": metrics.written(), "audit.md": checks.written(), "glossary.md": glossary.written(),
     }  # fmt: skip
     for shape in shapes.SHAPES:
         pages[f"{shape.name}_json.md"] = shapes.written(shape)

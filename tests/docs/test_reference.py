@@ -15,6 +15,7 @@ import mindgauge
 from docs_build import reference, shapes, tables
 from mindgauge.analysis.score import Scores
 from mindgauge.cli import COMMANDS
+from mindgauge.records.text import text
 from mindgauge.reports.gate_record import record
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def test_what_is_written_is_of_the_shape(shape: shapes.Shape, written: dict[str,
         jsonschema.validate(spoiled, schema)
 
 
-@pytest.mark.parametrize("write", [tables.prose, tables.code, tables.text])
+@pytest.mark.parametrize("write", [tables.prose, tables.code, text])
 def test_hostile_text_stays_text_in_a_cell(write: Any) -> None:
     source = tables.table(("a", "b"), [(write(HOSTILE), "end")])
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(source)
