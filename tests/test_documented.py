@@ -105,9 +105,10 @@ def without_comment(line: str) -> str:
 
 
 def lines(text: str) -> Iterator[str]:
-    """Yield what may be a command: the lines of fenced blocks, and code within sentences."""
-    for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
-        yield from block.replace("\\\n", " ").splitlines()
+    """Yield what may be a command: the lines of fenced blocks (of a console, those at its prompt), and code within sentences."""
+    for language, block in re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL):
+        written = block.replace("\\\n", " ").splitlines()
+        yield from (line for line in written if language != "console" or line.startswith("$ "))
     yield from re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
 
 
