@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Python compiles what is imported when it is; compiling all of it takes half of the installation.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test pytest test-long test-inspect faults lint style types layers format bench clean
+.PHONY: demo test pytest test-long test-inspect faults lint style types layers format bench docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/mindgauge demo
@@ -30,7 +30,7 @@ pytest: $(VENV)/developing
 test-long: $(VENV)/developing
 	$(BIN)/pytest --ignore tests/faults -m 'long or hypothesis' --hypothesis-profile whole $(WORKERS)
 
-# The long form: a hundred kills, and all that takes minutes; its table goes into docs/reliability.md.
+# The long form: a hundred kills, and all that takes minutes; its table goes into docs/faults.md.
 faults: $(VENV)/developing
 	$(BIN)/pytest tests/faults -m ''
 	$(BIN)/python -m tests.faults.table
@@ -71,6 +71,15 @@ bench: $(VENV)/developing
 	$(BIN)/python bench/web.py
 	$(BIN)/python bench/scale.py --quick
 
+# The reference, outputs and pictures anew, then the site: site/index.html. A link that leads nowhere fails.
+docs: $(VENV)/documenting
+	$(BIN)/python -m docs_build
+	$(BIN)/sphinx-build --fail-on-warning --quiet --fresh-env -c docs_build . site
+
+$(VENV)/documenting: $(VENV)/installed
+	$(PIP) --group docs
+	touch $@
+
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
@@ -84,4 +93,4 @@ $(VENV)/developing: $(VENV)/installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo-run
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache demo-run site

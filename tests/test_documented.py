@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),  # docs/reference is what the parser itself says
     *sorted((ROOT / "src").rglob("README.md")),
     *sorted((ROOT / "src").rglob("card.toml")),
     *sorted((ROOT / "docs" / "examples").rglob("*.sh")),
@@ -54,6 +54,7 @@ RUNS = (
     "runs/mine",
     "runs/new",
     "runs/first",
+    "runs/sample",
     "runs/mentalbench",
     "loaded",
     "rated",
@@ -104,9 +105,10 @@ def without_comment(line: str) -> str:
 
 
 def lines(text: str) -> Iterator[str]:
-    """Yield what may be a command: the lines of fenced blocks, and code within sentences."""
-    for block in re.findall(r"```\w*\n(.*?)```", text, re.DOTALL):
-        yield from block.replace("\\\n", " ").splitlines()
+    """Yield what may be a command: the lines of fenced blocks (of a console, those at its prompt), and code within sentences."""
+    for language, block in re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL):
+        written = block.replace("\\\n", " ").splitlines()
+        yield from (line for line in written if language != "console" or line.startswith("$ "))
     yield from re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
 
 
@@ -208,6 +210,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     table = pl.DataFrame(rows)
     shutil.copy(ROOT / "docs" / "examples" / "messages.csv", folder)
+    shutil.copytree(ROOT / "docs" / "examples" / "start", folder, dirs_exist_ok=True)
     for name in ("replies.csv", "labelled.csv", "new.csv"):
         table.write_csv(folder / name)
     table.write_ndjson(folder / "replies.jsonl")

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 
 from mindgauge.analysis.gate.outcome import GateOutcome
@@ -14,7 +13,7 @@ from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.english import ended
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.gate.outcome import GateDecision, ReplyBehind
+    from mindgauge.analysis.gate.outcome import GateDecision
 
 NAMED = 5
 """Replies of a rule that are named."""
@@ -59,49 +58,18 @@ def gate(
 ) -> None:
     """Hold a policy against a run. Exit code 0: passed, 1: failed, 2: wrong use, 3: cannot tell."""
     from mindgauge.commands.gate import gate as function
+    from mindgauge.reports.gate_record import record
 
     with render.working("Holding the rules"):
         result = function(run, policy=policy, baseline=baseline, junit=junit, markdown=markdown)
     if json:
-        render.as_json(
-            {
-                "exit_code": result.exit_code,
-                "rules": [_rule(rule) for rule in result.rules],
-                "replies": [_reply(reply) for reply in result.behind()],
-                **_facts(result),
-            }
-        )
+        render.as_json(record(result))
     else:
         models = {finding.model for rule in result.rules for finding in rule.findings}
         raters = {finding.rater for rule in result.rules for finding in rule.findings}
         with terminal.short(models | raters):
             show(result, full=full)
     raise typer.Exit(result.exit_code)
-
-
-def _facts(result: GateDecision) -> dict[str, Any]:
-    names = ("run", "policy", "baseline", "outcome", "decision", "notes")
-    return {name: getattr(result, name) for name in names}
-
-
-def _rule(rule: Any) -> dict[str, Any]:
-    return {
-        "kind": rule.kind,
-        "title": rule.title,
-        "outcome": rule.outcome,
-        "reasons": rule.reasons,
-        "findings": [
-            {**msgspec.structs.asdict(finding), "replies": list(dict.fromkeys(reply.name for reply in finding.replies))}
-            for finding in rule.findings
-        ],
-    }
-
-
-def _reply(behind: ReplyBehind) -> dict[str, Any]:
-    first = behind.ratings[0]
-    ratings = [{"criterion": r.criterion, "rater": r.rater, "level": r.level} for r in behind.ratings]
-    about = {"name": first.name, "reply": first.reply, "sample": first.sample, "model": first.model, "run": first.run}
-    return {**about, "ratings": ratings, "rules": behind.rules}
 
 
 def show(result: GateDecision, *, full: bool = False) -> None:

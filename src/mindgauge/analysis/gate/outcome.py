@@ -58,8 +58,8 @@ class ReplyBehind(NamedTuple):
     rules: list[str]
 
 
-class RuleFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule comes to for one system, by one rater, on one slice."""
+class FindingFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule comes to for one system, by one rater, on one slice, in figures."""
 
     outcome: GateOutcome
     sentence: str
@@ -88,6 +88,11 @@ class RuleFinding(msgspec.Struct, frozen=True, kw_only=True):
     missing: int = 0
     needed: int | None = None
     """With how many conversations it could be told, if the values stay; None where it is told, or with no number."""
+
+
+class RuleFinding(FindingFigures, frozen=True, kw_only=True):
+    """What a rule comes to for one system, by one rater, on one slice."""
+
     replies: list[RatedReply] = []
     """The replies behind it, of a rule that is not met."""
 
