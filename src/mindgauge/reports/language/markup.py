@@ -1,0 +1,160 @@
+"""A page in another language: its words are said anew, its tags stay as they are.
+
+Words within an element that says its language, in code, and in quotations are other people's, and stay. Whatever is said
+is escaped as it was. What is not known stays English, and is marked as such.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.reports.language.memory import Memory
+    from mindgauge.reports.language.translator import Sentence, Translator
+
+_TOKEN = re.compile(r"<!--.*?-->|<(?:\"[^\"]*\"|[^>\"])*>|[^<]+", re.DOTALL)
+_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)")
+_SPOKEN = re.compile(r' (aria-label|title|data-column|placeholder)="([^"]*)"')
+_OTHERS = re.compile(r' lang="[^"]*"| translate="no"')
+_SECTION = re.compile(r'<section[^>]* id="([^"]*)"')
+_VOID = {"br", "hr", "img", "input", "link", "meta"}
+_KEPT = {"code", "kbd", "pre", "q", "script", "style"}
+_PLAIN = {"title", "option"}
+"""Elements that hold nothing but text, so that no part of it can be marked."""
+_PROSE = {"p", "li", "dd"}
+_UNLINKED = {"a", "summary", "h1", "h2", "h3", "h4", "h5", "td", "th", "svg"}
+
+
+class Saying(NamedTuple):
+    """One sentence of a page: where it stands, how it was in English, and whether the page has it in its language."""
+
+    section: str
+    element: str
+    text: str
+    known: bool
+
+
+class Links:
+    """Links to the glossary: each term where it stands first."""
+
+    def __init__(self, memory: Memory, page: str) -> None:
+        anchors = re.findall(r'<dt id="([^"]+)">([^<]+)</dt>', page)
+        by_form = {
+            form: anchor
+            for anchor, term in anchors
+            if (entry := memory.glossary.get(html.unescape(term))) is not None
+            for form in entry.forms
+        }
+        self._by_form = by_form
+        longest_first = sorted(by_form, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+        self._linked: set[str] = set()
+
+    def __call__(self, text: str) -> str:
+        """Return a text for the page."""
+        parts, end = [], 0
+        for match in self._pattern.finditer(text):
+            anchor = self._by_form[match[0]]
+            if anchor not in self._linked:
+                self._linked.add(anchor)
+                parts += [
+                    str(escape(text[end : match.start()])),
+                    str(Markup('<a class="term" href="#{}">{}</a>').format(anchor, match[0])),
+                ]
+                end = match.end()
+        return "".join([*parts, str(escape(text[end:]))])
+
+
+class Page:
+    """Says the words of one page."""
+
+    def __init__(self, translator: Translator) -> None:
+        self._say = translator
+        self.sayings: list[Saying] = []
+        self._stack: list[tuple[str, bool]] = []
+        """Open elements, and whether their words stay."""
+        self._section = ""
+
+    def __call__(self, page: str) -> str:
+        """Return a page in the language."""
+        links = Links(self._say.memory, page)
+        return "".join(self._parts(page, links))
+
+    def _parts(self, page: str, links: Links) -> Iterator[str]:
+        for match in _TOKEN.finditer(page):
+            token = match[0]
+            if token.startswith("<!"):
+                yield token
+            elif token[0] == "<" and (tag := _TAG.match(token)):
+                yield self._tag(token, tag[1].lower())
+            elif not token.strip() or self._kept:
+                yield token
+            else:
+                yield self._text(token, links)
+
+    @property
+    def _kept(self) -> bool:
+        return bool(self._stack) and self._stack[-1][1]
+
+    def _tag(self, token: str, name: str) -> str:
+        if token[1] == "/":
+            while self._stack and self._stack.pop()[0] != name:
+                pass
+            return token
+        if name == "html":
+            return token.replace('lang="en"', 'lang="zh-Hans"')
+        if section := _SECTION.match(token):
+            self._section = section[1]
+        others = name in _KEPT or bool(_OTHERS.search(token))
+        if not (self._kept or others) and "=" in token:
+            token = self._attributes(token)
+        if name not in _VOID and not token.endswith("/>"):
+            self._stack.append((name, self._kept or others))
+        return token
+
+    def _attributes(self, token: str) -> str:
+        """Say what a tag says; what is not known whole stays English, and says so."""
+        english = False
+
+        def said(match: re.Match[str]) -> str:
+            nonlocal english
+            sentences = self._say.sentences(html.unescape(match[2]))
+            self._note(f"@{match[1]}", sentences, html.unescape(match[2]))
+            if not all(sentence.known for sentence in sentences):
+                english = True
+                return match[0]
+            return f' {match[1]}="{escape("".join(sentence.text for sentence in sentences))}"'
+
+        token = _SPOKEN.sub(said, token)
+        return f'{token[:-1]} lang="en">' if english and "aria-label" in token else token
+
+    def _text(self, token: str, links: Links) -> str:
+        text = html.unescape(token)
+        core = text.strip()
+        before, after = text[: text.index(core[0])], text[len(text.rstrip()) :]
+        names = [name for name, _ in self._stack]
+        sentences = self._say.sentences(core)
+        self._note(names[-1] if names else "", sentences, core)
+        linked = not _UNLINKED.intersection(names) and bool(_PROSE.intersection(names)) and self._section != "words"
+        parts = []
+        for number, sentence in enumerate(sentences):
+            blank = " " if number and not (sentences[number - 1].known and sentence.known) else ""
+            said = links(sentence.text) if linked and sentence.known else str(escape(sentence.text))
+            if not sentence.known and names and names[-1] not in _PLAIN:
+                mark = "tspan" if "svg" in names else "span"
+                said = f'<{mark} lang="en">{said}</{mark}>'
+            parts.append(blank + said)
+        return f"{before}{''.join(parts)}{after}"
+
+    def _note(self, element: str, sentences: list[Sentence], text: str) -> None:
+        self.sayings += [
+            Saying(self._section, element, text if sentence.known else sentence.text, sentence.known)
+            for sentence in sentences
+            if not self._say.stays(text)
+        ]

@@ -1,0 +1,232 @@
+"""One report's words in another language: sentences by the memory, names as they are, and a count of what is not known."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from mindgauge.records import text as english_text
+from mindgauge.reports.language.memory import folded
+from mindgauge.reports.language.patterns import NUMBER
+from mindgauge.reports.language.typography import HAN, ended, joined, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mindgauge.reports.language.memory import Memory
+    from mindgauge.reports.language.patterns import Pattern
+
+_HAN = re.compile(f"[{HAN}]")
+_LETTERS = re.compile(r"[A-Za-z]{2}")
+_NUMBER = re.compile(f"(?:{NUMBER})")
+_INTERVAL = re.compile(rf"({NUMBER}) to ({NUMBER})")
+_BOUNDED = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
+_NAME = re.compile(r"(?=\S*[\d_/\\<>@=.]|\S+[A-Z])\S+", re.DOTALL)
+"""What is no word of English: something without a blank that has a number, a sign or a capital within."""
+_LIST = re.compile(r", | and | or ")
+_BETWEEN = re.compile(r"^([A-Za-z][\w ()/.-]*?): (.+)$", re.DOTALL)
+_ASIDE = re.compile(r"^(.+?) \(([^()]+)\)$", re.DOTALL)
+_EDGES = re.compile(r"^([\s–,:;(]*)(.*?)([\s–,:;)]*)$", re.DOTALL)
+_SIGNS = str.maketrans({",": "，", ":": "：", ";": "；", "(": "（", ")": "）"})
+_DEEPEST = 8
+
+
+class Sentence(NamedTuple):
+    """A sentence as it is shown, and whether it is in the page's language."""
+
+    text: str
+    known: bool
+
+
+class Translator:
+    """Says a report's words in a language.
+
+    Args:
+        memory: of the language.
+        names: what stands as it is wherever it stands: models, judges, benchmarks, runs, people.
+        pairs: further texts in both languages, such as a rubric's own.
+    """
+
+    def __init__(self, memory: Memory, names: Iterable[str] = (), pairs: Mapping[str, str] | None = None) -> None:
+        self.memory = memory
+        self.names = {name for name in names if name}
+        self._pairs = {folded(key): text for key, text in (pairs or {}).items()}
+        self._values: dict[str, str | None] = {}
+        self._sentences: dict[str, list[Sentence]] = {}
+        self.used: set[str] = set()
+        """Patterns that were used."""
+
+    # -- whole texts --------------------------------------------------------------------------------------------------
+
+    def say(self, text: str) -> str:
+        """Return a text in the language; of a text that is not known, nothing is changed."""
+        said = self.sentences(text)
+        return _together(said) if all(sentence.known for sentence in said) else text
+
+    def sentences(self, text: str) -> list[Sentence]:
+        """Return a text's sentences in the language, and as they are where they are not known."""
+        if text not in self._sentences:
+            self._sentences[text] = list(self._said(text))
+        return self._sentences[text]
+
+    def _said(self, text: str) -> Iterator[Sentence]:
+        plain = text.replace("\N{NO-BREAK SPACE}", " ").strip()
+        if not _LETTERS.search(plain) or _HAN.search(plain):
+            yield Sentence(number(text.strip()) if _NUMBER.fullmatch(plain) else text.strip(), known=True)
+            return
+        if (whole := self._whole(plain)) is not None:
+            yield Sentence(whole, known=True)
+            return
+        parts = english_text.split(plain)
+        place = 0
+        while place < len(parts):
+            for end in (place + 1, place + 2, place + 3):
+                said = self._whole(" ".join(parts[place:end])) if end <= len(parts) and len(parts) > 1 else None
+                if said is not None:
+                    break
+            else:
+                end = place + 1
+            yield Sentence(said if said is not None else parts[place], known=said is not None)
+            place = end
+
+    def _whole(self, text: str) -> str | None:
+        """Return one sentence, or what stands between signs."""
+        core = text.rstrip(".?!") if text[-1:] in ".?!" else text
+        sign = text[len(core) :]
+        said = self.clause(core)
+        if said is not None:
+            return ended(said, sign[:1]) if sign else said
+        match = _EDGES.match(text)
+        if match and (match[1] or match[3]) and match[2]:
+            inner = self._whole(match[2])
+            if inner is not None:
+                return f"{_edge(match[1])}{inner}{_edge(match[3])}"
+        return None
+
+    def stays(self, text: str) -> bool:
+        """Whether a text has no word of English in it: numbers, names, or another language."""
+        plain = text.replace("\N{NO-BREAK SPACE}", " ").strip()
+        return not _LETTERS.search(plain) or bool(_HAN.search(plain)) or plain in self.names or self.clause(plain) == plain
+
+    # -- parts of a sentence ------------------------------------------------------------------------------------------
+
+    def clause(self, text: str, depth: int = 0) -> str | None:
+        """Return a clause, a label, a name, a number or a list of these; None where it is not known."""
+        if text not in self._values:
+            if depth > _DEEPEST:
+                return None
+            self._values[text] = None  # a pattern within itself is none
+            self._values[text] = self._clause(text, depth)
+        return self._values[text]
+
+    def _clause(self, text: str, depth: int) -> str | None:
+        if text in self.names:
+            return text
+        fixed = self._pairs.get(folded(text)) or self.memory.fixed.get(folded(text))
+        if fixed is not None:
+            self.used.add(folded(text))
+            return joined(fixed)
+        if _NUMBER.fullmatch(text):
+            return number(text)
+        if match := _BOUNDED.fullmatch(text):
+            return f"{number(match[1])} [{number(match[2])}, {number(match[3])}]"
+        if match := _INTERVAL.fullmatch(text):
+            return f"{number(match[1])} 至 {number(match[2])}"
+        for pattern, found in self.memory.index.matches(text):
+            said = self._filled(pattern, found, depth)
+            if said is not None:
+                self.used.add(pattern.source)
+                return said
+        if not _LETTERS.search(text) or _NAME.fullmatch(text):
+            return text
+        return self._composed(text, depth)
+
+    def _filled(self, pattern: Pattern, found: Mapping[str, str], depth: int) -> str | None:
+        """Put what stands in a pattern's slots into its form in the language; None where one of them is not known."""
+        values = {}
+        for slot, kind in pattern.kinds.items():
+            value = found[slot]
+            said = value if kind == "keep" else number(value) if kind == "number" else self.clause(value, depth + 1)
+            if said is None:
+                return None
+            values[slot] = said
+        return joined(*(part for words, slot in pattern.target for part in (words, values[slot] if slot else "")))
+
+    def _composed(self, text: str, depth: int) -> str | None:
+        """Return clauses that signs hold together, a list, or something with an aside."""
+        if "; " in text:
+            return self._of_parts(text.split("; "), "；", depth)
+        if (match := _ASIDE.match(text)) and (said := self._of_parts([match[1], match[2]], "（", depth)) is not None:
+            return f"{said}）"
+        for name in self.names:
+            if text.startswith(f"{name}: "):
+                return self._of_parts([name, text[len(name) + 2 :]], "：", depth)
+        if match := _BETWEEN.match(text):
+            said = self._of_parts([match[1], match[2]], "：", depth)
+            if said is not None:
+                return said
+        if " – " in text:
+            said = self._of_parts(text.split(" – "), " – ", depth)
+            if said is not None:
+                return said
+        return self._list(text, depth) or self._pair(text, depth)
+
+    def _of_parts(self, parts: Iterable[str], sign: str, depth: int) -> str | None:
+        said = [self.clause(part.removesuffix("."), depth + 1) for part in parts]
+        return None if None in said else sign.join(part for part in said if part is not None)
+
+    def _list(self, text: str, depth: int) -> str | None:
+        """Return `a, b and c`; of what is joined by “or”, the same with its word."""
+        items = _LIST.split(text)
+        if len(items) < 2:
+            return None
+        said = [self.clause(item, depth + 1) for item in items]
+        if None in said:
+            return None
+        known = [item for item in said if item is not None]
+        last = " or " if " or " in text else " and " if " and " in text else ""
+        if not last:
+            return "、".join(known)
+        return joined("、".join(known[:-1]), "或" if last == " or " else "和", known[-1])
+
+
+    def _pair(self, text: str, depth: int) -> str | None:
+        """Return a heading and the value that stands behind it."""
+        place = text.rfind(" ")
+        while place > 0:
+            heading = self.memory.fixed.get(folded(text[:place]))
+            value = self.clause(text[place + 1 :], depth + 1) if heading is not None else None
+            if heading is not None and value is not None:
+                return f"{heading} {value}"
+            place = text.rfind(" ", 0, place)
+        return None
+
+
+def _edge(signs: str) -> str:
+    """Return the signs around a text, in full width; a dash keeps its blanks."""
+    return signs if "–" in signs else signs.replace(", ", ",").replace(": ", ":").replace("; ", ";").translate(_SIGNS)
+
+
+def _together(said: Iterable[Sentence]) -> str:
+    return english_text.join([sentence.text for sentence in said])
+
+
+_current: ContextVar[Translator | None] = ContextVar("translator", default=None)
+
+
+@contextlib.contextmanager
+def speaking(translator: Translator | None) -> Iterator[None]:
+    """Let pictures be drawn with words in a translator's language; without one, in English."""
+    token = _current.set(translator)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def in_words(text: str) -> str:
+    """Return words of a picture in the language that it is drawn in."""
+    translator = _current.get()
+    return text if translator is None else translator.say(text)

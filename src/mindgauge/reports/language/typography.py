@@ -1,0 +1,45 @@
+"""How Chinese stands on a page: a blank between Han and Latin letters or numbers, and full-width signs in sentences."""
+
+from __future__ import annotations
+
+import re
+
+HAN = "\u3400-\u9fff\uf900-\ufaff"
+_BEFORE = re.compile(rf"(?<=[{HAN}])(?=[A-Za-z0-9$±−+<>≥≤§])")
+_BEHIND = re.compile(rf"(?<=[A-Za-z0-9%\]])(?=[{HAN}])")
+_HAN_END = re.compile(rf"[{HAN}]$")
+_HAN_START = re.compile(rf"^[{HAN}]")
+_CLOSED = "，。；：、？！（）「」《》“”…– \xa0\n"
+_UNIT = re.compile(r"(?<=\d)[ \xa0]%")
+_ENDS = {".": "。", "?": "？", "!": "！", ":": "："}
+
+
+def spaced(text: str) -> str:
+    """Put a blank between Han and Latin letters or numbers."""
+    return _BEHIND.sub(" ", _BEFORE.sub(" ", text))
+
+
+def joined(*parts: str) -> str:
+    """Join parts, with a blank where Han and Latin meet; what stands inside a part is left as it is."""
+    text = ""
+    for part in parts:
+        if text and part and text[-1] not in _CLOSED and part[0] not in _CLOSED:
+            han = bool(_HAN_END.search(text)), bool(_HAN_START.search(part))
+            if han[0] != han[1]:
+                text += " "
+        text += part
+    return text
+
+
+def number(text: str) -> str:
+    """Write a number with its unit."""
+    text = _UNIT.sub("%", text)
+    for unit, name in ((" points", " 个百分点"), (" point", " 个百分点"), (" min", " 分钟"), (" s", " 秒")):
+        if text.endswith(unit):
+            return text.removesuffix(unit) + name
+    return text
+
+
+def ended(text: str, sign: str) -> str:
+    """End a sentence with the sign that stands for an English one."""
+    return text + _ENDS.get(sign, sign) if text and text[-1] not in "。？！：" else text
