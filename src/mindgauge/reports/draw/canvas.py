@@ -7,7 +7,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.language.translator import in_words
+from mindgauge.reports.language.translator import in_words, same_marks, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,17 +74,20 @@ def broken(text: str, letters: int) -> list[str]:
 
     A line of Chinese may end behind any sign, unless the next one closes something.
     """
+    said = in_words(text)
     lines = [""]
-    for word in re.findall(rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*\s*|[/_.#:-]+\s*", in_words(text)):
+    for word in re.findall(
+        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*\s*|[/_.#:-]+\s*", unmarked(said)
+    ):
         if lines[-1] and room(lines[-1]) + room(word.rstrip()) > letters:
             lines.append("")
         lines[-1] += word
-    return [line.strip() for line in lines]
+    return [same_marks(said, line.strip()) for line in lines]
 
 
 def room(text: str) -> int:
     """Return how many letters' room a text takes: a Chinese sign that of two."""
-    return len(text) + len(re.findall(_WIDE, text))
+    return len(unmarked(text)) + len(re.findall(_WIDE, text))
 
 
 def cut(text: str, letters: int) -> str:
@@ -95,7 +98,7 @@ def cut(text: str, letters: int) -> str:
 def axis_title(measure: str) -> str:
     """Return the first clause of a subtitle as the title of an axis."""
     clause = re.split(r"[.,;:] ", measure.removesuffix("."), maxsplit=1)[0].removeprefix("The ")
-    return f"{clause[:1].lower()}{clause[1:]}"
+    return f"{clause[:1].lower()}{clause[1:]}{')' * (clause.count('(') - clause.count(')'))}"
 
 
 def level_ticks(low: float, high: float, spaces: int) -> range:

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from markupsafe import Markup, escape
 
+from mindgauge.reports.language.patterns import ENDS, ENGLISH
+from mindgauge.reports.language.translator import Sentence, unmarked
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mindgauge.reports.language.memory import Memory
-    from mindgauge.reports.language.translator import Sentence, Translator
+    from mindgauge.reports.language.translator import Translator
 
 _TOKEN = re.compile(r"<!--.*?-->|<(?:\"[^\"]*\"|[^>\"])*>|[^<]+", re.DOTALL)
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)")
@@ -71,6 +74,11 @@ class Links:
         return "".join([*parts, str(escape(text[end:]))])
 
 
+def _marked(text: str, mark: str) -> str:
+    """Mark what stays English with an element, or leave it unmarked where none may stand."""
+    return text.replace(ENGLISH, f'<{mark} lang="en">' * bool(mark)).replace(ENDS, f"</{mark}>" * bool(mark))
+
+
 class Page:
     """Says the words of one page."""
 
@@ -93,10 +101,18 @@ class Page:
                 yield token
             elif token[0] == "<" and (tag := _TAG.match(token)):
                 yield self._tag(token, tag[1].lower())
-            elif not token.strip() or self._kept:
+            elif not token.strip():
                 yield token
+            elif self._kept:
+                worded = self._say.worded(html.unescape(token)) if self._rubric else ""
+                yield f'<span lang="zh-Hans">{escape(worded)}</span>' if worded else token
             else:
                 yield self._text(token, links)
+
+    @property
+    def _rubric(self) -> bool:
+        """Whether what stays here may be a rubric's own words."""
+        return self._stack[-1][0] in {"dd", "td", "p", "span"}
 
     @property
     def _kept(self) -> bool:
@@ -129,7 +145,7 @@ class Page:
             if not all(sentence.known for sentence in sentences):
                 english = True
                 return match[0]
-            return f' {match[1]}="{escape("".join(sentence.text for sentence in sentences))}"'
+            return f' {match[1]}="{escape(unmarked("".join(sentence.text for sentence in sentences)))}"'
 
         token = _SPOKEN.sub(said, token)
         return f'{token[:-1]} lang="en">' if english and "aria-label" in token else token
@@ -139,6 +155,9 @@ class Page:
         core = text.strip()
         before, after = text[: text.index(core[0])], text[len(text.rstrip()) :]
         names = [name for name, _ in self._stack]
+        if "svg" in names:  # said where it was drawn
+            self._note(names[-1], [Sentence(core, ENGLISH not in core)], core)
+            return _marked(token, "tspan")
         sentences = self._say.sentences(core)
         self._note(names[-1] if names else "", sentences, core)
         linked = not _UNLINKED.intersection(names) and bool(_PROSE.intersection(names)) and self._section != "words"
@@ -146,10 +165,9 @@ class Page:
         for number, sentence in enumerate(sentences):
             blank = " " if number and not (sentences[number - 1].known and sentence.known) else ""
             said = links(sentence.text) if linked and sentence.known else str(escape(sentence.text))
-            if not sentence.known and names and names[-1] not in _PLAIN:
-                mark = "tspan" if "svg" in names else "span"
-                said = f'<{mark} lang="en">{said}</{mark}>'
-            parts.append(blank + said)
+            if not sentence.known:
+                said = f"{ENGLISH}{said}{ENDS}"
+            parts.append(blank + _marked(said, "" if names and names[-1] in _PLAIN else "span"))
         return f"{before}{''.join(parts)}{after}"
 
     def _note(self, element: str, sentences: list[Sentence], text: str) -> None:

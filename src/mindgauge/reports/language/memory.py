@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.records.errors import UsageError
+from mindgauge.reports import glossary
 from mindgauge.reports.language.patterns import Index, compiled
 
 if TYPE_CHECKING:
@@ -43,17 +44,18 @@ class Memory:
         self.glossary = {entry.term: entry for file in files.values() for entry in file.glossary}
         self.labels = {key: text for file in files.values() for key, text in file.labels.items()}
         self.pairs = {key: text for file in files.values() for key, text in file.sentences.items()}
-        self.fixed = {
-            folded(key): text for pairs in (self.pairs, self.labels) for key, text in pairs.items() if _SLOT not in key
-        }
-        self.fixed |= {folded(entry.term): entry.name for entry in self.glossary.values()}
+        self.headings = {folded(key): text for key, text in self.labels.items()}
+        self.fixed = {folded(key): text for key, text in self.pairs.items() if _SLOT not in key} | self.headings
+        for term in glossary.terms():
+            if entry := self.glossary.get(term.term):
+                self.fixed |= {folded(term.term): entry.name, folded(term.text): entry.text.removesuffix("。")}
         with_slots = [compiled(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
         self.index = Index(with_slots)
 
 
 def folded(text: str) -> str:
-    """Return a text as it is looked up: whether it begins or ends a sentence does not matter."""
-    text = text.strip().removesuffix(".")
+    """Return a text as it is looked up: that it begins or ends a sentence does not matter."""
+    text = text.strip().rstrip(".?!")
     return f"{text[:1].lower()}{text[1:]}"
 
 

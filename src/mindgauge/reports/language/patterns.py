@@ -1,7 +1,8 @@
 """Patterns: an English sentence with named slots, and its form in another language.
 
-`{name}` holds anything that can be said in the other language, `{name:number}` a number with its unit, `{name:keep}`
-anything, as it stands. `<reply|replies>` is one of several words.
+`{name}` holds anything that can be said in the other language, `{name:number}` a number with its unit, `{name:percent}` one
+of percents, `{name:word}` what has no blank, as it stands, `{name:keep}` anything within a sentence, as it stands,
+`{name:english}` anything, marked as English. `<reply|replies>` is one of several words.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 
 NUMBER = r"[<>≥≤±+−]{0,2}\$?\d[\d,]*(?:\.\d+)?(?:[ \xa0]?%|[ \xa0]points?\b|[ \xa0](?:s|min|MB)\b)?"
 _PART = re.compile(r"\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<either>[^<>]*\|[^<>]*)>")
-_KINDS = {"number": NUMBER, "keep": ".+?", None: ".+?"}
+_KINDS = {
+    "number": NUMBER, "percent": r"[<>−]?\d[\d,]*(?:\.\d+)?[ \xa0]?%", "word": r"\S+?", "keep": r"(?:(?!\. ).)+?", "english": ".+?",
+    None: ".+?",
+}  # fmt: skip
+ENGLISH, ENDS = "\x02", "\x03"
+"""Signs around what stays English within a sentence."""
 _WORD = re.compile(r"[A-Za-z]+")
 
 

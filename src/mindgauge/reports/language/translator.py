@@ -8,8 +8,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import text as english_text
+from mindgauge.records.english import lowered
 from mindgauge.reports.language.memory import folded
-from mindgauge.reports.language.patterns import NUMBER
+from mindgauge.reports.language.patterns import ENDS, ENGLISH, NUMBER
 from mindgauge.reports.language.typography import HAN, ended, joined, number
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _BETWEEN = re.compile(r"^([A-Za-z][\w ()/.-]*?): (.+)$", re.DOTALL)
 _ASIDE = re.compile(r"^(.+?) \(([^()]+)\)$", re.DOTALL)
 _EDGES = re.compile(r"^([\s–,:;(]*)(.*?)([\s–,:;)]*)$", re.DOTALL)
 _SIGNS = str.maketrans({",": "，", ":": "：", ";": "；", "(": "（", ")": "）"})
+_PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
+"""What is opened and closed within a part of a sentence, or not at all."""
 _DEEPEST = 8
 
 
@@ -60,10 +63,9 @@ class Translator:
 
     # -- whole texts --------------------------------------------------------------------------------------------------
 
-    def say(self, text: str) -> str:
-        """Return a text in the language; of a text that is not known, nothing is changed."""
-        said = self.sentences(text)
-        return _together(said) if all(sentence.known for sentence in said) else text
+    def worded(self, text: str) -> str:
+        """Return how a rubric words a text in the language; empty where it does not."""
+        return self._pairs.get(folded(text.replace("\N{NO-BREAK SPACE}", " ")), "")
 
     def sentences(self, text: str) -> list[Sentence]:
         """Return a text's sentences in the language, and as they are where they are not known."""
@@ -72,7 +74,7 @@ class Translator:
         return self._sentences[text]
 
     def _said(self, text: str) -> Iterator[Sentence]:
-        plain = text.replace("\N{NO-BREAK SPACE}", " ").strip()
+        plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
         if not _LETTERS.search(plain) or _HAN.search(plain):
             yield Sentence(number(text.strip()) if _NUMBER.fullmatch(plain) else text.strip(), known=True)
             return
@@ -115,15 +117,16 @@ class Translator:
     def clause(self, text: str, depth: int = 0) -> str | None:
         """Return a clause, a label, a name, a number or a list of these; None where it is not known."""
         if text not in self._values:
-            if depth > _DEEPEST:
+            if depth > _DEEPEST or any(text.count(left) != text.count(right) for left, right in _PAIRS):
                 return None
             self._values[text] = None  # a pattern within itself is none
             self._values[text] = self._clause(text, depth)
         return self._values[text]
 
     def _clause(self, text: str, depth: int) -> str | None:
-        if text in self.names:
-            return text
+        for name in (text, lowered(text)):  # a sentence may have raised it
+            if name in self.names:
+                return name
         fixed = self._pairs.get(folded(text)) or self.memory.fixed.get(folded(text))
         if fixed is not None:
             self.used.add(folded(text))
@@ -148,11 +151,18 @@ class Translator:
         values = {}
         for slot, kind in pattern.kinds.items():
             value = found[slot]
-            said = value if kind == "keep" else number(value) if kind == "number" else self.clause(value, depth + 1)
+            said = self._in_slot(value, kind, depth)
             if said is None:
                 return None
             values[slot] = said
         return joined(*(part for words, slot in pattern.target for part in (words, values[slot] if slot else "")))
+
+    def _in_slot(self, text: str, kind: str | None, depth: int) -> str | None:
+        if kind == "english":
+            return f"{ENGLISH}{text}{ENDS}" if _LETTERS.search(text) else text
+        if kind in {"keep", "word"}:
+            return text
+        return self.clause(text, depth + 1) if kind is None else number(text)
 
     def _composed(self, text: str, depth: int) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
@@ -194,14 +204,19 @@ class Translator:
 
     def _pair(self, text: str, depth: int) -> str | None:
         """Return a heading and the value that stands behind it."""
-        place = text.rfind(" ")
+        place = text.rfind(" ") if ". " not in text else 0
         while place > 0:
-            heading = self.memory.fixed.get(folded(text[:place]))
+            heading = self.memory.headings.get(folded(text[:place]))
             value = self.clause(text[place + 1 :], depth + 1) if heading is not None else None
             if heading is not None and value is not None:
-                return f"{heading} {value}"
+                return f"{heading}{'：' if _HAN.match(value) else ' '}{value}"
             place = text.rfind(" ", 0, place)
         return None
+
+
+def unmarked(text: str) -> str:
+    """Return a text without the signs around what stays English."""
+    return text.replace(ENGLISH, "").replace(ENDS, "")
 
 
 def _edge(signs: str) -> str:
@@ -226,7 +241,22 @@ def speaking(translator: Translator | None) -> Iterator[None]:
         _current.reset(token)
 
 
+class Said(str):
+    """Words that are in the language already, or stay as they are."""
+
+    __slots__ = ()
+
+
 def in_words(text: str) -> str:
-    """Return words of a picture in the language that it is drawn in."""
+    """Return words of a picture in the language that it is drawn in; what is not known is marked as English."""
     translator = _current.get()
-    return text if translator is None else translator.say(text)
+    if translator is None or isinstance(text, Said):
+        return text
+    said = translator.sentences(text)
+    known = all(sentence.known for sentence in said)
+    return Said(unmarked(_together(said)) if known else f"{ENGLISH}{text}{ENDS}")
+
+
+def same_marks(text: str, part: str) -> str:
+    """Mark a part of words as the whole is marked."""
+    return Said(f"{ENGLISH}{part}{ENDS}" if text.startswith(ENGLISH) else part)
