@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 NUMBER = r"[<>≥≤±+−]{0,2}\$?\d[\d,]*(?:\.\d+)?(?:[ \xa0]?%|[ \xa0]points?\b|[ \xa0](?:s|min|MB)\b)?"
 _PART = re.compile(r"\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<either>[^<>]*\|[^<>]*)>")
+_BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))+?"
+"""Anything in which every bracket that is opened is closed, two deep at most."""
 _KINDS = {
-    "number": NUMBER, "percent": r"[<>−]?\d[\d,]*(?:\.\d+)?[ \xa0]?%", "word": r"\S+?", "keep": r"(?:(?!\. ).)+?", "english": ".+?",
-    None: ".+?",
+    None: _BALANCED, "number": NUMBER, "percent": r"[<>−]?\d[\d,]*(?:\.\d+)?[ \xa0]?%", "word": r"\S+?", "keep": r"(?:(?!\. ).)+?", "english": ".+?",
 }  # fmt: skip
 ENGLISH, ENDS = "\x02", "\x03"
 """Signs around what stays English within a sentence."""

@@ -14,7 +14,7 @@ from mindgauge.reports.language.patterns import ENDS, ENGLISH, NUMBER
 from mindgauge.reports.language.typography import HAN, ended, joined, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.reports.language.memory import Memory
     from mindgauge.reports.language.patterns import Pattern
@@ -24,16 +24,17 @@ _LETTERS = re.compile(r"[A-Za-z]{2}")
 _NUMBER = re.compile(f"(?:{NUMBER})")
 _INTERVAL = re.compile(rf"({NUMBER}) to ({NUMBER})")
 _BOUNDED = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
-_NAME = re.compile(r"(?=\S*[\d_/\\<>@=.]|\S+[A-Z])\S+", re.DOTALL)
+_NAME = re.compile(r"(?=\S*[\d_/\\<>@#=.]|\S+[A-Z])\S+", re.DOTALL)
 """What is no word of English: something without a blank that has a number, a sign or a capital within."""
-_LIST = re.compile(r", | and | or ")
+_CUT = {sign: re.compile(f"({cut})|[(\\[“]|[)\\]”]") for sign, cut in ((";", "; "), ("–", " – "), (",", ", | and | or "))}
+"""Where a text is cut into parts, and what keeps parts of it together."""
+_NEXT = re.compile(r"(?<=[.!?]) (?=[A-Z“])")
 _BETWEEN = re.compile(r"^([A-Za-z][\w ()/.-]*?): (.+)$", re.DOTALL)
 _ASIDE = re.compile(r"^(.+?) \(([^()]+)\)$", re.DOTALL)
 _EDGES = re.compile(r"^([\s–,:;(]*)(.*?)([\s–,:;)]*)$", re.DOTALL)
 _SIGNS = str.maketrans({",": "，", ":": "：", ";": "；", "(": "（", ")": "）"})
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 """What is opened and closed within a part of a sentence, or not at all."""
-_DEEPEST = 8
 
 
 class Sentence(NamedTuple):
@@ -90,8 +91,17 @@ class Translator:
                     break
             else:
                 end = place + 1
-            yield Sentence(said if said is not None else parts[place], known=said is not None)
+            yield from [Sentence(said, known=True)] if said is not None else self._further(parts[place])
             place = end
+
+    def _further(self, text: str) -> Iterator[Sentence]:
+        """Cut an unknown sentence where another may begin behind what looks like an abbreviation, as `n.`."""
+        parts = _NEXT.split(text)
+        said = [self._whole(part) for part in parts]
+        if None in said:
+            yield Sentence(text, known=False)
+        else:
+            yield from (Sentence(part, known=True) for part in said if part is not None)
 
     def _whole(self, text: str) -> str | None:
         """Return one sentence, or what stands between signs."""
@@ -114,16 +124,14 @@ class Translator:
 
     # -- parts of a sentence ------------------------------------------------------------------------------------------
 
-    def clause(self, text: str, depth: int = 0) -> str | None:
+    def clause(self, text: str) -> str | None:
         """Return a clause, a label, a name, a number or a list of these; None where it is not known."""
         if text not in self._values:
-            if depth > _DEEPEST or any(text.count(left) != text.count(right) for left, right in _PAIRS):
-                return None
-            self._values[text] = None  # a pattern within itself is none
-            self._values[text] = self._clause(text, depth)
+            closed = all(text.count(left) == text.count(right) for left, right in _PAIRS)
+            self._values[text] = self._clause(text) if closed else None
         return self._values[text]
 
-    def _clause(self, text: str, depth: int) -> str | None:
+    def _clause(self, text: str) -> str | None:
         for name in (text, lowered(text)):  # a sentence may have raised it
             if name in self.names:
                 return name
@@ -138,80 +146,126 @@ class Translator:
         if match := _INTERVAL.fullmatch(text):
             return f"{number(match[1])} 至 {number(match[2])}"
         for pattern, found in self.memory.index.matches(text):
-            said = self._filled(pattern, found, depth)
+            said = self._filled(pattern, found)
             if said is not None:
                 self.used.add(pattern.source)
                 return said
         if not _LETTERS.search(text) or _NAME.fullmatch(text):
             return text
-        return self._composed(text, depth)
+        return self._composed(text)
 
-    def _filled(self, pattern: Pattern, found: Mapping[str, str], depth: int) -> str | None:
+    def _filled(self, pattern: Pattern, found: Mapping[str, str]) -> str | None:
         """Put what stands in a pattern's slots into its form in the language; None where one of them is not known."""
         values = {}
         for slot, kind in pattern.kinds.items():
             value = found[slot]
-            said = self._in_slot(value, kind, depth)
+            said = self._in_slot(value, kind)
             if said is None:
                 return None
             values[slot] = said
         return joined(*(part for words, slot in pattern.target for part in (words, values[slot] if slot else "")))
 
-    def _in_slot(self, text: str, kind: str | None, depth: int) -> str | None:
+    def _in_slot(self, text: str, kind: str | None) -> str | None:
         if kind == "english":
             return f"{ENGLISH}{text}{ENDS}" if _LETTERS.search(text) else text
         if kind in {"keep", "word"}:
             return text
-        return self.clause(text, depth + 1) if kind is None else number(text)
+        return self.clause(text) if kind is None else number(text)
 
-    def _composed(self, text: str, depth: int) -> str | None:
+    def _composed(self, text: str) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
-        if "; " in text:
-            return self._of_parts(text.split("; "), "；", depth)
-        if (match := _ASIDE.match(text)) and (said := self._of_parts([match[1], match[2]], "（", depth)) is not None:
+        if len(parts := _parts(text, ";")) > 1:
+            return self._of_parts(parts, "；", "; ")
+        if text[0] == "(" and text[-1] == ")":
+            said = self.clause(text[1:-1])
+            return None if said is None else f"（{said}）"
+        if (match := _ASIDE.match(text)) and (said := self._of_parts([match[1], match[2]], "（")) is not None:
             return f"{said}）"
         for name in self.names:
             if text.startswith(f"{name}: "):
-                return self._of_parts([name, text[len(name) + 2 :]], "：", depth)
+                return self._of_parts([name, text[len(name) + 2 :]], "：")
         if match := _BETWEEN.match(text):
-            said = self._of_parts([match[1], match[2]], "：", depth)
+            said = self._of_parts([match[1], match[2]], "：")
             if said is not None:
                 return said
-        if " – " in text:
-            said = self._of_parts(text.split(" – "), " – ", depth)
+        if len(parts := _parts(text, "–")) > 1:
+            said = self._of_parts(parts, " – ")
             if said is not None:
                 return said
-        return self._list(text, depth) or self._pair(text, depth)
+        return self._list(text) or self._pair(text)
 
-    def _of_parts(self, parts: Iterable[str], sign: str, depth: int) -> str | None:
-        said = [self.clause(part.removesuffix("."), depth + 1) for part in parts]
-        return None if None in said else sign.join(part for part in said if part is not None)
+    def _of_parts(self, parts: Sequence[str], sign: str, between: str = "") -> str | None:
+        """Return parts with a sign between them; with `between`, several may be one that is known as a whole."""
+        said, place = [], 0
+        while place < len(parts):
+            for end in range(min(len(parts), place + (3 if between else 1)), place, -1):
+                whole = place == 0 and end == len(parts) > 1
+                part = None if whole else self.clause(between.join(parts[place:end]).removesuffix("."))
+                if part is not None:
+                    break
+            else:
+                return None
+            said.append(part)
+            place = end
+        return sign.join(said)
 
-    def _list(self, text: str, depth: int) -> str | None:
+    def _list(self, text: str) -> str | None:
         """Return `a, b and c`; of what is joined by “or”, the same with its word."""
-        items = _LIST.split(text)
+        items = _parts(text, ",")
         if len(items) < 2:
             return None
-        said = [self.clause(item, depth + 1) for item in items]
-        if None in said:
-            return None
-        known = [item for item in said if item is not None]
-        last = " or " if " or " in text else " and " if " and " in text else ""
-        if not last:
-            return "、".join(known)
-        return joined("、".join(known[:-1]), "或" if last == " or " else "和", known[-1])
+        said, ends, place = [], _ends(text, items), 0
+        while place < len(items):
+            for end in range(len(items), place, -1):
+                joint = text[ends[place][0] : ends[end - 1][1]]
+                part = self._known(joint) if end > place + 1 else self.clause(joint)
+                if part is not None:
+                    break
+            else:
+                return None
+            said.append(part)
+            place = end
+        last = text[ends[-2][1] : ends[-1][0]] if len(said) > 1 else ", "
+        if last == ", ":
+            return "、".join(said)
+        return joined("、".join(said[:-1]), "或" if last == " or " else "和", said[-1])
 
+    def _known(self, text: str) -> str | None:
+        """Return a name or a label that is known as it is."""
+        return text if text in self.names else self.memory.fixed.get(folded(text))
 
-    def _pair(self, text: str, depth: int) -> str | None:
+    def _pair(self, text: str) -> str | None:
         """Return a heading and the value that stands behind it."""
         place = text.rfind(" ") if ". " not in text else 0
         while place > 0:
             heading = self.memory.headings.get(folded(text[:place]))
-            value = self.clause(text[place + 1 :], depth + 1) if heading is not None else None
+            value = self.clause(text[place + 1 :]) if heading is not None else None
             if heading is not None and value is not None:
                 return f"{heading}{'：' if _HAN.match(value) else ' '}{value}"
             place = text.rfind(" ", 0, place)
         return None
+
+
+def _parts(text: str, sign: str) -> list[str]:
+    """Cut a text at a sign, but not within brackets or quotations."""
+    parts, start, depth = [], 0, 0
+    for match in _CUT[sign].finditer(text):
+        if match[1] is None:
+            depth += 1 if match[0] in "([“" else -1
+        elif depth == 0:
+            parts.append(text[start : match.start()])
+            start = match.end()
+    return [*parts, text[start:]]
+
+
+def _ends(text: str, parts: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where each part of a text begins and ends."""
+    places, start = [], 0
+    for part in parts:
+        start = text.index(part, start)
+        places.append((start, start + len(part)))
+        start += len(part)
+    return places
 
 
 def unmarked(text: str) -> str:
