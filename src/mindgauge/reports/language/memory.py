@@ -29,6 +29,8 @@ class GlossaryEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    metrics: dict[str, str] = {}
+    """What measures are called, beside which a criterion may stand."""
     labels: dict[str, str] = {}
     """Words of tables and sentences that are no sentence themselves."""
     sentences: dict[str, str] = {}
@@ -42,15 +44,17 @@ class Memory:
     def __init__(self, name: str, files: dict[str, _File]) -> None:
         self.name = name
         self.glossary = {entry.term: entry for file in files.values() for entry in file.glossary}
+        self.metrics = {folded(key): text for file in files.values() for key, text in file.metrics.items()}
         self.labels = {key: text for file in files.values() for key, text in file.labels.items()}
         self.pairs = {key: text for file in files.values() for key, text in file.sentences.items()}
-        self.headings = {folded(key): text for key, text in self.labels.items()}
+        self.headings = {folded(key): text for key, text in self.labels.items()} | self.metrics
         self.fixed = {folded(key): text for key, text in self.pairs.items() if _SLOT not in key} | self.headings
         for term in glossary.terms():
             if entry := self.glossary.get(term.term):
                 self.fixed |= {folded(term.term): entry.name, folded(term.text): entry.text.removesuffix("。")}
         with_slots = [compiled(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
         self.index = Index(with_slots)
+        self.long = Index(pattern for pattern in with_slots if ". " in pattern.source or "english" in pattern.kinds.values())
 
 
 def folded(text: str) -> str:

@@ -1,7 +1,7 @@
 """Patterns: an English sentence with named slots, and its form in another language.
 
-`{name}` holds anything that can be said in the other language, `{name:number}` a number with its unit, `{name:percent}` one
-of percents, `{name:word}` what has no blank, as it stands, `{name:keep}` anything within a sentence, as it stands,
+`{name}` holds anything that can be said in the other language, `{name:label}` a label or a name alone, `{name:metric}` a measure's, `{name:amounts}` what
+begins with a number, `{name:number}` a number with its unit, `{name:percent}` one of percents, `{name:word}` what has no blank, as it stands, `{name:keep}` anything within a sentence, as it stands,
 `{name:english}` anything, marked as English. `<reply|replies>` is one of several words.
 """
 
@@ -20,7 +20,7 @@ _PART = re.compile(r"\{(?P<slot>\w+)(?::(?P<kind>\w+))?\}|<(?P<either>[^<>]*\|[^
 _BALANCED = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))+?"
 """Anything in which every bracket that is opened is closed, two deep at most."""
 _KINDS = {
-    None: _BALANCED, "number": NUMBER, "percent": r"[<>−]?\d[\d,]*(?:\.\d+)?[ \xa0]?%", "word": r"\S+?", "keep": r"(?:(?!\. ).)+?", "english": ".+?",
+    None: _BALANCED, "label": _BALANCED, "metric": _BALANCED, "amounts": rf"(?={NUMBER}){_BALANCED}", "number": NUMBER, "percent": r"[<>−]?\d[\d,]*(?:\.\d+)?[ \xa0]?%", "word": r"\S+?", "keep": r"(?:(?!\. ).)+?", "english": ".+?",
 }  # fmt: skip
 ENGLISH, ENDS = "\x02", "\x03"
 """Signs around what stays English within a sentence."""

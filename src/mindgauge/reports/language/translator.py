@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.reports.language.memory import Memory
-    from mindgauge.reports.language.patterns import Pattern
+    from mindgauge.reports.language.patterns import Index, Pattern
 
 _HAN = re.compile(f"[{HAN}]")
 _LETTERS = re.compile(r"[A-Za-z]{2}")
@@ -26,13 +26,13 @@ _INTERVAL = re.compile(rf"({NUMBER}) to ({NUMBER})")
 _BOUNDED = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
 _NAME = re.compile(r"(?=\S*[\d_/\\<>@#=.]|\S+[A-Z])\S+", re.DOTALL)
 """What is no word of English: something without a blank that has a number, a sign or a capital within."""
-_CUT = {sign: re.compile(f"({cut})|[(\\[“]|[)\\]”]") for sign, cut in ((";", "; "), ("–", " – "), (",", ", | and | or "))}
+_CUT = {sign: re.compile(f"({cut})|[(\\[“]|[)\\]”]") for sign, cut in ((";", "; "), ("–", " – "), ("+", r" \+ "), (",", ", | and | or "))}
 """Where a text is cut into parts, and what keeps parts of it together."""
-_NEXT = re.compile(r"(?<=[.!?]) (?=[A-Z“])")
+_NEXT = re.compile(r"(?<=[.!?]) (?=[A-Z“\d])")
 _BETWEEN = re.compile(r"^([A-Za-z][\w ()/.-]*?): (.+)$", re.DOTALL)
 _ASIDE = re.compile(r"^(.+?) \(([^()]+)\)$", re.DOTALL)
-_EDGES = re.compile(r"^([\s–,:;(]*)(.*?)([\s–,:;)]*)$", re.DOTALL)
-_SIGNS = str.maketrans({",": "，", ":": "：", ";": "；", "(": "（", ")": "）"})
+_EDGES = re.compile(r"^([\s–,:;]*)(.*?)([\s–,:;]*)$", re.DOTALL)
+_SIGNS = str.maketrans({",": "，", ":": "：", ";": "；"})
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 """What is opened and closed within a part of a sentence, or not at all."""
 
@@ -79,10 +79,11 @@ class Translator:
         if not _LETTERS.search(plain) or _HAN.search(plain):
             yield Sentence(number(text.strip()) if _NUMBER.fullmatch(plain) else text.strip(), known=True)
             return
-        if (whole := self._whole(plain)) is not None:
+        parts = english_text.split(plain)
+        whole = self._several(plain) if len(parts) > 1 else self._whole(plain)
+        if whole is not None:
             yield Sentence(whole, known=True)
             return
-        parts = english_text.split(plain)
         place = 0
         while place < len(parts):
             for end in (place + 1, place + 2, place + 3):
@@ -93,6 +94,12 @@ class Translator:
                 end = place + 1
             yield from [Sentence(said, known=True)] if said is not None else self._further(parts[place])
             place = end
+
+    def _several(self, text: str) -> str | None:
+        """Return several sentences that stand in the memory together."""
+        core = text.removesuffix(".")
+        said = self.memory.fixed.get(folded(core)) or self._matched(core, self.memory.long)
+        return None if said is None else ended(said, text[len(core) :])
 
     def _further(self, text: str) -> Iterator[Sentence]:
         """Cut an unknown sentence where another may begin behind what looks like an abbreviation, as `n.`."""
@@ -132,27 +139,35 @@ class Translator:
         return self._values[text]
 
     def _clause(self, text: str) -> str | None:
+        said = self._direct(text)
+        if said is None and not (_LETTERS.search(text) and not _NAME.fullmatch(text)):
+            return text
+        return self._composed(text) if said is None else said
+
+    def _direct(self, text: str) -> str | None:
+        """Return what stands in the memory as it is or by one of its patterns, a name, a number or an interval."""
         for name in (text, lowered(text)):  # a sentence may have raised it
             if name in self.names:
                 return name
         fixed = self._pairs.get(folded(text)) or self.memory.fixed.get(folded(text))
         if fixed is not None:
             self.used.add(folded(text))
-            return joined(fixed)
+            return fixed
         if _NUMBER.fullmatch(text):
             return number(text)
         if match := _BOUNDED.fullmatch(text):
             return f"{number(match[1])} [{number(match[2])}, {number(match[3])}]"
         if match := _INTERVAL.fullmatch(text):
             return f"{number(match[1])} 至 {number(match[2])}"
-        for pattern, found in self.memory.index.matches(text):
+        return self._matched(text, self.memory.index)
+
+    def _matched(self, text: str, index: Index) -> str | None:
+        for pattern, found in index.matches(text):
             said = self._filled(pattern, found)
             if said is not None:
                 self.used.add(pattern.source)
                 return said
-        if not _LETTERS.search(text) or _NAME.fullmatch(text):
-            return text
-        return self._composed(text)
+        return None
 
     def _filled(self, pattern: Pattern, found: Mapping[str, str]) -> str | None:
         """Put what stands in a pattern's slots into its form in the language; None where one of them is not known."""
@@ -170,7 +185,13 @@ class Translator:
             return f"{ENGLISH}{text}{ENDS}" if _LETTERS.search(text) else text
         if kind in {"keep", "word"}:
             return text
-        return self.clause(text) if kind is None else number(text)
+        if kind == "metric":
+            return self.memory.metrics.get(folded(text))
+        if kind == "label":
+            return self._known(text)
+        if kind in {None, "amounts"}:
+            return None if _NEXT.search(text) else self.clause(text)
+        return number(text)
 
     def _composed(self, text: str) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
@@ -179,15 +200,17 @@ class Translator:
         if text[0] == "(" and text[-1] == ")":
             said = self.clause(text[1:-1])
             return None if said is None else f"（{said}）"
+        if len(parts := _parts(text, "+")) > 1:
+            return self._of_parts(parts, " + ")
         if (match := _ASIDE.match(text)) and (said := self._of_parts([match[1], match[2]], "（")) is not None:
             return f"{said}）"
         for name in self.names:
             if text.startswith(f"{name}: "):
                 return self._of_parts([name, text[len(name) + 2 :]], "：")
-        if match := _BETWEEN.match(text):
-            said = self._of_parts([match[1], match[2]], "：")
+        if (match := _BETWEEN.match(text)) and (heading := self._known(match[1])) is not None:
+            said = self.clause(match[2])
             if said is not None:
-                return said
+                return f"{heading}：{said}"
         if len(parts := _parts(text, "–")) > 1:
             said = self._of_parts(parts, " – ")
             if said is not None:
@@ -216,9 +239,9 @@ class Translator:
             return None
         said, ends, place = [], _ends(text, items), 0
         while place < len(items):
-            for end in range(len(items), place, -1):
+            for end in range(min(len(items), place + 2), place, -1):
                 joint = text[ends[place][0] : ends[end - 1][1]]
-                part = self._known(joint) if end > place + 1 else self.clause(joint)
+                part = self._direct(joint) if end > place + 1 else self.clause(joint)
                 if part is not None:
                     break
             else:
@@ -232,13 +255,17 @@ class Translator:
 
     def _known(self, text: str) -> str | None:
         """Return a name or a label that is known as it is."""
-        return text if text in self.names else self.memory.fixed.get(folded(text))
+        if text in self.names:
+            return text
+        fixed = self._pairs.get(folded(text)) or self.memory.fixed.get(folded(text))
+        return text if fixed is None and _NAME.fullmatch(text) else fixed
 
     def _pair(self, text: str) -> str | None:
         """Return a heading and the value that stands behind it."""
         place = text.rfind(" ") if ". " not in text else 0
         while place > 0:
-            heading = self.memory.headings.get(folded(text[:place]))
+            name = text[:place]
+            heading = name if name in self.names else self.memory.headings.get(folded(name))
             value = self.clause(text[place + 1 :]) if heading is not None else None
             if heading is not None and value is not None:
                 return f"{heading}{'：' if _HAN.match(value) else ' '}{value}"

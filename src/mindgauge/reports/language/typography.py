@@ -42,4 +42,4 @@ def number(text: str) -> str:
 
 def ended(text: str, sign: str) -> str:
     """End a sentence with the sign that stands for an English one."""
-    return text + _ENDS.get(sign, sign) if text and text[-1] not in "。？！：" else text
+    return text + _ENDS.get(sign, sign) if sign and text and text[-1] not in "。？！：" else text
