@@ -33,6 +33,7 @@ def report(
         bool,
         typer.Option("--reader", help="Also write every reply, to search and filter, as a folder beside the page."),
     ] = False,
+    language: Annotated[str, typer.Option(help="Of the page and the summary: en or zh (Chinese).")] = "en",
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network; or print one reply of them."""
@@ -42,7 +43,7 @@ def report(
     from mindgauge.commands.report import report as function
 
     with render.working("Writing the report"):
-        result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader)
+        result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader, language=language)
     if json:
         render.as_json(result)
     else:

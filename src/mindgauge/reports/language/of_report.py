@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from mindgauge.reports.sections import Report
 
 
-def translator(report: Report, language: str) -> Translator | None:
-    """Return who says a report's words in a language; nobody for English."""
-    if language == memory.ENGLISH:
+def translator(report: Report) -> Translator | None:
+    """Return who says a report's words in its language; nobody for English."""
+    if report.language == memory.ENGLISH:
         return None
-    return Translator(memory.read(language), _names(report), dict(_pairs(report, language)))
+    return Translator(memory.read(report.language), _names(report), dict(_pairs(report, report.language)))
 
 
 def _names(report: Report) -> Iterator[str]:

@@ -207,7 +207,7 @@ class Translator:
         for name in self.names:
             if text.startswith(f"{name}: "):
                 return self._of_parts([name, text[len(name) + 2 :]], "：")
-        if (match := _BETWEEN.match(text)) and (heading := self._known(match[1])) is not None:
+        if (match := _BETWEEN.match(text)) and (heading := self._direct(match[1])) is not None:
             said = self.clause(match[2])
             if said is not None:
                 return f"{heading}：{said}"
@@ -322,6 +322,11 @@ def speaking(translator: Translator | None) -> Iterator[None]:
         _current.reset(token)
 
 
+def current() -> Translator | None:
+    """Return who says the words that are being written; nobody for English."""
+    return _current.get()
+
+
 class Said(str):
     """Words that are in the language already, or stay as they are."""
 
@@ -330,7 +335,7 @@ class Said(str):
 
 def in_words(text: str) -> str:
     """Return words of a picture in the language that it is drawn in; what is not known is marked as English."""
-    translator = _current.get()
+    translator = current()
     if translator is None or isinstance(text, Said):
         return text
     said = translator.sentences(text)

@@ -7,8 +7,7 @@ import re
 HAN = "\u3400-\u9fff\uf900-\ufaff"
 _BEFORE = re.compile(rf"(?<=[{HAN}])(?=[A-Za-z0-9$±−+<>≥≤§])")
 _BEHIND = re.compile(rf"(?<=[A-Za-z0-9%\]])(?=[{HAN}])")
-_HAN_END = re.compile(rf"[{HAN}]$")
-_HAN_START = re.compile(rf"^[{HAN}]")
+_FULL = re.compile(rf"[{HAN}\u3000-\u303f\uff00-\uffef]")
 _CLOSED = "，。；：、？！（）「」《》“”…– \xa0\n"
 _UNIT = re.compile(r"(?<=\d)[ \xa0]%")
 _ENDS = {".": "。", "?": "？", "!": "！", ":": "："}
@@ -20,15 +19,29 @@ def spaced(text: str) -> str:
 
 
 def joined(*parts: str) -> str:
-    """Join parts, with a blank where Han and Latin meet; what stands inside a part is left as it is."""
+    """Join parts, with a blank where Han and Latin meet, and none between Han; what stands inside a part is left as it is."""
     text = ""
     for part in parts:
-        if text and part and text[-1] not in _CLOSED and part[0] not in _CLOSED:
-            han = bool(_HAN_END.search(text)), bool(_HAN_START.search(part))
-            if han[0] != han[1]:
-                text += " "
+        first, last = _first(part), _last(text)
+        if first and last and (text[-1] == " " or part[0] == " ") and (_full(first) and _full(last)):
+            text, part = text.rstrip(" "), part.lstrip(" ")  # noqa: PLW2901 - the blank between them
+        elif text and part and text[-1] not in _CLOSED and part[0] not in _CLOSED and _full(first) != _full(last):
+            text += " "
         text += part
     return text
+
+
+def _first(text: str) -> str:
+    return text.lstrip(" ")[:1]
+
+
+def _last(text: str) -> str:
+    return text.rstrip(" ")[-1:]
+
+
+def _full(sign: str) -> bool:
+    """Whether a sign is as wide as a Han one."""
+    return bool(_FULL.match(sign))
 
 
 def number(text: str) -> str:
