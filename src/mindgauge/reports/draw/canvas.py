@@ -77,7 +77,7 @@ def broken(text: str, letters: int) -> list[str]:
     said = in_words(text)
     lines = [""]
     for word in re.findall(
-        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*\s*|[/_.#:-]+\s*", unmarked(said)
+        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*{_CLOSING}*\s*|[/_.#:-]+\s*", unmarked(said)
     ):
         if lines[-1] and room(lines[-1]) + room(word.rstrip()) > letters:
             lines.append("")

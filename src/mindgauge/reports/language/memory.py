@@ -47,14 +47,21 @@ class Memory:
         self.metrics = {folded(key): text for file in files.values() for key, text in file.metrics.items()}
         self.labels = {key: text for file in files.values() for key, text in file.labels.items()}
         self.pairs = {key: text for file in files.values() for key, text in file.sentences.items()}
-        self.headings = {folded(key): text for key, text in self.labels.items()} | self.metrics
-        self.fixed = {folded(key): text for key, text in self.pairs.items() if _SLOT not in key} | self.headings
+        self.exact = self.pairs | self.labels
+        self.headings = _by_folded(self.labels) | self.metrics
+        self.fixed = _by_folded({key: text for key, text in self.pairs.items() if _SLOT not in key}) | self.headings
         for term in glossary.terms():
             if entry := self.glossary.get(term.term):
                 self.fixed |= {folded(term.term): entry.name, folded(term.text): entry.text.removesuffix("。")}
         with_slots = [compiled(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
-        self.index = Index(with_slots)
+        self.clauses = Index(pattern for pattern in with_slots if "; " in pattern.source)
+        self.index = Index(pattern for pattern in with_slots if "; " not in pattern.source)
         self.long = Index(pattern for pattern in with_slots if ". " in pattern.source or "english" in pattern.kinds.values())
+
+
+def _by_folded(texts: dict[str, str]) -> dict[str, str]:
+    """Return texts as they are looked up; of two that differ by how they begin, the one without a capital letter."""
+    return {folded(key): texts[key] for key in sorted(texts)}
 
 
 def folded(text: str) -> str:

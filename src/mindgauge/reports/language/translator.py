@@ -11,7 +11,7 @@ from mindgauge.records import text as english_text
 from mindgauge.records.english import lowered
 from mindgauge.reports.language.memory import folded
 from mindgauge.reports.language.patterns import ENDS, ENGLISH, NUMBER
-from mindgauge.reports.language.typography import HAN, ended, joined, number
+from mindgauge.reports.language.typography import HAN, ended, joined, number, percents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,7 +77,8 @@ class Translator:
     def _said(self, text: str) -> Iterator[Sentence]:
         plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
         if not _LETTERS.search(plain) or _HAN.search(plain):
-            yield Sentence(number(text.strip()) if _NUMBER.fullmatch(plain) else text.strip(), known=True)
+            said = None if _HAN.search(plain) else self._direct(plain)
+            yield Sentence(said or percents(text.strip()), known=True)
             return
         parts = english_text.split(plain)
         whole = self._several(plain) if len(parts) > 1 else self._whole(plain)
@@ -98,7 +99,7 @@ class Translator:
     def _several(self, text: str) -> str | None:
         """Return several sentences that stand in the memory together."""
         core = text.removesuffix(".")
-        said = self.memory.fixed.get(folded(core)) or self._matched(core, self.memory.long)
+        said = self._fixed(core) or self._matched(core, self.memory.long)
         return None if said is None else ended(said, text[len(core) :])
 
     def _further(self, text: str) -> Iterator[Sentence]:
@@ -149,7 +150,7 @@ class Translator:
         for name in (text, lowered(text)):  # a sentence may have raised it
             if name in self.names:
                 return name
-        fixed = self._pairs.get(folded(text)) or self.memory.fixed.get(folded(text))
+        fixed = self._fixed(text)
         if fixed is not None:
             self.used.add(folded(text))
             return fixed
@@ -159,7 +160,10 @@ class Translator:
             return f"{number(match[1])} [{number(match[2])}, {number(match[3])}]"
         if match := _INTERVAL.fullmatch(text):
             return f"{number(match[1])} 至 {number(match[2])}"
-        return self._matched(text, self.memory.index)
+        said = self._matched(text, self.memory.clauses)
+        if said is None and len(parts := _parts(text, ";")) > 1:
+            said = self._of_parts(parts, "；", "; ")
+        return self._matched(text, self.memory.index) if said is None else said
 
     def _matched(self, text: str, index: Index) -> str | None:
         for pattern, found in index.matches(text):
@@ -195,8 +199,6 @@ class Translator:
 
     def _composed(self, text: str) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
-        if len(parts := _parts(text, ";")) > 1:
-            return self._of_parts(parts, "；", "; ")
         if text[0] == "(" and text[-1] == ")":
             said = self.clause(text[1:-1])
             return None if said is None else f"（{said}）"
@@ -253,11 +255,15 @@ class Translator:
             return "、".join(said)
         return joined("、".join(said[:-1]), "或" if last == " or " else "和", said[-1])
 
+    def _fixed(self, text: str) -> str | None:
+        """Return what a text is in the language without any slots: as a rubric words it, or as the memory has it."""
+        return self._pairs.get(folded(text)) or self.memory.exact.get(text) or self.memory.fixed.get(folded(text))
+
     def _known(self, text: str) -> str | None:
         """Return a name or a label that is known as it is."""
         if text in self.names:
             return text
-        fixed = self._pairs.get(folded(text)) or self.memory.fixed.get(folded(text))
+        fixed = self._fixed(text)
         return text if fixed is None and _NAME.fullmatch(text) else fixed
 
     def _pair(self, text: str) -> str | None:

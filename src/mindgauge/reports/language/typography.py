@@ -44,9 +44,14 @@ def _full(sign: str) -> bool:
     return bool(_FULL.match(sign))
 
 
+def percents(text: str) -> str:
+    """Write percents without a blank."""
+    return _UNIT.sub("%", text)
+
+
 def number(text: str) -> str:
     """Write a number with its unit."""
-    text = _UNIT.sub("%", text)
+    text = percents(text)
     for unit, name in ((" points", " 个百分点"), (" point", " 个百分点"), (" min", " 分钟"), (" s", " 秒")):
         if text.endswith(unit):
             return text.removesuffix(unit) + name
