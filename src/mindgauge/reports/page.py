@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
+from msgspec import structs
 
 from mindgauge.analysis.score import Scores
 from mindgauge.records.english import ended, named, sentence, words
@@ -21,6 +22,7 @@ from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import NONE, decimal, interval, plural
 from mindgauge.records.tabular import Tabular
 from mindgauge.records.text import file
+from mindgauge.records.text import join as joined
 from mindgauge.reports import (
     answer_section,
     clinical,
@@ -41,7 +43,7 @@ from mindgauge.reports import (
 from mindgauge.reports import runs as opened
 from mindgauge.reports.language import memory, of_report
 from mindgauge.reports.language.markdown import plain
-from mindgauge.reports.language.translator import speaking
+from mindgauge.reports.language.translator import current, speaking
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.reader import folder as reader_folder
@@ -84,6 +86,7 @@ def summary(report: Report, page: str) -> str:
         [" ".join([plain("Not shown by these numbers:"), *map(plain, report.not_shown)])],
         _more(report),
         [_link(report, page)],
+        _translated(),
         [MARK],
     ]  # fmt: skip
     text = "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
@@ -101,7 +104,11 @@ def _first(report: Report) -> Iterator[list[str]]:
     if screen.table is not None:
         columns = [column.name for column in screen.table.columns]
         rows = [[NONE if cell is None else str(cell) for cell in row] for row in screen.table.rows[:MOST_MODELS]]
-        lines = [[plain(name) for name in columns], ["---"] * len(columns), *([plain(cell) for cell in row] for row in rows)]
+        lines = [
+            [plain(name) for name in columns],
+            ["---"] * len(columns),
+            *([plain(cell) for cell in row] for row in rows),
+        ]
         yield [f"| {' | '.join(line)} |" for line in lines]
     for paragraph in screen.paragraphs:
         yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
@@ -165,27 +172,28 @@ def _contrasts(report: Report) -> list[str]:
 
 def _more(report: Report) -> list[str]:
     """Write, behind a fold, what else limits the report: claims that are not told above, each judge, each task."""
-    rest = [*_claims(report.trust)[MOST_FIGURES:], *_contrasts(report)[MOST_CONTRASTS:]]
-    rest += report.paired.parts_said if report.paired else []
+    claims = [*_claims(report.trust)[MOST_FIGURES:], *_contrasts(report)[MOST_CONTRASTS:]]
+    claims += report.paired.parts_said if report.paired else []
+    rest = [["", claim] for claim in claims]
     rest += [
-        f"{judge.rater}: {' '.join(findings)}"
+        [f"{judge.rater}:", " ".join(findings)]
         for judge in report.trust.judges
         if (findings := list(_of_judge(judge.facts, judge.cards)))
     ]
     rest += [
-        f"{judge.rater}, {report.titles[part.benchmark]}: {' '.join(findings)}"
+        [f"{judge.rater}, {report.titles[part.benchmark]}:", " ".join(findings)]
         for judge in report.trust.judges
         for part in judge.parts
         if (findings := list(_of_judge(part.facts, part.cards)))
     ]
     rest += [
-        f"{task.title}, {findings.system.label}: {' '.join([*findings.facts, *findings.withheld])} {task.not_shown}"
+        [f"{task.title}, {findings.system.label}:", " ".join([*findings.facts, *findings.withheld, task.not_shown])]
         for task in report.tasks
         for findings in task.told
     ]
     if not rest:
         return []
-    return [f"<details><summary>{plain('What else limits these numbers: every judge, every task')}</summary>", "", *(f"- {plain(text)}" for text in rest), "", "</details>"]  # fmt: skip
+    return [f"<details><summary>{plain('What else limits these numbers: every judge, every task')}</summary>", "", *(f"- {joined([plain(part) for part in parts if part])}" for parts in rest), "", "</details>"]  # fmt: skip
 
 
 def _of_judge(facts: Iterable[str], cards: Iterable[InWords]) -> Iterator[str]:
@@ -201,9 +209,17 @@ def _link(report: Report, page: str) -> str:
     reading = sum(len(chosen.items) for chosen in report.reading)
     return (
         f"[{plain('The whole report')}]({file(page)}) "
-        + plain(f"lists {reading} replies and messages to read first, tables, prompts, and the settings of every model.")
+        + plain(
+            f"lists {reading} replies and messages to read first, tables, prompts, and the settings of every model."
+        )
         + f" {plain(f'{report.software}, {report.made[:10]}.')}"
     )
+
+
+def _translated() -> list[str]:
+    """Say how the report was translated, if it was."""
+    translator = current()
+    return [] if translator is None else [plain(translator.account())]
 
 
 def _profile(section: ProfileSection) -> list[str]:
@@ -252,6 +268,8 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
     withheld: list[SuppressedScore]
     reader: Path | None = None
     """The reader's folder, if one was asked for."""
+    english: list[str] = []
+    """Of a translated report, the sentences that stayed English."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -271,6 +289,7 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
             f"{self.path}",
             f"for machines {self.json.name}, for a pull request {self.markdown.name}",
             *([f"every reply in {self.reader.name}/index.html"] if self.reader is not None else []),
+            *([f"not translated: {plural(len(self.english), 'sentence')}"] if self.english else []),
         ]
 
     def _repr_html_(self) -> str:
@@ -317,13 +336,14 @@ def write(
         reader_folder.place(page) if reader else None,
     )
     translator = of_report.translator(report)
-    with speaking(translator):
-        told = summary(report, files.path.name)
     contents = {
         files.path: render.page(report, files.json.name, translator),
         files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
-        files.markdown: told,
     }
+    with speaking(translator):
+        contents[files.markdown] = summary(report, files.path.name)
+    if translator is not None:
+        files = structs.replace(files, english=translator.english)
     for path in (files.json, files.markdown):
         _refuse_strangers(path)
     try:

@@ -77,7 +77,8 @@ def broken(text: str, letters: int) -> list[str]:
     said = in_words(text)
     lines = [""]
     for word in re.findall(
-        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*{_CLOSING}*\s*|[/_.#:-]+\s*", unmarked(said)
+        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*{_CLOSING}*\s*|[/_.#:-]+\s*",
+        unmarked(said),
     ):
         if lines[-1] and room(lines[-1]) + room(word.rstrip()) > letters:
             lines.append("")
@@ -91,8 +92,12 @@ def room(text: str) -> int:
 
 
 def cut(text: str, letters: int) -> str:
-    """Shorten a name to so many letters."""
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+    """Shorten a name to so many letters; a Chinese sign counts as two."""
+    said = in_words(text)
+    plain = unmarked(said)
+    while plain and room(plain) > letters:
+        plain = f"{plain.removesuffix('…')[:-1]}…"
+    return same_marks(said, plain)
 
 
 def axis_title(measure: str) -> str:

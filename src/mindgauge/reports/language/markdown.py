@@ -18,7 +18,9 @@ def plain(content: object) -> str:
     for sentence in translator.sentences(str(content)):
         pieces = sentence.text.replace(ENDS, ENGLISH).split(ENGLISH)
         marked = [
-            f"{_MARK[0]}{english_text.text(piece)}{_MARK[1]}" if number % 2 or not sentence.known else english_text.text(piece)
+            f"{_MARK[0]}{english_text.text(piece)}{_MARK[1]}"
+            if number % 2 or not sentence.known
+            else english_text.text(piece)
             for number, piece in enumerate(pieces)
             if piece
         ]

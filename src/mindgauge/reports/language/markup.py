@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
 from mindgauge.reports.language.patterns import ENDS, ENGLISH
-from mindgauge.reports.language.translator import Sentence, unmarked
+from mindgauge.reports.language.translator import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,16 +31,9 @@ _KEPT = {"code", "kbd", "pre", "q", "script", "style"}
 _PLAIN = {"title", "option"}
 """Elements that hold nothing but text, so that no part of it can be marked."""
 _PROSE = {"p", "li", "dd"}
+_ACCOUNT = "<!-- how it was translated -->"
+"""Where a page says how it was translated, which is known when all of it is."""
 _UNLINKED = {"a", "summary", "h1", "h2", "h3", "h4", "h5", "td", "th", "svg"}
-
-
-class Saying(NamedTuple):
-    """One sentence of a page: where it stands, how it was in English, and whether the page has it in its language."""
-
-    section: str
-    element: str
-    text: str
-    known: bool
 
 
 class Links:
@@ -84,7 +77,6 @@ class Page:
 
     def __init__(self, translator: Translator) -> None:
         self._say = translator
-        self.sayings: list[Saying] = []
         self._stack: list[tuple[str, bool]] = []
         """Open elements, and whether their words stay."""
         self._section = ""
@@ -92,7 +84,8 @@ class Page:
     def __call__(self, page: str) -> str:
         """Return a page in the language."""
         links = Links(self._say.memory, page)
-        return "".join(self._parts(page, links))
+        written = "".join(self._parts(page, links))
+        return written.replace(_ACCOUNT, str(escape(self._say.account())))
 
     def _parts(self, page: str, links: Links) -> Iterator[str]:
         for match in _TOKEN.finditer(page):
@@ -141,7 +134,6 @@ class Page:
         def said(match: re.Match[str]) -> str:
             nonlocal english
             sentences = self._say.sentences(html.unescape(match[2]))
-            self._note(f"@{match[1]}", sentences, html.unescape(match[2]))
             if not all(sentence.known for sentence in sentences):
                 english = True
                 return match[0]
@@ -156,10 +148,8 @@ class Page:
         before, after = text[: text.index(core[0])], text[len(text.rstrip()) :]
         names = [name for name, _ in self._stack]
         if "svg" in names:  # said where it was drawn
-            self._note(names[-1], [Sentence(core, ENGLISH not in core)], core)
             return _marked(token, "tspan")
         sentences = self._say.sentences(core)
-        self._note(names[-1] if names else "", sentences, core)
         linked = not _UNLINKED.intersection(names) and bool(_PROSE.intersection(names)) and self._section != "words"
         parts = []
         for number, sentence in enumerate(sentences):
@@ -169,10 +159,3 @@ class Page:
                 said = f"{ENGLISH}{said}{ENDS}"
             parts.append(blank + _marked(said, "" if names and names[-1] in _PLAIN else "span"))
         return f"{before}{''.join(parts)}{after}"
-
-    def _note(self, element: str, sentences: list[Sentence], text: str) -> None:
-        self.sayings += [
-            Saying(self._section, element, text if sentence.known else sentence.text, sentence.known)
-            for sentence in sentences
-            if not self._say.stays(text)
-        ]

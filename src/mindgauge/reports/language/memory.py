@@ -56,7 +56,9 @@ class Memory:
         with_slots = [compiled(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
         self.clauses = Index(pattern for pattern in with_slots if "; " in pattern.source)
         self.index = Index(pattern for pattern in with_slots if "; " not in pattern.source)
-        self.long = Index(pattern for pattern in with_slots if ". " in pattern.source or "english" in pattern.kinds.values())
+        self.long = Index(
+            pattern for pattern in with_slots if ". " in pattern.source or "english" in pattern.kinds.values()
+        )
 
 
 def _by_folded(texts: dict[str, str]) -> dict[str, str]:

@@ -22,6 +22,7 @@ def translator(report: Report) -> Translator | None:
 
 
 def _names(report: Report) -> Iterator[str]:
+    yield from (*report.names, *report.names.values())
     for system in report.systems:
         yield from (system.label, system.model)
     for judge in report.trust.judges:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import text as english_text
 from mindgauge.records.english import lowered
+from mindgauge.records.rounding import plural
 from mindgauge.reports.language.memory import folded
 from mindgauge.reports.language.patterns import ENDS, ENGLISH, NUMBER
 from mindgauge.reports.language.typography import HAN, ended, joined, number, percents
@@ -24,15 +25,24 @@ _LETTERS = re.compile(r"[A-Za-z]{2}")
 _NUMBER = re.compile(f"(?:{NUMBER})")
 _INTERVAL = re.compile(rf"({NUMBER}) to ({NUMBER})")
 _BOUNDED = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
-_NAME = re.compile(r"(?=\S*[\d_/\\<>@#=.]|\S+[A-Z])\S+", re.DOTALL)
-"""What is no word of English: something without a blank that has a number, a sign or a capital within."""
-_CUT = {sign: re.compile(f"({cut})|[(\\[“]|[)\\]”]") for sign, cut in ((";", "; "), ("–", " – "), ("+", r" \+ "), (",", ", | and | or "))}
+_NAME = re.compile(r"(?=\S*[\d_/\\<>@#=.]|\S+[A-Z])\S+|[0-9a-f]{8}", re.DOTALL)
+"""What is no word of English: something without a blank that has a number, a sign or a capital within, or an identifier."""
+_CUT = {
+    sign: re.compile(f"({cut})|[(\\[“]|[)\\]”]")
+    for sign, cut in ((";", "; "), ("–", " – "), ("+", r" \+ "), (",", ", | and | or "))
+}
 """Where a text is cut into parts, and what keeps parts of it together."""
 _NEXT = re.compile(r"(?<=[.!?]) (?=[A-Z“\d])")
 _BETWEEN = re.compile(r"^([A-Za-z][\w ()/.-]*?): (.+)$", re.DOTALL)
 _ASIDE = re.compile(r"^(.+?) \(([^()]+)\)$", re.DOTALL)
+_MOST_JOINT = 5
+"""Items of a list that may be one name: a title has its own commas."""
 _EDGES = re.compile(r"^([\s–,:;]*)(.*?)([\s–,:;]*)$", re.DOTALL)
 _SIGNS = str.maketrans({",": "，", ":": "：", ";": "；"})
+_ACCOUNT = (
+    "This report was translated by a program, from sentences that a language model wrote and no clinician checked."
+)
+_IN_DOUBT = "In doubt, the English report holds."
 _PAIRS = (("(", ")"), ("“", "”"), ("[", "]"))
 """What is opened and closed within a part of a sentence, or not at all."""
 
@@ -73,6 +83,18 @@ class Translator:
         if text not in self._sentences:
             self._sentences[text] = list(self._said(text))
         return self._sentences[text]
+
+    @property
+    def english(self) -> list[str]:
+        """Sentences that were to be said and stay English, each once."""
+        unknown = (sentence.text for said in self._sentences.values() for sentence in said if not sentence.known)
+        return list(dict.fromkeys(unknown))
+
+    def account(self) -> str:
+        """Say who translated, and how many sentences stay English."""
+        count = plural(len(self.english), "sentence")
+        said = self.sentences(f"{_ACCOUNT} {count} stayed English. {_IN_DOUBT}")
+        return _together(said)
 
     def _said(self, text: str) -> Iterator[Sentence]:
         plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
@@ -124,11 +146,6 @@ class Translator:
             if inner is not None:
                 return f"{_edge(match[1])}{inner}{_edge(match[3])}"
         return None
-
-    def stays(self, text: str) -> bool:
-        """Whether a text has no word of English in it: numbers, names, or another language."""
-        plain = text.replace("\N{NO-BREAK SPACE}", " ").strip()
-        return not _LETTERS.search(plain) or bool(_HAN.search(plain)) or plain in self.names or self.clause(plain) == plain
 
     # -- parts of a sentence ------------------------------------------------------------------------------------------
 
@@ -190,7 +207,7 @@ class Translator:
         if kind in {"keep", "word"}:
             return text
         if kind == "metric":
-            return self.memory.metrics.get(folded(text))
+            return self.memory.metrics.get(folded(text.replace("_", " ")))
         if kind == "label":
             return self._known(text)
         if kind in {None, "amounts"}:
@@ -239,21 +256,25 @@ class Translator:
         items = _parts(text, ",")
         if len(items) < 2:
             return None
-        said, ends, place = [], _ends(text, items), 0
+        said, ends, before, place = [], _ends(text, items), 0, 0
         while place < len(items):
-            for end in range(min(len(items), place + 2), place, -1):
+            for end in range(min(len(items), place + _MOST_JOINT), place, -1):
                 joint = text[ends[place][0] : ends[end - 1][1]]
-                part = self._direct(joint) if end > place + 1 else self.clause(joint)
+                part = self._joint(joint, end - place)
                 if part is not None:
                     break
             else:
                 return None
             said.append(part)
-            place = end
-        last = text[ends[-2][1] : ends[-1][0]] if len(said) > 1 else ", "
+            before, place = place, end
+        last = text[ends[before - 1][1] : ends[before][0]] if len(said) > 1 else ", "
         if last == ", ":
             return "、".join(said)
         return joined("、".join(said[:-1]), "或" if last == " or " else "和", said[-1])
+
+    def _joint(self, text: str, items: int) -> str | None:
+        """Return so many items of a list that may be one: whole, two by a pattern, more as a name that is known."""
+        return self.clause(text) if items == 1 else self._direct(text) if items == 2 else self._fixed(text)
 
     def _fixed(self, text: str) -> str | None:
         """Return what a text is in the language without any slots: as a rubric words it, or as the memory has it."""
