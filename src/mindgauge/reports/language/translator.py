@@ -35,6 +35,10 @@ _CUT = {
 _NEXT = re.compile(r"(?<=[.!?]) (?=[A-Z“\d])")
 _BETWEEN = re.compile(r"^([A-Za-z][\w ()/.-]*?): (.+)$", re.DOTALL)
 _ASIDE = re.compile(r"^(.+?) \(([^()]+)\)$", re.DOTALL)
+_LONGEST, _DEEPEST, _MOST_EFFORT = 2000, 20, 500
+"""Letters of a clause, clauses within clauses, and clauses of a text, several times what any text of ours has: whatever
+else comes stays English soon."""
+_MOST_CLAUSES = 3
 _MOST_JOINT = 5
 """Items of a list that may be one name: a title has its own commas."""
 _EDGES = re.compile(r"^([\s–,:;]*)(.*?)([\s–,:;]*)$", re.DOTALL)
@@ -69,6 +73,8 @@ class Translator:
         self._pairs = {folded(key): text for key, text in (pairs or {}).items()}
         self._values: dict[str, str | None] = {}
         self._sentences: dict[str, list[Sentence]] = {}
+        self._effort = _MOST_EFFORT
+        self._depth = 0
         self.used: set[str] = set()
         """Patterns that were used."""
 
@@ -81,6 +87,7 @@ class Translator:
     def sentences(self, text: str) -> list[Sentence]:
         """Return a text's sentences in the language, and as they are where they are not known."""
         if text not in self._sentences:
+            self._effort = _MOST_EFFORT
             self._sentences[text] = list(self._said(text))
         return self._sentences[text]
 
@@ -100,7 +107,7 @@ class Translator:
         plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
         if not _LETTERS.search(plain) or _HAN.search(plain):
             said = None if _HAN.search(plain) else self._direct(plain)
-            yield Sentence(said or percents(text.strip()), known=True)
+            yield Sentence(said or percents(unmarked(text).strip()), known=True)
             return
         parts = english_text.split(plain)
         whole = self._several(plain) if len(parts) > 1 else self._whole(plain)
@@ -135,6 +142,8 @@ class Translator:
 
     def _whole(self, text: str) -> str | None:
         """Return one sentence, or what stands between signs."""
+        if len(text) > _LONGEST:
+            return None
         core = text.rstrip(".?!") if text[-1:] in ".?!" else text
         sign = text[len(core) :]
         said = self.clause(core)
@@ -152,8 +161,13 @@ class Translator:
     def clause(self, text: str) -> str | None:
         """Return a clause, a label, a name, a number or a list of these; None where it is not known."""
         if text not in self._values:
+            if not self._effort or self._depth == _DEEPEST or len(text) > _LONGEST:
+                return None
             closed = all(text.count(left) == text.count(right) for left, right in _PAIRS)
+            self._effort -= 1
+            self._depth += 1
             self._values[text] = self._clause(text) if closed else None
+            self._depth -= 1
         return self._values[text]
 
     def _clause(self, text: str) -> str | None:
@@ -179,11 +193,11 @@ class Translator:
             return f"{number(match[1])} 至 {number(match[2])}"
         said = self._matched(text, self.memory.clauses)
         if said is None and len(parts := _parts(text, ";")) > 1:
-            said = self._of_parts(parts, "；", "; ")
+            said = self._clauses(parts)
         return self._matched(text, self.memory.index) if said is None else said
 
     def _matched(self, text: str, index: Index) -> str | None:
-        for pattern, found in index.matches(text):
+        for pattern, found in index.matches(text) if len(text) <= _LONGEST else ():
             said = self._filled(pattern, found)
             if said is not None:
                 self.used.add(pattern.source)
@@ -216,40 +230,62 @@ class Translator:
 
     def _composed(self, text: str) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
-        if text[0] == "(" and text[-1] == ")":
-            said = self.clause(text[1:-1])
-            return None if said is None else f"（{said}）"
-        if len(parts := _parts(text, "+")) > 1:
-            return self._of_parts(parts, " + ")
-        if (match := _ASIDE.match(text)) and (said := self._of_parts([match[1], match[2]], "（")) is not None:
-            return f"{said}）"
+        for form in (self._in_brackets, self._aside, self._headed, self._between_signs, self._list, self._pair):
+            said = form(text)
+            if said is not None:
+                return said
+        return None
+
+    def _in_brackets(self, text: str) -> str | None:
+        said = self.clause(text[1:-1]) if text[0] == "(" and text[-1] == ")" else None
+        return None if said is None else f"（{said}）"
+
+    def _aside(self, text: str) -> str | None:
+        match = _ASIDE.match(text)
+        said = self._of_parts([match[1], match[2]], "（") if match else None
+        return None if said is None else f"{said}）"
+
+    def _headed(self, text: str) -> str | None:
+        """Return what stands behind a name or a heading."""
         for name in self.names:
             if text.startswith(f"{name}: "):
                 return self._of_parts([name, text[len(name) + 2 :]], "：")
-        if (match := _BETWEEN.match(text)) and (heading := self._direct(match[1])) is not None:
-            said = self.clause(match[2])
-            if said is not None:
-                return f"{heading}：{said}"
-        if len(parts := _parts(text, "–")) > 1:
-            said = self._of_parts(parts, " – ")
-            if said is not None:
-                return said
-        return self._list(text) or self._pair(text)
+        match = _BETWEEN.match(text)
+        heading = self._direct(match[1]) if match else None
+        said = self.clause(match[2]) if match and heading is not None else None
+        return None if said is None else f"{heading}：{said}"
 
-    def _of_parts(self, parts: Sequence[str], sign: str, between: str = "") -> str | None:
-        """Return parts with a sign between them; with `between`, several may be one that is known as a whole."""
+    def _between_signs(self, text: str) -> str | None:
+        for sign in ("+", "–"):
+            if len(parts := _parts(text, sign)) > 1 and (said := self._of_parts(parts, f" {sign} ")) is not None:
+                return said
+        return None
+
+    def _of_parts(self, parts: Sequence[str], sign: str) -> str | None:
+        """Return parts with a sign between them."""
+        said = []
+        for part in parts:
+            known = self.clause(part)
+            if known is None:
+                return None
+            said.append(known)
+        return sign.join(said)
+
+    def _clauses(self, parts: Sequence[str]) -> str | None:
+        """Return clauses between semicolons, of which several may stand in the memory together."""
         said, place = [], 0
         while place < len(parts):
-            for end in range(min(len(parts), place + (3 if between else 1)), place, -1):
-                whole = place == 0 and end == len(parts) > 1
-                part = None if whole else self.clause(between.join(parts[place:end]).removesuffix("."))
+            for end in range(min(len(parts), place + _MOST_CLAUSES), place, -1):
+                joint = "; ".join(parts[place:end]).removesuffix(".")
+                several = end > place + 1
+                part = (self._fixed(joint) or self._matched(joint, self.memory.clauses)) if several else self.clause(joint)
                 if part is not None:
                     break
             else:
                 return None
             said.append(part)
             place = end
-        return sign.join(said)
+        return "；".join(said)
 
     def _list(self, text: str) -> str | None:
         """Return `a, b and c`; of what is joined by “or”, the same with its word."""
@@ -367,7 +403,7 @@ def in_words(text: str) -> str:
         return text
     said = translator.sentences(text)
     known = all(sentence.known for sentence in said)
-    return Said(unmarked(_together(said)) if known else f"{ENGLISH}{text}{ENDS}")
+    return Said(unmarked(_together(said)) if known else f"{ENGLISH}{unmarked(text)}{ENDS}")
 
 
 def same_marks(text: str, part: str) -> str:
