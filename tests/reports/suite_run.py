@@ -68,7 +68,11 @@ LIMIT = 16
 
 def run(folder: Path, tasks: tuple[str, ...] = TASKS, limit: int = LIMIT) -> Path:
     """Write it."""
+    return run_of(folder, tuple(f"trustmh/{task}" for task in tasks), limit)
+
+
+def run_of(folder: Path, names: tuple[str, ...], limit: int) -> Path:
+    """Write a run of any benchmarks by the same models and judge."""
     judge = Scripted(JUDGE, _verdict)
-    names = [f"trustmh/{task}" for task in tasks]
     mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=limit)
     return folder

@@ -98,7 +98,7 @@ class Page:
                 yield token
             elif self._kept:
                 worded = self._say.worded(html.unescape(token)) if self._rubric else ""
-                yield f'<span lang="zh">{escape(worded)}</span>' if worded else token
+                yield f'<span lang="{self._say.memory.name}">{escape(worded)}</span>' if worded else token
             else:
                 yield self._text(token, links)
 
@@ -117,7 +117,7 @@ class Page:
                 pass
             return token
         if name == "html":
-            return token.replace('lang="en"', 'lang="zh"')
+            return token.replace('lang="en"', f'lang="{self._say.memory.name}"')
         if section := _SECTION.match(token):
             self._section = section[1]
         others = name in _KEPT or bool(_OTHERS.search(token))
