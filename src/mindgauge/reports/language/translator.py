@@ -278,7 +278,9 @@ class Translator:
             for end in range(min(len(parts), place + _MOST_CLAUSES), place, -1):
                 joint = "; ".join(parts[place:end]).removesuffix(".")
                 several = end > place + 1
-                part = (self._fixed(joint) or self._matched(joint, self.memory.clauses)) if several else self.clause(joint)
+                part = (
+                    (self._fixed(joint) or self._matched(joint, self.memory.clauses)) if several else self.clause(joint)
+                )
                 if part is not None:
                     break
             else:
