@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge.records.errors import UsageError
 from mindgauge.reports import glossary
-from mindgauge.reports.language.patterns import Index, compiled
+from mindgauge.reports.language.patterns import Index, Pattern, compiled
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -54,11 +54,16 @@ class Memory:
             if entry := self.glossary.get(term.term):
                 self.fixed |= {folded(term.term): entry.name, folded(term.text): entry.text.removesuffix("。")}
         with_slots = [compiled(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
-        self.clauses = Index(pattern for pattern in with_slots if "; " in pattern.source)
-        self.index = Index(pattern for pattern in with_slots if "; " not in pattern.source)
+        self.clauses = Index(pattern for pattern in with_slots if _of_clauses(pattern))
+        self.index = Index(pattern for pattern in with_slots if not _of_clauses(pattern))
         self.long = Index(
             pattern for pattern in with_slots if ". " in pattern.source or "english" in pattern.kinds.values()
         )
+
+
+def _of_clauses(pattern: Pattern) -> bool:
+    """Whether it has signs within at which a text is cut first."""
+    return "; " in pattern.source or " – " in pattern.source
 
 
 def _by_folded(texts: dict[str, str]) -> dict[str, str]:

@@ -31,7 +31,7 @@ def _names(report: Report) -> Iterator[str]:
         yield from (instrument.benchmark, instrument.rubric, instrument.rubric_hash, *instrument.used)
         yield from (instrument.citation, instrument.link)
     for made in report.how.runs:
-        yield made.run
+        yield from (made.run, *(name for name, _ in made.setups))
     for scores in report.scores:
         yield from (scores.run, scores.benchmark, *scores.models, *scores.judges)
         for metric in scores.metrics:

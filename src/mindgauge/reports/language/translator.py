@@ -42,6 +42,7 @@ _MOST_CLAUSES = 3
 _MOST_JOINT = 5
 """Items of a list that may be one name: a title has its own commas."""
 _EDGES = re.compile(r"^([\s–,:;]*)(.*?)([\s–,:;]*)$", re.DOTALL)
+_FULL_SIGNS = {".": "。", ",": "，", ";": "；", ":": "："}
 _SIGNS = str.maketrans({",": "，", ":": "：", ";": "；"})
 _ACCOUNT = (
     "This report was translated by a program, from sentences that a language model wrote and no clinician checked."
@@ -69,7 +70,6 @@ class Translator:
 
     def __init__(self, memory: Memory, names: Iterable[str] = (), pairs: Mapping[str, str] | None = None) -> None:
         self.memory = memory
-        self.names = {name for name in names if name}
         self._pairs = {folded(key): text for key, text in (pairs or {}).items()}
         self._values: dict[str, str | None] = {}
         self._sentences: dict[str, list[Sentence]] = {}
@@ -77,6 +77,8 @@ class Translator:
         self._depth = 0
         self.used: set[str] = set()
         """Patterns that were used."""
+        self.names: set[str] = set()
+        self.names = self._kept(list(names))
 
     # -- whole texts --------------------------------------------------------------------------------------------------
 
@@ -90,6 +92,20 @@ class Translator:
             self._effort = _MOST_EFFORT
             self._sentences[text] = list(self._said(text))
         return self._sentences[text]
+
+    def _kept(self, names: Iterable[str]) -> set[str]:
+        """Return the names that stay; those that are made of words of ours, as a baseline’s or an aside, are pairs."""
+        single = {name for name in names if name and " " not in name}
+        self.names = single
+        for name in (name for name in names if " " in name):
+            self._effort = _MOST_EFFORT
+            said = self.clause(name)
+            if said is None:
+                single.add(name)
+            else:
+                self._pairs[folded(name)] = said
+        self._values.clear()
+        return single
 
     @property
     def english(self) -> list[str]:
@@ -106,7 +122,7 @@ class Translator:
     def _said(self, text: str) -> Iterator[Sentence]:
         plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
         if not _LETTERS.search(plain) or _HAN.search(plain):
-            said = None if _HAN.search(plain) else self._direct(plain)
+            said = None if _HAN.search(plain) else _FULL_SIGNS.get(plain) or self._direct(plain)
             yield Sentence(said or percents(unmarked(text).strip()), known=True)
             return
         parts = english_text.split(plain)
@@ -144,17 +160,15 @@ class Translator:
         """Return one sentence, or what stands between signs."""
         if len(text) > _LONGEST:
             return None
-        core = text.rstrip(".?!") if text[-1:] in ".?!" else text
-        sign = text[len(core) :]
-        said = self.clause(core)
-        if said is not None:
-            return ended(said, sign[:1]) if sign else said
         match = _EDGES.match(text)
         if match and (match[1] or match[3]) and match[2]:
             inner = self._whole(match[2])
             if inner is not None:
                 return f"{_edge(match[1])}{inner}{_edge(match[3])}"
-        return None
+        core = text.rstrip(".?!") if text[-1:] in ".?!" else text
+        sign = text[len(core) :]
+        said = self.clause(core)
+        return None if said is None else ended(said, sign[:1])
 
     # -- parts of a sentence ------------------------------------------------------------------------------------------
 
@@ -194,6 +208,8 @@ class Translator:
         said = self._matched(text, self.memory.clauses)
         if said is None and len(parts := _parts(text, ";")) > 1:
             said = self._clauses(parts)
+        if said is None and len(parts := _parts(text, "–")) > 1:
+            said = self._of_parts(parts, " – ")
         return self._matched(text, self.memory.index) if said is None else said
 
     def _matched(self, text: str, index: Index) -> str | None:
@@ -230,7 +246,7 @@ class Translator:
 
     def _composed(self, text: str) -> str | None:
         """Return clauses that signs hold together, a list, or something with an aside."""
-        for form in (self._in_brackets, self._aside, self._headed, self._between_signs, self._list, self._pair):
+        for form in (self._in_brackets, self._sum, self._headed, self._list, self._aside, self._pair):
             said = form(text)
             if said is not None:
                 return said
@@ -255,11 +271,9 @@ class Translator:
         said = self.clause(match[2]) if match and heading is not None else None
         return None if said is None else f"{heading}：{said}"
 
-    def _between_signs(self, text: str) -> str | None:
-        for sign in ("+", "–"):
-            if len(parts := _parts(text, sign)) > 1 and (said := self._of_parts(parts, f" {sign} ")) is not None:
-                return said
-        return None
+    def _sum(self, text: str) -> str | None:
+        parts = _parts(text, "+")
+        return self._of_parts(parts, " + ") if len(parts) > 1 else None
 
     def _of_parts(self, parts: Sequence[str], sign: str) -> str | None:
         """Return parts with a sign between them."""
@@ -316,7 +330,8 @@ class Translator:
 
     def _fixed(self, text: str) -> str | None:
         """Return what a text is in the language without any slots: as a rubric words it, or as the memory has it."""
-        return self._pairs.get(folded(text)) or self.memory.exact.get(text) or self.memory.fixed.get(folded(text))
+        known = self._pairs.get(folded(text)) or self.memory.exact.get(text) or self.memory.fixed.get(folded(text))
+        return self.memory.headings.get(folded(text.replace("_", " "))) if known is None and "_" in text else known
 
     def _known(self, text: str) -> str | None:
         """Return a name or a label that is known as it is."""

@@ -57,7 +57,7 @@ def tasks(scores: Sequence[TaskScore], name: str, title: str, labels: Mapping[st
     """Write every model's score in every task, in its own unit and scaled."""
     columns = [
         Column("dimension"), Column("task"), Column("model"), Column("scaled", "level"), Column("from", "level"),
-        Column("to", "level"), Column("chance", "level"), Column("measure"), Column("of"), Column("value", "level"),
+        Column("to", "level"), Column("chance", "level"), Column("measure"), Column("criterion"), Column("value", "level"),
         Column("value from", "level"), Column("value to", "level"), Column("better is"), Column("n", "count"),
         Column("conversations", "count"), Column("missing", "count"), Column("if all worst", "level"),
         Column("if all best", "level"), Column("defined by"), Column("rank", "level"), Column("rank from", "level"),
