@@ -284,7 +284,7 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
     columns = [
         Column("criterion"),
         Column("level"),
-        Column("means", "quote"),
+        Column("what it means", "quote"),
         Column("a reply that we wrote for it", "quote"),
     ]
     sheet = ReportTable(

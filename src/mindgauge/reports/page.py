@@ -43,7 +43,7 @@ from mindgauge.reports import (
 from mindgauge.reports import runs as opened
 from mindgauge.reports.language import memory, of_report
 from mindgauge.reports.language.markdown import plain
-from mindgauge.reports.language.translator import current, speaking
+from mindgauge.reports.language.spoken import current, speaking
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.reader import folder as reader_folder

@@ -18,7 +18,7 @@ from mindgauge.records.rounding import plural
 from mindgauge.reports import formatted, glossary, table_renderings, texts
 from mindgauge.reports.draw import canvas, drawing
 from mindgauge.reports.language import markup
-from mindgauge.reports.language.translator import speaking
+from mindgauge.reports.language.spoken import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def page(report: Report, json_name: str, translator: Translator | None = None) -
     for address, name in report.names.items():
         findings = findings.replace(str(escape(address)), str(escape(name)))
     written = findings + mark + methods
-    return written if translator is None else markup.Page(translator)(written)
+    return written if translator is None else markup.PageTranslator(translator)(written)
 
 
 def _compiled() -> jinja2.BytecodeCache:

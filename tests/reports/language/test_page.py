@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge.reports.language import markup, memory
-from mindgauge.reports.language.translator import Translator, in_words, speaking
+from mindgauge.reports.language.spoken import in_words, speaking
+from mindgauge.reports.language.translator import Translator
 from mindgauge.reports.page import write
 from tests import in_process
 from tests.reports.conftest import HOSTILE, LONG
@@ -72,7 +73,7 @@ def test_texts_of_people_and_models_stand_as_they_are(chinese: ReportFiles, page
 
 
 def test_what_is_not_known_stays_english_is_marked_and_counted(say: Translator) -> None:
-    written = markup.Page(say)(
+    written = markup.PageTranslator(say)(
         f'<html lang="en"><body><!-- how it was translated --><p>{UNKNOWN} The answer</p>'
         f'<p>{UNKNOWN}</p><div aria-label="{UNKNOWN}">None</div></body></html>'
     )
@@ -84,19 +85,19 @@ def test_what_is_not_known_stays_english_is_marked_and_counted(say: Translator) 
 
 
 def test_what_others_wrote_is_not_said_anew(say: Translator) -> None:
-    assert markup.Page(say)(OTHERS) == OTHERS
+    assert markup.PageTranslator(say)(OTHERS) == OTHERS
 
 
 def test_words_of_pictures_are_said_where_they_are_drawn(say: Translator) -> None:
     with speaking(say):
         known, unknown = in_words("The answer"), in_words(UNKNOWN)
     assert known == "结论"
-    svg = markup.Page(say)(f"<svg><text>{known}</text><text>{unknown}</text></svg>")
+    svg = markup.PageTranslator(say)(f"<svg><text>{known}</text><text>{unknown}</text></svg>")
     assert svg == f'<svg><text>结论</text><text><tspan lang="en">{UNKNOWN}</tspan></text></svg>'
 
 
 def test_signs_of_ours_in_texts_of_others_open_nothing(say: Translator) -> None:
-    written = markup.Page(say)("<p>坏\x02<b>x</b>\x03 acme/alpha-2\x02</p>")
+    written = markup.PageTranslator(say)("<p>坏\x02<b>x</b>\x03 acme/alpha-2\x02</p>")
     assert re.findall(r"<[^>]+>", written) == ["<p>", "<b>", "</b>", "</p>"]
 
 
@@ -116,6 +117,8 @@ def test_words_of_an_own_benchmark_fall_back_to_english(tmp_path: Path) -> None:
     assert match, done.stderr
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert f"有 {match[1]} 句没有译文" in (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    for text in (page.partition('<section id="how"')[0], (tmp_path / "run" / "report.md").read_text(encoding="utf-8")):
+        assert "127.0.0.1" not in text, "models are shown by their short names"
     stayed = write([tmp_path / "run"], tmp_path / "again.html", language="zh").english
     assert len(stayed) == int(match[1])
     assert any("takes up feeling" in sentence for sentence in stayed)

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from mindgauge.reports import page, render
 from mindgauge.reports.language import of_report
-from mindgauge.reports.language.translator import speaking
+from mindgauge.reports.language.spoken import speaking
 from mindgauge.reports.sections import Report
 from tests.made_once import made_once
 from tests.reports import suite_run, talked
@@ -128,4 +128,4 @@ def test_it_says_how_it_was_translated(both: Both) -> None:
     account = "本报告由程序从英文报告逐句译出"
     assert both.page.count(account) == 1
     assert both.summary.count(account) == 1
-    assert "有 0 句没有译文" in both.page
+    assert "所有句子均已译出" in both.page

@@ -7,7 +7,8 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.language.translator import in_words, same_marks, unmarked
+from mindgauge.reports.language.spoken import in_words, same_marks
+from mindgauge.reports.language.translator import unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

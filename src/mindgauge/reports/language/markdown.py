@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mindgauge.records import text as english_text
 from mindgauge.reports.language.patterns import ENDS, ENGLISH
-from mindgauge.reports.language.translator import current
+from mindgauge.reports.language.spoken import current
 
 _MARK = '<span lang="en">', "</span>"
 

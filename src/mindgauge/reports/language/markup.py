@@ -36,7 +36,7 @@ _ACCOUNT = "<!-- how it was translated -->"
 _UNLINKED = {"a", "summary", "h1", "h2", "h3", "h4", "h5", "td", "th", "svg"}
 
 
-class Links:
+class TermLinks:
     """Links to the glossary: each term where it stands first."""
 
     def __init__(self, memory: Memory, page: str) -> None:
@@ -72,7 +72,7 @@ def _marked(text: str, mark: str) -> str:
     return text.replace(ENGLISH, f'<{mark} lang="en">' * bool(mark)).replace(ENDS, f"</{mark}>" * bool(mark))
 
 
-class Page:
+class PageTranslator:
     """Says the words of one page."""
 
     def __init__(self, translator: Translator) -> None:
@@ -83,11 +83,11 @@ class Page:
 
     def __call__(self, page: str) -> str:
         """Return a page in the language."""
-        links = Links(self._say.memory, page)
+        links = TermLinks(self._say.memory, page)
         written = "".join(self._parts(page, links))
         return written.replace(_ACCOUNT, str(escape(self._say.account())))
 
-    def _parts(self, page: str, links: Links) -> Iterator[str]:
+    def _parts(self, page: str, links: TermLinks) -> Iterator[str]:
         for match in _TOKEN.finditer(page):
             token = match[0]
             if token.startswith("<!"):
@@ -142,7 +142,7 @@ class Page:
         token = _SPOKEN.sub(said, token)
         return f'{token[:-1]} lang="en">' if english and "aria-label" in token else token
 
-    def _text(self, token: str, links: Links) -> str:
+    def _text(self, token: str, links: TermLinks) -> str:
         text = html.unescape(token)
         core = text.strip()
         before, after = text[: text.index(core[0])], text[len(text.rstrip()) :]
@@ -158,4 +158,7 @@ class Page:
             if not sentence.known:
                 said = f"{ENGLISH}{said}{ENDS}"
             parts.append(blank + _marked(said, "" if names and names[-1] in _PLAIN else "span"))
-        return f"{before}{''.join(parts)}{after}"
+        written = "".join(parts)
+        if after == " " and unmarked(sentences[-1].text)[-1:] in "：，、；。":
+            after = ""  # what follows stands behind a sign that is wide
+        return f"{before}{written}{after}"

@@ -1,7 +1,8 @@
 """Patterns: an English sentence with named slots, and its form in another language.
 
-`{name}` holds anything that can be said in the other language, `{name:label}` a label or a name alone, `{name:metric}` a measure's, `{name:amounts}` what
-begins with a number, `{name:number}` a number with its unit, `{name:percent}` one of percents, `{name:word}` what has no blank, as it stands, `{name:keep}` anything within a sentence, as it stands,
+`{name}` holds anything that can be said in the other language, `{name:label}` a label or a name alone, `{name:metric}` a
+measure's, `{name:amounts}` what begins with a number, `{name:number}` a number with its unit, `{name:percent}` one of
+percents, `{name:word}` what has no blank, as it stands, `{name:keep}` anything within a sentence, as it stands,
 `{name:english}` anything, marked as English. `<reply|replies>` is one of several words.
 """
 
@@ -40,11 +41,6 @@ class Pattern(NamedTuple):
     """Words that a sentence must hold, in lower case."""
     weight: int
     """Letters that stand fast: the more, the more exact."""
-
-
-def slots(text: str) -> list[str]:
-    """Return the names of a text's slots."""
-    return sorted({match["slot"] for match in _PART.finditer(text) if match["slot"]})
 
 
 def literals(source: str) -> list[str]:

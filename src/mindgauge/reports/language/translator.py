@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import text as english_text
@@ -75,8 +73,6 @@ class Translator:
         self._sentences: dict[str, list[Sentence]] = {}
         self._effort = _MOST_EFFORT
         self._depth = 0
-        self.used: set[str] = set()
-        """Patterns that were used."""
         self.names: set[str] = set()
         self.names = self._kept(list(names))
 
@@ -95,17 +91,17 @@ class Translator:
 
     def _kept(self, names: Iterable[str]) -> set[str]:
         """Return the names that stay; those that are made of words of ours, as a baseline’s or an aside, are pairs."""
-        single = {name for name in names if name and " " not in name}
-        self.names = single
+        self.names = {name for name in names if name and " " not in name}
+        stay = set(self.names)
         for name in (name for name in names if " " in name):
             self._effort = _MOST_EFFORT
             said = self.clause(name)
             if said is None:
-                single.add(name)
+                stay.add(name)
             else:
                 self._pairs[folded(name)] = said
         self._values.clear()
-        return single
+        return stay
 
     @property
     def english(self) -> list[str]:
@@ -115,9 +111,9 @@ class Translator:
 
     def account(self) -> str:
         """Say who translated, and how many sentences stay English."""
-        count = plural(len(self.english), "sentence")
+        count = plural(len(self.english), "sentence") if self.english else "No sentence"
         said = self.sentences(f"{_ACCOUNT} {count} stayed English. {_IN_DOUBT}")
-        return _together(said)
+        return together(said)
 
     def _said(self, text: str) -> Iterator[Sentence]:
         plain = unmarked(text).replace("\N{NO-BREAK SPACE}", " ").strip()
@@ -197,7 +193,6 @@ class Translator:
                 return name
         fixed = self._fixed(text)
         if fixed is not None:
-            self.used.add(folded(text))
             return fixed
         if _NUMBER.fullmatch(text):
             return number(text)
@@ -216,7 +211,6 @@ class Translator:
         for pattern, found in index.matches(text) if len(text) <= _LONGEST else ():
             said = self._filled(pattern, found)
             if said is not None:
-                self.used.add(pattern.source)
                 return said
         return None
 
@@ -385,44 +379,6 @@ def _edge(signs: str) -> str:
     return signs if "–" in signs else signs.replace(", ", ",").replace(": ", ":").replace("; ", ";").translate(_SIGNS)
 
 
-def _together(said: Iterable[Sentence]) -> str:
+def together(said: Iterable[Sentence]) -> str:
+    """Return sentences as one text."""
     return english_text.join([sentence.text for sentence in said])
-
-
-_current: ContextVar[Translator | None] = ContextVar("translator", default=None)
-
-
-@contextlib.contextmanager
-def speaking(translator: Translator | None) -> Iterator[None]:
-    """Let pictures be drawn with words in a translator's language; without one, in English."""
-    token = _current.set(translator)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
-
-def current() -> Translator | None:
-    """Return who says the words that are being written; nobody for English."""
-    return _current.get()
-
-
-class Said(str):
-    """Words that are in the language already, or stay as they are."""
-
-    __slots__ = ()
-
-
-def in_words(text: str) -> str:
-    """Return words of a picture in the language that it is drawn in; what is not known is marked as English."""
-    translator = current()
-    if translator is None or isinstance(text, Said):
-        return text
-    said = translator.sentences(text)
-    known = all(sentence.known for sentence in said)
-    return Said(unmarked(_together(said)) if known else f"{ENGLISH}{unmarked(text)}{ENDS}")
-
-
-def same_marks(text: str, part: str) -> str:
-    """Mark a part of words as the whole is marked."""
-    return Said(f"{ENGLISH}{part}{ENDS}" if text.startswith(ENGLISH) else part)
