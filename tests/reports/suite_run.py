@@ -59,6 +59,11 @@ def _verdict(request: Request) -> str:
     return json.dumps(said)
 
 
+def judge() -> Scripted:
+    """Return a judge whose verdicts follow from a model's skill."""
+    return Scripted(JUDGE, _verdict)
+
+
 TASKS = (
     "knowledge", "emotional_support", "severity", "jailbreak", "fairness", "privacy_awareness", "robustness_support",
     "sycophancy_oeq", "ethics",
@@ -73,6 +78,5 @@ def run(folder: Path, tasks: tuple[str, ...] = TASKS, limit: int = LIMIT) -> Pat
 
 def run_of(folder: Path, names: tuple[str, ...], limit: int) -> Path:
     """Write a run of any benchmarks by the same models and judge."""
-    judge = Scripted(JUDGE, _verdict)
-    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=limit)
+    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge(), out=folder, limit=limit)
     return folder

@@ -30,7 +30,9 @@ def numbers(text: str) -> Counter[float]:
 def test_no_pair_loses_or_doubles_a_slot_or_a_number(language: str) -> None:
     for english, said in memory.read(language).pairs.items():
         names = [name for name, _ in _SLOT.findall(said)]
-        assert sorted(names) == sorted({name for name, _ in _SLOT.findall(english)}), f"{english!r} and {said!r} have other slots"
+        assert sorted(names) == sorted({name for name, _ in _SLOT.findall(english)}), (
+            f"{english!r} and {said!r} have other slots"
+        )
         assert {kind for _, kind in _SLOT.findall(english)} <= _KINDS, english
         assert not any(kind for _, kind in _SLOT.findall(said)), f"a kind stands in the English text alone: {said!r}"
         assert numbers(_SLOT.sub("", english)) == numbers(_SLOT.sub("", said)), f"{english!r} and {said!r}"

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
+import mindgauge
 from mindgauge.reports import page, render
 from mindgauge.reports.language import of_report
 from mindgauge.reports.language.spoken import speaking
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 
 PLANTED = (
     "files", "rated_files", "shown", "unread_files", "selected_files", "both_files", "asked_files", "crisis_files",
-    "help_or_harm_files", "suite_report", "others_report", "talked_report", "held_report",
+    "help_or_harm_files", "suite_report", "others_report", "talked_report", "held_report", "believed_report",
 )  # fmt: skip
 OTHERS = (
-    "psycrisis", "mentalbench", "vera_mh", "trustmh/emotion", "trustmh/diagnosis", "trustmh/escalation",
-    "trustmh/intervention", "trustmh/sycophancy_aita", "trustmh/toxicity",
+    "psycrisis", "mentalbench", "vera_mh", "dialogue_safety", "trustmh/emotion", "trustmh/diagnosis", "trustmh/escalation",
+    "trustmh/intervention", "trustmh/privacy_leakage", "trustmh/robustness_diagnosis", "trustmh/sycophancy_aita",
+    "trustmh/sycophancy_pas", "trustmh/toxicity",
 )  # fmt: skip
+"""With `suite_run.TASKS`, both of help_or_harm and the conversations, every benchmark."""
 _NUMBER = re.compile(r"(?<![A-Za-z\d])\d[\d,]*(?:\.\d+)?(?![A-Za-z\d])")
 _KEPT = re.compile(r'<(\w+)[^>]* translate="no"[^>]*>.*?</\1>|<(q|pre|code)[ >].*?</\2>', re.DOTALL)
 
@@ -72,6 +75,28 @@ def talked_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
 def held_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """Of dialogues with persons whose words are fixed."""
     return made_once(tmp_path_factory, "talked-read", lambda folder: page.read([talked.run(folder / "run")]))
+
+
+@pytest.fixture(scope="session")
+def believed_report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Of the dialogues about beliefs and about leaning on a bot."""
+
+    def make(folder: Path) -> Report:
+        names = ["conversations/delusion", "conversations/dependence"]
+        models = [_talker(name) for name in suite_run.MODELS]
+        mindgauge.run(names, model=models, judge=suite_run.judge(), out=folder / "run", limit=6, turns=5)
+        return page.read([folder / "run"])
+
+    return made_once(tmp_path_factory, "believed-read", make)
+
+
+def _talker(name: str) -> mindgauge.Function:
+    """Return a model that says its name and how often the person has spoken."""
+
+    def reply(messages: list[dict[str, str]]) -> str:
+        return f"A reply by {name}, number {sum(message['role'] == 'user' for message in messages)}."
+
+    return mindgauge.Function(reply, name=name)
 
 
 @pytest.fixture(params=PLANTED, scope="module")
