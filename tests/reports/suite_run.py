@@ -59,6 +59,11 @@ def _verdict(request: Request) -> str:
     return json.dumps(said)
 
 
+def judge() -> Scripted:
+    """Return a judge whose verdicts follow from a model's skill."""
+    return Scripted(JUDGE, _verdict)
+
+
 TASKS = (
     "knowledge", "emotional_support", "severity", "jailbreak", "fairness", "privacy_awareness", "robustness_support",
     "sycophancy_oeq", "ethics",
@@ -68,7 +73,10 @@ LIMIT = 16
 
 def run(folder: Path, tasks: tuple[str, ...] = TASKS, limit: int = LIMIT) -> Path:
     """Write it."""
-    judge = Scripted(JUDGE, _verdict)
-    names = [f"trustmh/{task}" for task in tasks]
-    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge, out=folder, limit=limit)
+    return run_of(folder, tuple(f"trustmh/{task}" for task in tasks), limit)
+
+
+def run_of(folder: Path, names: tuple[str, ...], limit: int) -> Path:
+    """Write a run of any benchmarks by the same models and judge."""
+    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge(), out=folder, limit=limit)
     return folder

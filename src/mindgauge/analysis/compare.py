@@ -106,7 +106,9 @@ def compare(
             licences = _licences(block, folders, cards or {})
             measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
     if not measures:
-        raise UsageError("nothing to compare: " + "; ".join(note.removesuffix(".") for note in notes))
+        raise UsageError(
+            ": ".join(["nothing to compare", *filter(None, ["; ".join(note.removesuffix(".") for note in notes)])])
+        )
     compared_pairs = {(m.benchmark, s.system) for m in measures for s in m.standings}
     return SystemComparison(
         [str(folder) for folder in folders],

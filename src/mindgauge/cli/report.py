@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from mindgauge.cli import options, render
+from mindgauge.records.rounding import plural
 from mindgauge.records.text import visible
 
 ShowUnreliable = Annotated[
@@ -33,6 +34,7 @@ def report(
         bool,
         typer.Option("--reader", help="Also write every reply, to search and filter, as a folder beside the page."),
     ] = False,
+    language: Annotated[str, typer.Option(help="Of the page and the summary: en or zh (Chinese).")] = "en",
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network; or print one reply of them."""
@@ -42,13 +44,18 @@ def report(
     from mindgauge.commands.report import report as function
 
     with render.working("Writing the report"):
-        result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader)
+        result = function(
+            runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader, language=language
+        )
     if json:
         render.as_json(result)
     else:
         print(result.path)
         if result.reader is not None:
             print(result.reader / "index.html")
+        if result.english:
+            stayed = plural(len(result.english), "sentence")
+            render.notice(f"{stayed} stayed English; `--json` lists them under english")
 
 
 def _show(run: Path, ident: str, *, show_texts: bool, json: bool) -> None:

@@ -20,6 +20,7 @@ def report(
     show_unreliable: bool = False,
     show_texts: bool = False,
     reader: bool = False,
+    language: str = "en",
 ) -> ReportFiles:
     """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
 
@@ -33,9 +34,10 @@ def report(
             if not. Our own samples and your own replies are always shown.
         reader: write the reader beside the page, too: every reply, searched and filtered, as a folder of pages
             (`report_reader/index.html`) that needs no network.
+        language: of the page and the summary: `en` or `zh`.
 
     Raises:
-        UsageError: there is no run in a folder.
+        UsageError: there is no run in a folder, or no report in this language.
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the report cannot be written.
     """
@@ -46,4 +48,5 @@ def report(
         show_unreliable=show_unreliable,
         show_texts=show_texts,
         reader=reader,
+        language=language,
     )

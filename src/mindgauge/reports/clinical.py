@@ -281,7 +281,12 @@ def _levels(sections: Sequence[Section]) -> ClinicalAnswer:
                 rows.append([words(criterion.name), words(str(level)), re.sub(r"\s+", " ", meaning), example])
     if not rows:
         return ClinicalAnswer(question, ["No levels are rated here."], None)
-    columns = [Column("criterion"), Column("level"), Column("means"), Column("a reply that we wrote for it")]
+    columns = [
+        Column("criterion"),
+        Column("level"),
+        Column("what it means", "quote"),
+        Column("a reply that we wrote for it", "quote"),
+    ]
     sheet = ReportTable(
         "levels",
         "The worst and the best level of each criterion",

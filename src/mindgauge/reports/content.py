@@ -10,7 +10,7 @@ from mindgauge.records import Value
 from mindgauge.records.rounding import plural
 
 Kind: TypeAlias = Literal[
-    "text", "count", "share", "precise", "points", "level", "interval", "seconds", "dollars", "subject", "p"
+    "text", "count", "share", "precise", "points", "level", "interval", "seconds", "dollars", "subject", "p", "quote"
 ]
 Cell: TypeAlias = str | int | float | None
 

@@ -242,7 +242,7 @@ def first_measures(benchmark: Benchmark) -> list[Metric]:
 
 def called(metric: Metric) -> str:
     """Name a metric as a heading, without its criterion."""
-    return raised(metric.titled().removeprefix("the ").removeprefix("share of "))
+    return raised(" ".join(metric.titled().removeprefix("the ").removeprefix("share of ").split()).removesuffix(" on"))
 
 
 def shown_score(place: Place, system: System, metric: Metric) -> Score | None:

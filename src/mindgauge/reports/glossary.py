@@ -42,10 +42,11 @@ def _forms() -> tuple[re.Pattern[str], dict[str, Term]]:
 
 
 class Links:
-    """Links of one page: each term is linked where it stands first."""
+    """Links of one page: each term is linked where it stands first, unless another language will link its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, marked: bool = True) -> None:
         self._linked: set[str] = set()
+        self._marked = marked
 
     def __call__(self, text: str) -> Markup:
         """Return a text for the page with the terms that were not linked before as links to what they mean."""
@@ -60,7 +61,7 @@ class Links:
                     Markup('<a class="term" href="#{}">{}</a>').format(term.anchor, match[0]),
                 ]
                 end = match.end()
-        return Markup("").join([*parts, escape(text[end:])])
+        return Markup("").join([*parts, escape(text[end:])]) if self._marked else escape(text)
 
     @property
     def used(self) -> list[Term]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import msgspec
+from msgspec import structs
 
 from mindgauge.analysis.score import Scores
 from mindgauge.records.english import ended, named, sentence, words
@@ -21,7 +22,7 @@ from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import NONE, decimal, interval, plural
 from mindgauge.records.tabular import Tabular
 from mindgauge.records.text import file
-from mindgauge.records.text import text as plain
+from mindgauge.records.text import join as joined
 from mindgauge.reports import (
     answer_section,
     clinical,
@@ -40,6 +41,9 @@ from mindgauge.reports import (
     wrong,
 )
 from mindgauge.reports import runs as opened
+from mindgauge.reports.language import memory, of_report
+from mindgauge.reports.language.markdown import plain
+from mindgauge.reports.language.spoken import current, speaking
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.reader import folder as reader_folder
@@ -79,9 +83,10 @@ def summary(report: Report, page: str) -> str:
         *_section(report.compared_title, _contrasts(report)[:MOST_CONTRASTS], [*report.paired.withheld, *map(sentence, report.paired.notes)] if report.paired else []),
         *_section("What went wrong", [], report.wrong.facts),
         [plain(text) for text in report.hidden],
-        [f"Not shown by these numbers: {' '.join(plain(text) for text in report.not_shown)}"],
+        [" ".join([plain("Not shown by these numbers:"), *map(plain, report.not_shown)])],
         _more(report),
         [_link(report, page)],
+        _translated(),
         [MARK],
     ]  # fmt: skip
     text = "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
@@ -95,20 +100,24 @@ def _first(report: Report) -> Iterator[list[str]]:
     screen = report.first
     heads = ("What was found", "How far to trust it", "What to do now")
     for number, text in enumerate(screen.statements):
-        yield [f"**{heads[number]}.** {plain(text)}"]
+        yield [f"**{plain(f'{heads[number]}.')}** {plain(text)}"]
     if screen.table is not None:
         columns = [column.name for column in screen.table.columns]
         rows = [[NONE if cell is None else str(cell) for cell in row] for row in screen.table.rows[:MOST_MODELS]]
-        lines = [columns, ["---"] * len(columns), *([plain(cell) for cell in row] for row in rows)]
+        lines = [
+            [plain(name) for name in columns],
+            ["---"] * len(columns),
+            *([plain(cell) for cell in row] for row in rows),
+        ]
         yield [f"| {' | '.join(line)} |" for line in lines]
     for paragraph in screen.paragraphs:
-        yield [f"**{plain(paragraph.title)}.** {plain(' '.join(paragraph.statements))}"]
+        yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
 
 
 def _folded(title: str, parts: Sequence[Sequence[str]]) -> list[list[str]]:
     """Write parts behind a fold; nothing where there are none."""
     blocks = [list(part) for part in parts if any(part)]
-    return [[f"<details><summary>{title}</summary>"], *blocks, ["</details>"]] if blocks else []
+    return [[f"<details><summary>{plain(title)}</summary>"], *blocks, ["</details>"]] if blocks else []
 
 
 def _answers(report: Report) -> Iterator[list[str]]:
@@ -121,7 +130,7 @@ def _answers(report: Report) -> Iterator[list[str]]:
         yield [head + plain(" ".join(sentences))] if sentences else []
     rest = 0 if report.lead else len(report.answers) - MOST_MODELS
     if rest > 0:
-        yield [f"The report covers {rest} more models."]
+        yield [plain(f"The report covers {rest} more models.")]
 
 
 def _quoted(caveats: Sequence[str]) -> list[str]:
@@ -132,7 +141,7 @@ def _section(title: str, claims: Sequence[str], notes: Sequence[str]) -> list[li
     """Write a section: claims as a list, and below it what holds for all of them; nothing where there is neither."""
     if not claims and not notes:
         return []
-    return [[f"## {title}"], [f"- {plain(claim)}" for claim in claims], [plain(note) for note in notes]]
+    return [[f"## {plain(title)}"], [f"- {plain(claim)}" for claim in claims], [plain(note) for note in notes]]
 
 
 def _claim(finding: str, *limits: str) -> str:
@@ -163,27 +172,28 @@ def _contrasts(report: Report) -> list[str]:
 
 def _more(report: Report) -> list[str]:
     """Write, behind a fold, what else limits the report: claims that are not told above, each judge, each task."""
-    rest = [*_claims(report.trust)[MOST_FIGURES:], *_contrasts(report)[MOST_CONTRASTS:]]
-    rest += report.paired.parts_said if report.paired else []
+    claims = [*_claims(report.trust)[MOST_FIGURES:], *_contrasts(report)[MOST_CONTRASTS:]]
+    claims += report.paired.parts_said if report.paired else []
+    rest = [["", claim] for claim in claims]
     rest += [
-        f"{judge.rater}: {' '.join(findings)}"
+        [f"{judge.rater}:", " ".join(findings)]
         for judge in report.trust.judges
         if (findings := list(_of_judge(judge.facts, judge.cards)))
     ]
     rest += [
-        f"{judge.rater}, {report.titles[part.benchmark]}: {' '.join(findings)}"
+        [f"{judge.rater}, {report.titles[part.benchmark]}:", " ".join(findings)]
         for judge in report.trust.judges
         for part in judge.parts
         if (findings := list(_of_judge(part.facts, part.cards)))
     ]
     rest += [
-        f"{task.title}, {findings.system.label}: {' '.join([*findings.facts, *findings.withheld])} {task.not_shown}"
+        [f"{task.title}, {findings.system.label}:", " ".join([*findings.facts, *findings.withheld, task.not_shown])]
         for task in report.tasks
         for findings in task.told
     ]
     if not rest:
         return []
-    return ["<details><summary>What else limits these numbers: every judge, every task</summary>", "", *(f"- {plain(text)}" for text in rest), "", "</details>"]  # fmt: skip
+    return [f"<details><summary>{plain('What else limits these numbers: every judge, every task')}</summary>", "", *(f"- {joined([plain(part) for part in parts if part])}" for parts in rest), "", "</details>"]  # fmt: skip
 
 
 def _of_judge(facts: Iterable[str], cards: Iterable[InWords]) -> Iterator[str]:
@@ -198,20 +208,29 @@ def _of_judge(facts: Iterable[str], cards: Iterable[InWords]) -> Iterator[str]:
 def _link(report: Report, page: str) -> str:
     reading = sum(len(chosen.items) for chosen in report.reading)
     return (
-        f"[The whole report]({file(page)}) lists {reading} replies and messages to read first, tables, prompts, and the settings of every model. "
-        f"{report.software}, {report.made[:10]}."
+        f"[{plain('The whole report')}]({file(page)}) "
+        + plain(
+            f"lists {reading} replies and messages to read first, tables, prompts, and the settings of every model."
+        )
+        + f" {plain(f'{report.software}, {report.made[:10]}.')}"
     )
+
+
+def _translated() -> list[str]:
+    """Say how the report was translated, if it was."""
+    translator = current()
+    return [] if translator is None else [plain(translator.account())]
 
 
 def _profile(section: ProfileSection) -> list[str]:
     """Write every dimension's scores as a table, with intervals where there are any, and what limits them."""
     systems = section.heat.systems[:MOST_MODELS]
     lines = [
-        f"## Profile: {plain(section.title)}",
+        f"## {plain('Profile')}: {plain(section.title)}",
         "",
-        "Mean scaled scores, 0 worst and 1 best, with 95 % intervals; there is no overall score.",
+        plain("Mean scaled scores, 0 worst and 1 best, with 95 % intervals; there is no overall score."),
         "",
-        f"| dimension | {' | '.join(plain(system.label) for system in systems)} |",
+        f"| {plain('dimension')} | {' | '.join(plain(system.label) for system in systems)} |",
         f"|---|{'---|' * len(systems)}",
     ]
     for row in section.dots.rows if section.dots else ():
@@ -249,6 +268,8 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
     withheld: list[SuppressedScore]
     reader: Path | None = None
     """The reader's folder, if one was asked for."""
+    english: list[str] = []
+    """Of a translated report, the sentences that stayed English."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -268,6 +289,7 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
             f"{self.path}",
             f"for machines {self.json.name}, for a pull request {self.markdown.name}",
             *([f"every reply in {self.reader.name}/index.html"] if self.reader is not None else []),
+            *([f"not translated: {plural(len(self.english), 'sentence')}"] if self.english else []),
         ]
 
     def _repr_html_(self) -> str:
@@ -281,6 +303,7 @@ def write(
     show_unreliable: bool = False,
     show_texts: bool = False,
     reader: bool = False,
+    language: str = memory.ENGLISH,
 ) -> ReportFiles:
     """Write the report of some runs.
 
@@ -290,16 +313,19 @@ def write(
         show_unreliable: show, marked, the scores of judges that agree too little with people.
         show_texts: show texts that a benchmark's authors released under restrictions, too.
         reader: write the reader beside the page, too.
+        language: of the page and the summary: `en` or `zh`; the JSON file has the same data in either.
 
     Raises:
-        UsageError: no run is named, there is none in a folder, or a file of somebody else would be replaced.
+        UsageError: no run is named, there is none in a folder, no report is written in this language, or a file of somebody else would be replaced.
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the files cannot be written.
     """
+    memory.known(language)
     beside = _page(folders, out) if reader and folders else None
     if beside is not None:
         reader_folder.refuse_strangers(reader_folder.place(beside))
     report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts, beside=beside)
+    report.language = language
     page = _page(folders, out)
     files = ReportFiles(
         page,
@@ -309,11 +335,15 @@ def write(
         report.withheld,
         reader_folder.place(page) if reader else None,
     )
+    translator = of_report.translator(report)
     contents = {
-        files.path: render.page(report, files.json.name),
+        files.path: render.page(report, files.json.name, translator),
         files.json: msgspec.json.format(msgspec.json.encode(report), indent=1).decode(),
-        files.markdown: summary(report, files.path.name),
     }
+    with speaking(translator):
+        contents[files.markdown] = summary(report, files.path.name)
+    if translator is not None:
+        files = structs.replace(files, english=translator.english)
     for path in (files.json, files.markdown):
         _refuse_strangers(path)
     try:

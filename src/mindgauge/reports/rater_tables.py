@@ -75,7 +75,7 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
             *_bounds("kappa"), *_bounds("stricter by"), Column("remark"),
         ], [row for entry in people for row in _profiles(entry)], _PROFILES),
         ReportTable("facets", "Severity and difficulty in logits", [
-            Column("facet"), Column("of"), *_bounds("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
+            Column("facet"), Column("name"), *_bounds("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
         ], [row for view in facets for row in _facets(view)], _FACETS),
     ]  # fmt: skip
     return _named(tables, ident)

@@ -17,6 +17,8 @@ from mindgauge.records import english
 from mindgauge.records.rounding import plural
 from mindgauge.reports import formatted, glossary, table_renderings, texts
 from mindgauge.reports.draw import canvas, drawing
+from mindgauge.reports.language import markup
+from mindgauge.reports.language.spoken import speaking
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from mindgauge.reports.compared import MeasureComparison
     from mindgauge.reports.content import ConfusionSection, Figure
+    from mindgauge.reports.language.translator import Translator
     from mindgauge.reports.sections import Flow, Report
 
 
@@ -38,21 +41,24 @@ _METHODS = '<section id="how"'
 _UNIT = re.compile(r"(\d|n) (?=%|\d)")
 
 
-def page(report: Report, json_name: str) -> str:
-    """Write the whole page."""
+def page(report: Report, json_name: str, translator: Translator | None = None) -> str:
+    """Write the whole page, in the language of a translator if there is one."""
     from markupsafe import Markup, escape
 
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
-    html = (
-        environment()
-        .get_template("report.html.j2")
-        .render(r=report, style=style, json_name=json_name, linked=glossary.Links(), reader=report.reader)
-    )
+    linked = glossary.Links(marked=translator is None)
+    with speaking(translator):
+        html = (
+            environment()
+            .get_template("report.html.j2")
+            .render(r=report, style=style, json_name=json_name, linked=linked, reader=report.reader)
+        )
     # Addresses stand in full where it is said how the run was made, and nowhere else.
     findings, mark, methods = html.partition(_METHODS)
     for address, name in report.names.items():
         findings = findings.replace(str(escape(address)), str(escape(name)))
-    return findings + mark + methods
+    written = findings + mark + methods
+    return written if translator is None else markup.PageTranslator(translator)(written)
 
 
 def _compiled() -> jinja2.BytecodeCache:

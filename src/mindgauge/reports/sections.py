@@ -420,6 +420,8 @@ class Report(msgspec.Struct):
     withheld: list[SuppressedScore]
     reader: str = ""
     """The first page of the reader beside the report; empty where none was written."""
+    language: str = "en"
+    """Of the page and the summary; the records are in English in any."""
 
     @property
     def folds(self) -> bool:

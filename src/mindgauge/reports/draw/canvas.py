@@ -7,6 +7,9 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.reports.language.spoken import in_words, same_marks
+from mindgauge.reports.language.translator import unmarked
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -34,6 +37,9 @@ LETTER, SMALL_LETTER = 7.2, 7.0
 DASHES = ("", "9 4", "2 3", "9 4 2 4")
 _STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 1000)
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+_WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
+_HAN, _CLOSING = f"(?:[“（《「]*{_WIDE})", "[，。；：、？！）》」”%]"
 
 Coordinates = tuple[float, float]
 
@@ -65,24 +71,40 @@ def style(system: System | None) -> Style:
 
 
 def broken(text: str, letters: int) -> list[str]:
-    """Break a name into lines of about so many letters: at blanks, or else after the signs that join parts of names."""
+    """Break a name into lines of about so many letters: at blanks, or else after the signs that join parts of names.
+
+    A line of Chinese may end behind any sign, unless the next one closes something.
+    """
+    said = in_words(text)
     lines = [""]
-    for word in re.findall(rf"[^\s/_.#:-]{{1,{letters}}}[/_.#:-]*\s*|[/_.#:-]+\s*", text):
-        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > letters:
+    for word in re.findall(
+        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*{_CLOSING}*\s*|[/_.#:-]+\s*",
+        unmarked(said),
+    ):
+        if lines[-1] and room(lines[-1]) + room(word.rstrip()) > letters:
             lines.append("")
         lines[-1] += word
-    return [line.strip() for line in lines]
+    return [same_marks(said, line.strip()) for line in lines]
+
+
+def room(text: str) -> int:
+    """Return how many letters' room a text takes: a Chinese sign that of two."""
+    return len(unmarked(text)) + len(re.findall(_WIDE, text))
 
 
 def cut(text: str, letters: int) -> str:
-    """Shorten a name to so many letters."""
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+    """Shorten a name to so many letters; a Chinese sign counts as two."""
+    said = in_words(text)
+    plain = unmarked(said)
+    while plain and room(plain) > letters:
+        plain = f"{plain.removesuffix('…')[:-1]}…"
+    return same_marks(said, plain)
 
 
 def axis_title(measure: str) -> str:
     """Return the first clause of a subtitle as the title of an axis."""
     clause = re.split(r"[.,;:] ", measure.removesuffix("."), maxsplit=1)[0].removeprefix("The ")
-    return f"{clause[:1].lower()}{clause[1:]}"
+    return f"{clause[:1].lower()}{clause[1:]}{')' * (clause.count('(') - clause.count(')'))}"
 
 
 def level_ticks(low: float, high: float, spaces: int) -> range:
@@ -118,8 +140,9 @@ class Canvas:
         """Write words on the line `y`, with what is said aside in small letters behind them."""
         place = f'x="{_px(x)}" y="{_px(y)}" font-size="{size}" text-anchor="{anchor}" fill="{shade}"'
         weight = ' font-weight="600"' if bold else ""
-        aside_span = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{escape(aside)}</tspan>' if aside else ""
-        self.parts.append(f"<text {place}{weight}>{escape(words)}{aside_span}</text>")
+        behind = escape(in_words(aside))
+        aside_span = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{behind}</tspan>' if aside else ""
+        self.parts.append(f"<text {place}{weight}>{escape(in_words(words))}{aside_span}</text>")
 
     def lines(self, words: str, x: float, y: float, letters: int, *, shade: str = INK, size: int = SIZE) -> float:
         """Write words in lines of about so many letters, the first on the line `y`; return the line after the last."""
@@ -202,12 +225,12 @@ class Canvas:
         """  # fmt: skip
         x = 0.0
         for words, draw in entries:
-            room = sample + 12 + len(words) * LETTER
-            if x and x + room > width:
+            wide = sample + 12 + room(in_words(words)) * LETTER
+            if x and x + wide > width:
                 x, y = 0.0, y + LINE + 3
             draw(x, y)
             self.text(words, x + sample + 6, y, size=SMALL, shade=MUTED)
-            x += room + 12
+            x += wide + 12
         return y + 8
 
     def svg(self, width: int, height: float) -> str:
@@ -242,7 +265,7 @@ class RowChart:
     def row(self, label: str, note: str, marks: float) -> float:
         """Write a row's words and make room for marks so many pixels high; return their upper edge."""
         lines = broken(label, self.letters)
-        inline = bool(note) and len(lines[-1]) + 1 + len(note) <= self.letters + 1
+        inline = bool(note) and room(lines[-1]) + 1 + room(in_words(note)) <= self.letters + 1
         notes = broken(note, self.letters + 5) if note and not inline else []
         high = LINE * len(lines) + (LINE - 2) * len(notes)
         if self.above:

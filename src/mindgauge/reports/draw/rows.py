@@ -26,6 +26,7 @@ from mindgauge.reports.draw.canvas import (
     Style,
     axis_title,
     broken,
+    cut,
     level_ticks,
     style,
 )
@@ -120,7 +121,7 @@ def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bo
     if spot.floor is not None:
         canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, GREY)
     if spot.value is None:
-        canvas.text(spot.why or "no value", axis.left + 4, y + 4, size=SMALL, shade=MUTED)
+        canvas.text(cut(spot.why or "no value", 44), axis.left + 4, y + 4, size=SMALL, shade=MUTED)
         return
     hollow = spot.low is None and not exact
     with canvas.link(f"{reader}{spot.opens}" if reader and spot.opens else ""):

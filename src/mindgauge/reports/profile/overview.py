@@ -8,7 +8,6 @@ from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.english import named
 from mindgauge.records.rounding import decimal, interval
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.draw.canvas import cut
 from mindgauge.reports.draw.radar import FEWEST
 from mindgauge.reports.draw.records import DotRow, Dots, Point, Radar
 from mindgauge.reports.profile import phrases
@@ -58,7 +57,7 @@ def tasks(scores: Sequence[TaskScore], name: str, title: str, labels: Mapping[st
     """Write every model's score in every task, in its own unit and scaled."""
     columns = [
         Column("dimension"), Column("task"), Column("model"), Column("scaled", "level"), Column("from", "level"),
-        Column("to", "level"), Column("chance", "level"), Column("measure"), Column("of"), Column("value", "level"),
+        Column("to", "level"), Column("chance", "level"), Column("measure"), Column("criterion"), Column("value", "level"),
         Column("value from", "level"), Column("value to", "level"), Column("better is"), Column("n", "count"),
         Column("conversations", "count"), Column("missing", "count"), Column("if all worst", "level"),
         Column("if all best", "level"), Column("defined by"), Column("rank", "level"), Column("rank from", "level"),
@@ -171,14 +170,14 @@ def _dimension_spot(score: DimensionScore, tasks: Sequence[TaskScore], cast: Sys
     reason = "" if score.value is not None else next((t.note for t in tasks if t.note), "no task of it was done")
     thin = bool(tasks) and min(t.clusters for t in tasks) < FEW
     low, high = (None, None) if thin else (score.low, score.high)
-    return Point(cast.systems[score.model], score.value, low, high, n, missing, why=cut(reason, 44))
+    return Point(cast.systems[score.model], score.value, low, high, n, missing, why=reason)
 
 
 def spot(score: TaskScore, cast: SystemLabels) -> Point:
     """Return one model's scaled score in one task; an interval over a handful of conversations is none."""
     low, high = (None, None) if score.clusters < FEW else (score.scaled_low, score.scaled_high)
     reason = "" if score.scaled is not None else (score.note or "no score")
-    return Point(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=cut(reason, 44))
+    return Point(cast.systems[score.model], score.scaled, low, high, score.n, score.missing, why=reason)
 
 
 def note(score: TaskScore) -> str:
@@ -219,6 +218,6 @@ def heat(profile: Profile, cast: SystemLabels) -> Heat:
 
 def _cell(score: TaskScore | None, lowest: float | None) -> HeatCell:
     if score is None or score.scaled is None:
-        return HeatCell(None, "", cut((score.note if score else "") or "not run", 60))
+        return HeatCell(None, "", (score.note if score else "") or "not run")
     bounds = "" if score.scaled_low is None else f" ({interval(score.scaled_low, score.scaled_high)})"
     return HeatCell(score.scaled, f"{decimal(score.scaled)}{bounds}", worst=score.scaled == lowest)
