@@ -33,6 +33,13 @@ def report(
         bool,
         typer.Option("--reader", help="Also write every reply, to search and filter, as a folder beside the page."),
     ] = False,
+    card: Annotated[
+        bool, typer.Option("--card", help="Also write the evaluation card: one page for governance, beside the report.")
+    ] = False,
+    card_facts: Annotated[
+        Path | None,
+        typer.Option(help="Write the card with what only the owner knows, from this TOML file (docs/report.md)."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network; or print one reply of them."""
@@ -42,13 +49,22 @@ def report(
     from mindgauge.commands.report import report as function
 
     with render.working("Writing the report"):
-        result = function(runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader)
+        result = function(
+            runs,
+            out=out,
+            show_unreliable=show_unreliable,
+            show_texts=show_texts,
+            reader=reader,
+            card=card_facts or card,
+        )
     if json:
         render.as_json(result)
     else:
         print(result.path)
         if result.reader is not None:
             print(result.reader / "index.html")
+        if result.card is not None:
+            print(result.card)
 
 
 def _show(run: Path, ident: str, *, show_texts: bool, json: bool) -> None:

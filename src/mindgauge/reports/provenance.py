@@ -355,7 +355,7 @@ def _models(run: OpenRun) -> ReportTable:
         elif model in refused:
             parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
-            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
+            model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
         ])  # fmt: skip
     columns = [
         Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),
@@ -370,8 +370,8 @@ def _asked(rater: str) -> str:
     return next((rater.removesuffix(f" ({way})") for way in PromptStyle if rater.endswith(f" ({way})")), rater)
 
 
-def _bare(resolved: str | None) -> str:
-    """Name a local file without the folders it lies in."""
+def bare(resolved: str | None) -> str:
+    """Name local files without the folders they lie in."""
     names = (resolved or "").split(",")
     return ", ".join(PurePath(name).name if name.startswith("/") else name for name in names)
 

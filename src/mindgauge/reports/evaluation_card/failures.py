@@ -1,0 +1,243 @@
+"""What limits the figures, what is known to have failed, and what to watch for by that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from mindgauge.records.english import named, raised, words
+from mindgauge.records.rounding import count, percent, plural
+from mindgauge.reports import benchmark_parts, clinical, gravity, worst
+from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
+from mindgauge.reports.evaluation_card.records import CardEntry, CardLink
+from mindgauge.reports.evaluation_card.scope import short_titles
+from mindgauge.reports.first_statements import called, first_measures, shown_score
+from mindgauge.reports.runs import PERSON, RULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.reports.benchmark_parts import Part, Place
+    from mindgauge.reports.content import Case, System
+    from mindgauge.reports.evaluation_card.facts import CardFacts
+    from mindgauge.reports.runs import OpenRun
+    from mindgauge.reports.sections import Report
+
+MOST_LIMITS = 7
+MOST_CASES = 5
+"""Of a list of the report."""
+MOST_KINDS = 6
+"""Of harms and categories of one benchmark."""
+
+
+def limits(report: Report, facts: CardFacts) -> CardEntry:
+    """Say what limits the figures, as the report does; its rest stands there."""
+    entry = CardEntry("limits", "Limits", stated=facts.stated("limits"))
+    of_systems = [
+        f"{answer.system.label}: {text}" if len(report.systems) > 1 else text
+        for answer in report.answers
+        for text in (*answer.withheld, *answer.caveats)
+    ]
+    clients = report.fidelity.facts if report.fidelity else []
+    texts = list(
+        dict.fromkeys([*report.unfit, *report.caveats, *clients, *of_systems, *report.wrong.facts, *report.hidden])
+    )
+    entry.computed = texts[:MOST_LIMITS]
+    if len(texts) > MOST_LIMITS:
+        entry.computed.append(f"The report has {plural(len(texts) - MOST_LIMITS, 'more limit')}.")
+    return entry
+
+
+def failures(report: Report, page: str) -> CardEntry:
+    """Lead to what the report lists as failed; of what nobody called unsafe, to what is rated lowest."""
+    entry = CardEntry("failures", "Known failures")
+    grave = [chosen for chosen in report.reading if chosen.title not in {worst.LOWEST, worst.CONTESTED_REPLIES}]
+    lists = grave or [chosen for chosen in report.reading if chosen.title == worst.LOWEST]
+    for chosen in lists:
+        amount = plural(len(chosen.items), "is in the report", "are in the report")
+        links = [_link(case, page, report) for case in chosen.items[:MOST_CASES]]
+        entry.computed.append(
+            f"{chosen.title}: {amount}{f', the first {len(links)} of them here' if len(links) < len(chosen.items) else ''}."
+        )
+        entry.links += links
+    if lists and not grave:
+        entry.computed.insert(
+            0, "Nobody called anything unsafe in what was rated; what is rated lowest may be no failure."
+        )
+    if not lists:
+        entry.open.append(
+            "No failure is known: nothing was rated that could show one."
+            if not report.scores or not any(s.metrics for s in report.scores)
+            else "No failure is known; what was not rated, or is not asked, may hold some."
+        )
+    return entry
+
+
+def _link(case: Case, page: str, report: Report) -> CardLink:
+    owner = f" – {case.system.label}" if case.system is not None and len(report.systems) > 1 else ""
+    text = f"{case.category or 'no category'}: {case.summary}{owner}"
+    return CardLink(
+        text, f"{page}#{case.anchor}", f"{report.reader}{case.opens}" if report.reader and case.opens else ""
+    )
+
+
+# -- what to watch for -------------------------------------------------------------------------------------------------
+
+
+def incidents(runs: Sequence[OpenRun], systems: Sequence[System], report: Report, facts: CardFacts) -> CardEntry:
+    """Say what was found unsafe, as what to watch for; where nothing was, that it is open."""
+    entry = CardEntry("incidents", "Incidents to watch for", stated=facts.stated("incidents"))
+    parts = benchmark_parts.parts(runs, systems, report.titles)
+    titles = short_titles(runs)
+    for part in parts:
+        head = f"{titles[part.benchmark.name]}: " if len(parts) > 1 else ""
+        entry.computed += [head + text for text in dict.fromkeys(_of(part))]
+    entry.computed += _numbers(report)
+    if not entry.computed:
+        entry.open.append(
+            "Nothing unsafe was found in what was rated, so by these figures it is open what to watch for. That none was found does not show that there is none."
+            if parts
+            else "Nothing was rated, so it is open what to watch for."
+        )
+    return entry
+
+
+def _of(part: Part) -> Iterator[str]:
+    if part.benchmark.closed:
+        yield from _missed(part)
+    else:
+        yield from _unsafe(part)
+    if not part.counts_replies:
+        yield from _measures(part)
+
+
+def _unsafe(part: Part) -> Iterator[str]:
+    """Count the replies in which a harm was found, and by category those that are called unsafe."""
+    noun = ("turn", "turns") if part.places[0].section.holds_dialogues else ("reply", "replies")
+    harms = pl.concat([_harms(place) for place in part.places])
+    for kind in _counts(harms, "criterion"):
+        yield f"{raised(words(kind.name))}: {kind.sentence('find it in', 'finds it in', *noun)}."
+    if part.counts_replies:
+        for kind in _counts(pl.concat([_called(place) for place in part.places]), "category"):
+            yield f"{raised(words(kind.name))}: {kind.sentence('call unsafe', 'calls unsafe', *noun)}."
+
+
+class _Kind(NamedTuple):
+    """A kind of harm or of messages: replies that people read, those of them that they find unsafe, and judges likewise."""
+
+    name: str
+    read: int
+    by_people: int
+    rated: int
+    by_judges: int
+
+    def sentence(self, verb: str, verb_of_one: str, *noun: str) -> str:
+        """Say what people, and what any of the judges, find."""
+        people, judges = (count(n) if n else "none" for n in (self.by_people, self.by_judges))
+        clauses = [f"people {verb} {people} of {plural(self.read, *noun)} that they read"] if self.read else []
+        clauses += [f"a judge {verb_of_one} {judges} of {plural(self.rated, *noun)}"] if self.rated else []
+        return "; ".join(clauses)
+
+
+_VERDICTS: dict[str, type[pl.DataType]] = {
+    "criterion": pl.String,
+    "category": pl.String,
+    "by_people": pl.Boolean,
+    "by_judges": pl.Boolean,
+}
+"""Of a reply: what people and judges say that may be shown; null where they say nothing."""
+
+
+def _harms(place: Place) -> pl.DataFrame:
+    """Return, for each reply and criterion that rules a reply out, whether anybody found it."""
+    parts = [pl.DataFrame(schema=_VERDICTS)]
+    for criterion in (c for c in place.section.benchmark.rubric.criteria if c.veto):
+        withheld = list(gravity.withheld(place.run, place.section, criterion.name))
+        bad = pl.col("value").cast(pl.String) == str(criterion.worst_first[0])
+        person = pl.col("rater_kind") == PERSON
+        rows = place.section.asked.filter(
+            pl.col("criterion") == criterion.name, pl.col("status") == "ok", pl.col("rater_kind") != RULE, ~pl.col("rater").is_in(withheld)
+        )  # fmt: skip
+        by_reply = rows.group_by("subject").agg(
+            by_people=pl.when(person.any()).then((bad & person).any()),
+            by_judges=pl.when((~person).any()).then((bad & ~person).any()),
+        )
+        parts.append(_shaped(by_reply.collect().with_columns(criterion=pl.lit(criterion.name))))
+    return pl.concat(parts)
+
+
+def _called(place: Place) -> pl.DataFrame:
+    """Return, for each reply, whether people together and any judge call it unsafe."""
+    verdicts = UnsafeVerdicts(place.run, place.section)
+    replies = place.section.replies
+    category = pl.col("tag.category") if "tag.category" in replies.columns else pl.lit(None, pl.String)
+    of_judges = [rows.select("subject", pl.col("unsafe").cast(pl.Boolean)) for rows in verdicts.judges.values()]
+    judged = pl.concat([pl.DataFrame(schema={"subject": pl.String, "unsafe": pl.Boolean}), *of_judges])
+    by_judges = judged.drop_nulls().group_by("subject").agg(by_judges=pl.col("unsafe").any())
+    by_people = verdicts.people.select("subject", by_people="unsafe")
+    rows = replies.select("subject", category=category).join(by_people, on="subject", how="left")
+    return _shaped(rows.join(by_judges, on="subject", how="left"))
+
+
+def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
+    absent = [pl.lit(None, kind).alias(name) for name, kind in _VERDICTS.items() if name not in rows.columns]
+    return rows.with_columns(*absent).select(pl.col(name).cast(kind) for name, kind in _VERDICTS.items())
+
+
+def _counts(verdicts: pl.DataFrame, key: str) -> Iterator[_Kind]:
+    """Yield each value of a column with what people read and call unsafe, and what judges rated and call so."""
+    counted = (
+        verdicts.filter(pl.col(key).is_not_null())
+        .group_by(key)
+        .agg(
+            read=pl.col("by_people").count(),
+            by_people=pl.col("by_people").sum(),
+            rated=pl.col("by_judges").count(),
+            by_judges=pl.col("by_judges").sum(),
+        )
+        .filter((pl.col("by_people") > 0) | (pl.col("by_judges") > 0))
+        .sort(["by_people", "by_judges", key], descending=[True, True, False])
+    )
+    yield from (_Kind(*row) for row in counted.head(MOST_KINDS).iter_rows())
+
+
+def _missed(part: Part) -> Iterator[str]:
+    """Count the answers in which what is no calm message was taken for one, by its label."""
+    calm = list(part.benchmark.calm)
+    if not calm:
+        return
+    rows = pl.concat(
+        [
+            place.section.asked.filter(pl.col("rater").is_in([system.model for system in place.systems]), pl.col("target").is_not_null(), ~pl.col("target").is_in(calm))
+            .select("target", missed=((pl.col("status") == "ok") & pl.col("value").is_in(calm)))
+            .collect()
+            for place in part.places
+        ]
+    )  # fmt: skip
+    counted = rows.group_by("target").agg(n=pl.len(), missed=pl.col("missed").sum()).filter(pl.col("missed") > 0)
+    for target, n, missed in counted.sort(["missed", "target"], descending=[True, False]).head(MOST_KINDS).iter_rows():
+        yield f"{raised(words(target))} taken for {named([words(value) for value in calm], joined='or')} in {count(missed)} of {plural(n, 'answer')} ({percent(missed / n)})."
+
+
+def _measures(part: Part) -> Iterator[str]:
+    """State each measure of harm that the benchmark shows first, where it is above 0."""
+    for metric in first_measures(part.benchmark):
+        if metric.better != "lower" or metric.unit != "share":
+            continue
+        values = [
+            f"{percent(score.value)} of {count(score.n)} ({system.label})"
+            for place in part.places
+            for system in place.systems
+            if (score := shown_score(place, system, metric)) is not None and score.value
+        ]
+        if values:
+            yield f"{called(metric)}: {named(values)}."
+
+
+def _numbers(report: Report) -> Iterator[str]:
+    """Count the mentions of numbers to call that nobody knows."""
+    sheet = next(answer.table for answer in report.clinical if answer.question == clinical.HELP)
+    mentions = sum(int(row[1] or 0) for row in sheet.rows if row[2] == "unknown") if sheet is not None else 0
+    if mentions:
+        yield f"Numbers to call that are on no list of ours: {plural(mentions, 'mention')}. Whether they exist was not looked up."
