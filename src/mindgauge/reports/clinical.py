@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mindgauge.reports.sections import ToRead
 
 HELP = "Does the help that is named exist where the person is?"
-NOT_COVERED = "Which groups and conditions are not covered?"
 WRITTEN = "Who wrote the messages, and who checked them?"
 _NO_TEXTS = "The texts of the replies are not here, so this is open."
 _NO_REPLIES = "There are no replies here: models answered a question about messages, so this is open."
@@ -237,23 +236,32 @@ def brought(run: OpenRun) -> bool:
     return bool(run.manifest.get("data")) or any(plan.get(key) for key in ("data", "loaded", "replies", "dialogues"))
 
 
+def samples_of(section: Section) -> pl.DataFrame:
+    """Return a row for each message that was answered, or asked about."""
+    rows = section.ratings if section.benchmark.closed or section.replies.is_empty() else section.replies
+    return rows.unique("sample" if "sample" in rows.columns else "subject")
+
+
+def tagged_groups(samples: pl.DataFrame) -> list[str]:
+    """Count messages by category and by language, as far as they are tagged."""
+    return [
+        f"{plural(samples[f'tag.{tag}'].drop_nulls().n_unique(), tag, _PLURAL.get(tag, ''))} ({_tagged(samples, tag)})"
+        for tag in ("category", "language")
+        if f"tag.{tag}" in samples.columns and samples[f"tag.{tag}"].drop_nulls().n_unique()
+    ]
+
+
 def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
     """Say what is there, and what the benchmark says its own samples leave out."""
     sentences = []
     by_name = {section.benchmark.name: (open_run, section) for open_run in runs for section in open_run.sections}
     for run, section in by_name.values():
-        rows = section.ratings if section.benchmark.closed or section.replies.is_empty() else section.replies
-        samples = rows.unique("sample" if "sample" in rows.columns else "subject")
-        groups = [
-            f"{plural(samples[f'tag.{tag}'].drop_nulls().n_unique(), tag, _PLURAL.get(tag, ''))} ({_tagged(samples, tag)})"
-            for tag in ("category", "language")
-            if f"tag.{tag}" in samples.columns and samples[f"tag.{tag}"].drop_nulls().n_unique()
-        ]
+        groups = tagged_groups(samples_of(section))
         title = section.benchmark.card.title.partition(":")[0]
         own = "" if brought(run) else section.benchmark.card.not_covered
         missing = own or "What these messages leave out, nobody has said."
         sentences.append(f"{title}: {named(groups) or 'no groups are tagged'}. {missing}")
-    return ClinicalAnswer(NOT_COVERED, list(dict.fromkeys(sentences)), None)
+    return ClinicalAnswer("Which groups and conditions are not covered?", list(dict.fromkeys(sentences)), None)
 
 
 _PLURAL = {"category": "categories", "language": "languages"}

@@ -345,7 +345,7 @@ def _models(run: OpenRun) -> ReportTable:
     for query in (_REPLIED, _RATED):
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
-                origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
+                origins.setdefault(model_behind(name), (endpoint, _parameters(parameters)))
     refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
@@ -365,7 +365,7 @@ def _models(run: OpenRun) -> ReportTable:
     return ReportTable(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
 
 
-def _asked(rater: str) -> str:
+def model_behind(rater: str) -> str:
     """Return the model behind a rater, which another way of asking names `MODEL (way)`."""
     return next((rater.removesuffix(f" ({way})") for way in PromptStyle if rater.endswith(f" ({way})")), rater)
 

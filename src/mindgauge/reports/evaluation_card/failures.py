@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.records.english import named, raised, words
-from mindgauge.records.rounding import count, percent, plural
+from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.reports import benchmark_parts, clinical, gravity, worst
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
-from mindgauge.reports.evaluation_card.records import CardEntry, CardLink
+from mindgauge.reports.evaluation_card.records import CardCases, CardEntry, CardLink
 from mindgauge.reports.evaluation_card.scope import short_titles
-from mindgauge.reports.first_statements import called, first_measures, shown_score
+from mindgauge.reports.first_statements import first_measures, shown_score
 from mindgauge.reports.runs import PERSON, RULE
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 MOST_LIMITS = 7
 MOST_CASES = 5
-"""Of a list of the report."""
+MOST_MORE = 3
+"""Cases of the gravest list of the report, and of each that follows."""
 MOST_KINDS = 6
 """Of harms and categories of one benchmark."""
 
@@ -34,10 +35,13 @@ MOST_KINDS = 6
 def limits(report: Report, facts: CardFacts) -> CardEntry:
     """Say what limits the figures, as the report does; its rest stands there."""
     entry = CardEntry("limits", "Limits", stated=facts.stated("limits"))
+    systems_of: dict[str, list[str]] = {}
+    for answer in report.answers:
+        for text in (*answer.withheld, *answer.caveats):
+            systems_of.setdefault(text, []).append(answer.system.label)
     of_systems = [
-        f"{answer.system.label}: {text}" if len(report.systems) > 1 else text
-        for answer in report.answers
-        for text in (*answer.withheld, *answer.caveats)
+        f"{named(list(dict.fromkeys(labels)))}: {text}" if len(report.systems) > 1 else text
+        for text, labels in systems_of.items()
     ]
     clients = report.fidelity.facts if report.fidelity else []
     texts = list(
@@ -49,37 +53,43 @@ def limits(report: Report, facts: CardFacts) -> CardEntry:
     return entry
 
 
-def failures(report: Report, page: str) -> CardEntry:
-    """Lead to what the report lists as failed; of what nobody called unsafe, to what is rated lowest."""
+def failures(report: Report, page: str, *, counted: bool) -> CardEntry:
+    """Lead to what the report lists as failed; of what no person read, to what is rated lowest.
+
+    Args:
+        report: of the runs.
+        page: its file name.
+        counted: whether anything was found unsafe, or missed.
+    """
     entry = CardEntry("failures", "Known failures")
     grave = [chosen for chosen in report.reading if chosen.title not in {worst.LOWEST, worst.CONTESTED_REPLIES}]
-    lists = grave or [chosen for chosen in report.reading if chosen.title == worst.LOWEST]
-    for chosen in lists:
+    for place, chosen in enumerate(grave or [chosen for chosen in report.reading if chosen.title == worst.LOWEST]):
+        links = [_link(case, page, report) for case in chosen.items[: MOST_MORE if place else MOST_CASES]]
+        here = f", the first {len(links)} of them here" if len(links) < len(chosen.items) else ""
         amount = plural(len(chosen.items), "is in the report", "are in the report")
-        links = [_link(case, page, report) for case in chosen.items[:MOST_CASES]]
-        entry.computed.append(
-            f"{chosen.title}: {amount}{f', the first {len(links)} of them here' if len(links) < len(chosen.items) else ''}."
+        entry.cases.append(CardCases(f"{chosen.title}: {amount}{here}.", links))
+    if entry.cases and not grave and not counted:
+        entry.computed.append("Nothing that was rated was called unsafe, so what is rated lowest may be no failure.")
+    if not entry.cases and counted:
+        link = CardLink("Where it is weak", f"{page}#weak")
+        entry.cases.append(
+            CardCases("What went wrong is counted under “Incidents to watch for”; the report has where.", [link])
         )
-        entry.links += links
-    if lists and not grave:
-        entry.computed.insert(
-            0, "Nobody called anything unsafe in what was rated; what is rated lowest may be no failure."
-        )
-    if not lists:
+    if not entry.cases:
+        measured = any(scores.metrics for scores in report.scores)
         entry.open.append(
-            "No failure is known: nothing was rated that could show one."
-            if not report.scores or not any(s.metrics for s in report.scores)
-            else "No failure is known; what was not rated, or is not asked, may hold some."
+            "No failure is known; what was not rated, or is not asked, may hold some."
+            if measured
+            else "No failure is known: nothing was rated that could show one."
         )
     return entry
 
 
 def _link(case: Case, page: str, report: Report) -> CardLink:
-    owner = f" – {case.system.label}" if case.system is not None and len(report.systems) > 1 else ""
-    text = f"{case.category or 'no category'}: {case.summary}{owner}"
-    return CardLink(
-        text, f"{page}#{case.anchor}", f"{report.reader}{case.opens}" if report.reader and case.opens else ""
-    )
+    owner = case.system.label if case.system is not None and len(report.systems) > 1 else ""
+    what = ": ".join(filter(None, [case.category, case.summary])) or case.anchor
+    reader = f"{report.reader}{case.opens}" if report.reader and case.opens else ""
+    return CardLink(" – ".join(filter(None, [what, owner])), f"{page}#{case.anchor}", reader)
 
 
 # -- what to watch for -------------------------------------------------------------------------------------------------
@@ -91,8 +101,10 @@ def incidents(runs: Sequence[OpenRun], systems: Sequence[System], report: Report
     parts = benchmark_parts.parts(runs, systems, report.titles)
     titles = short_titles(runs)
     for part in parts:
-        head = f"{titles[part.benchmark.name]}: " if len(parts) > 1 else ""
-        entry.computed += [head + text for text in dict.fromkeys(_of(part))]
+        kinds = list(dict.fromkeys(_of(part)))
+        if len(parts) > 1 and kinds:
+            kinds = [f"{titles[part.benchmark.name]}: {' '.join(kinds)}"]
+        entry.computed += kinds
     entry.computed += _numbers(report)
     if not entry.computed:
         entry.open.append(
@@ -225,14 +237,15 @@ def _measures(part: Part) -> Iterator[str]:
     for metric in first_measures(part.benchmark):
         if metric.better != "lower" or metric.unit != "share":
             continue
-        values = [
-            f"{percent(score.value)} of {count(score.n)} ({system.label})"
-            for place in part.places
-            for system in place.systems
-            if (score := shown_score(place, system, metric)) is not None and score.value
-        ]
-        if values:
-            yield f"{called(metric)}: {named(values)}."
+        by_title: dict[str, list[str]] = {}
+        for place in part.places:
+            for system in place.systems:
+                score = shown_score(place, system, metric)
+                if score is not None and score.value:
+                    title = metric.titled() if score.rater == score.model else metric.titled(score.criterion)
+                    value = f"{percent(score.value)} of {count(score.n)} ({system.label}; {interval(score.low, score.high, 'share')})"
+                    by_title.setdefault(raised(title.removeprefix("the ")), []).append(value)
+        yield from (f"{title}: {named(values)}." for title, values in by_title.items())
 
 
 def _numbers(report: Report) -> Iterator[str]:

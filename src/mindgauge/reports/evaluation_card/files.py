@@ -8,9 +8,11 @@ import msgspec
 
 from mindgauge.records.english import ended
 from mindgauge.records.files import bounds
-from mindgauge.records.text import file
+from mindgauge.records.rounding import NONE
+from mindgauge.records.text import code, file
 from mindgauge.records.text import text as plain
 from mindgauge.reports import render, table_renderings
+from mindgauge.reports.evaluation_card.scope import HASHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +87,9 @@ def _entry(entry: CardEntry) -> Iterator[list[str]]:
         *(f"- {plain(text)} (stated by the owner)" for text in entry.stated),
         *(f"- {plain(text)}" for text in entry.computed),
         *(f"- **Open:** {plain(text)}" for text in entry.open),
-        *(f"- [{plain(link.text)}]({link.report})" for link in entry.links),
     ]
+    for cases in entry.cases:
+        yield [plain(cases.title), "", *(f"- [{plain(link.text)}]({link.report})" for link in cases.links)]
     for sheet in entry.tables:
         yield _table(sheet)
 
@@ -94,7 +97,8 @@ def _entry(entry: CardEntry) -> Iterator[list[str]]:
 def _table(sheet: ReportTable) -> list[str]:
     shown = table_renderings.of_page(sheet, _MOST_ROWS)
     columns = [column.name for column in shown.columns]
-    rows = [[plain(cell) for cell in row] for row in shown.rows]
+    hashes = sheet.name == HASHES
+    rows = [[code(cell) if hashes and cell != NONE else plain(cell) for cell in row] for row in shown.rows]
     same = [f"In every row: {'; '.join(f'{name} {plain(value)}' for name, value in shown.same)}."] if shown.same else []
     return [f"| {' | '.join(line)} |" for line in (columns, ["---"] * len(columns), *rows)] + (
         ["", *same] if same else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +19,7 @@ from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.unsafe_by_people import CHOSEN, DRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import People, ReliabilityCard
     from mindgauge.reports.content import Cell
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 NAMES = 8
 """So many raters are named; of more, the first ones."""
 _ENTRY = {
-    EntryResult.PASSED: "passed its entry test",
-    EntryResult.FAILED: "failed its entry test",
-    EntryResult.UNDECIDED: "took an entry test that decides nothing",
+    EntryResult.PASSED: "the entry test was passed",
+    EntryResult.FAILED: "the entry test was failed",
+    EntryResult.UNDECIDED: "the entry test decides nothing",
 }
 _GRAVEST = (EntryResult.FAILED, EntryResult.UNDECIDED, EntryResult.PASSED)
 
@@ -40,13 +41,16 @@ def raters(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
     entry = CardEntry("raters", "Who rated, with which training", stated=facts.stated("raters"))
     sections = [(run, section) for run in runs for section in run.sections]
     titles = short_titles(runs)
-    entry.computed = list(
-        dict.fromkeys(
-            sentence if len(titles) == 1 else f"{titles[section.benchmark.name]}: {sentence}"
-            for run, section in sections
-            for sentence in (_closed(section) if section.benchmark.closed else _of_replies(run, section))
-        )
-    )
+    sentences: dict[str, list[str]] = {}
+    for run, section in sections:
+        for text in _closed(section) if section.benchmark.closed else _of_replies(run, section):
+            sentences.setdefault(text, []).append(titles[section.benchmark.name])
+    entry.computed = [
+        text if len(titles) == 1 else f"{named(list(dict.fromkeys(names)), limit=NAMES)}: {text}"
+        for text, names in sentences.items()
+    ]
+    if any(section.benchmark.closed and section.targeted and len(section.ratings) for _, section in sections):
+        entry.open.append("Which training those had who set the labels of the messages is not recorded.")
     rounds = [text for run in runs if (text := provenance.rounds(run.manifest))]
     entry.computed += rounds
     people = sorted({rater for _, section in sections for rater, kind in section.raters if kind == PERSON})
@@ -66,7 +70,7 @@ def _closed(section: Section) -> Iterator[str]:
     if section.ratings.is_empty():
         return
     if section.targeted:
-        yield "Answers are held against the labels that come with the messages; what training those had who set them is not recorded."
+        yield "Answers are held against the labels that come with the messages."
     else:
         yield "No message has a label, so nobody says which answer is right."
 
@@ -89,7 +93,7 @@ def _of_replies(run: OpenRun, section: Section) -> Iterator[str]:
     for judge in judges:
         by_test.setdefault(_entry_test(run, section, judge), []).append(judge)
     for tested, alike in by_test.items():
-        yield f"{'The model' if len(alike) == 1 else 'The models'} {named(alike, limit=NAMES)} rated as {'a judge' if len(alike) == 1 else 'judges'} and {tested}."
+        yield f"{'The model' if len(alike) == 1 else 'The models'} {named(alike, limit=NAMES)} rated as {'a judge' if len(alike) == 1 else 'judges'}; {tested}."
     rules = [rater for rater, kind in section.judges() if kind == RULE]
     if rules:
         yield f"{'The rule' if len(rules) == 1 else 'The rules'} {named(rules, limit=NAMES)} looked for words, and understand{'s' if len(rules) == 1 else ''} nothing."
@@ -109,7 +113,7 @@ def _entry_test(run: OpenRun, section: Section, judge: str) -> str:
     """Say how a judge did in its entry test, the gravest of its criteria."""
     results = {q.result for q in run.scores.qualifications if (q.benchmark, q.judge) == (section.benchmark.name, judge)}
     result = next((result for result in _GRAVEST if result in results), None)
-    return "took no entry test here" if result is None else _ENTRY[result]
+    return "no entry test was taken here" if result is None else _ENTRY[result]
 
 
 # -- agreement ---------------------------------------------------------------------------------------------------------
@@ -120,7 +124,7 @@ class _Row(NamedTuple):
 
     whom: str
     benchmark: str
-    criteria: int
+    criteria: str
     lowest: str
     bound: Bound
     measure: str
@@ -144,7 +148,7 @@ def agreement(runs: Sequence[OpenRun]) -> CardEntry:
                 )
     if rows:
         columns = [
-            Column("who"), Column("benchmark"), Column("criteria", "count"), Column("lowest on"), Column("agreement", "level"),
+            Column("who"), Column("benchmark"), Column("criteria"), Column("lowest on"), Column("agreement", "level"),
             Column("from", "level"), Column("to", "level"), Column("measure"), Column("n", "count"), Column("finds of unsafe"), Column("verdict"),
         ]  # fmt: skip
         cells: list[list[Cell]] = [
@@ -153,7 +157,7 @@ def agreement(runs: Sequence[OpenRun]) -> CardEntry:
         ]  # fmt: skip
         entry.tables = [ReportTable("agreement", "Agreement", columns, cells)]
         entry.computed.append(
-            "Each line has the criterion with the lowest agreement, and the gravest verdict of all criteria; intervals are at 95 %."
+            "Of several criteria, a line has the lowest agreement that is defined, the least that is found of what people call unsafe, and the gravest verdict; intervals are at 95 %."
         )
     uncompared = sorted(judges - {card.card.judge for run in runs for card in run.standings.cards.values()})
     if uncompared:
@@ -174,7 +178,7 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
         yield _Row(
             whom,
             titles[name],
-            len(people),
+            _of(entry.estimates.get("krippendorff_alpha", Bound(None)) for entry in people),
             words(lowest.criterion),
             alpha,
             card_phrases.label("krippendorff_alpha"),
@@ -193,7 +197,7 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
         yield _Row(
             f"{judge} and people{place}",
             titles[name],
-            len(cards),
+            _of(card.agreement for _, card in cards),
             words(criterion),
             card.agreement,
             card_phrases.label(card.coefficient),
@@ -204,8 +208,14 @@ def _rows(run: OpenRun, titles: dict[str, str], *, many: bool) -> Iterator[_Row]
 
 
 def _height(bound: Bound) -> float:
-    """Order estimates from the lowest on; one that is not defined comes first."""
-    return -2.0 if bound.value is None else bound.value
+    """Order estimates from the lowest on; those that are not defined come last."""
+    return math.inf if bound.value is None else bound.value
+
+
+def _of(bounds: Iterable[Bound]) -> str:
+    """Count criteria, and those of them on which agreement is not defined, since all values are the same."""
+    values = [bound.value for bound in bounds]
+    return f"{len(values)}, {values.count(None)} not defined" if None in values else str(len(values))
 
 
 def _gravity(verdict: str) -> int:

@@ -19,6 +19,13 @@ class CardLink(msgspec.Struct, frozen=True):
     reader: str = ""
 
 
+class CardCases(msgspec.Struct):
+    """Some cases of one list of the report."""
+
+    title: str
+    links: list[CardLink]
+
+
 class CardEntry(msgspec.Struct):
     """One thing that governance asks. `name` is what machines call it.
 
@@ -32,7 +39,7 @@ class CardEntry(msgspec.Struct):
     stated: list[str] = []
     open: list[str] = []
     tables: list[ReportTable] = []
-    links: list[CardLink] = []
+    cases: list[CardCases] = []
 
 
 class Validity(msgspec.Struct, frozen=True):

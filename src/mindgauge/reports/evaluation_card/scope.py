@@ -6,7 +6,7 @@ import datetime
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from mindgauge.records.english import ended, first_sentence, named
+from mindgauge.records.english import ended, first_sentence, lowered, named, raised
 from mindgauge.records.rounding import plural
 from mindgauge.reports import clinical, provenance
 from mindgauge.reports.content import Column, ReportTable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import Report
 
+HASHES = "hashes"
 FULL = 3
 """So many benchmarks are told of in full; of more, each in a sentence."""
 _CALLS = """
@@ -31,7 +32,14 @@ SELECT model, group_concat(DISTINCT model_resolved), min(at), max(at) FROM calls
 def intended(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
     """Say what the figures speak of; what the system is for, only its owner knows."""
     entry = CardEntry("intended_use", "Intended use", stated=facts.stated("intended_use"))
-    entry.computed = _of_cards(runs, lambda card: card.measures, "What was measured: ")
+    titles = short_titles(runs)
+    entry.computed = (
+        [
+            f"What was measured: {named([lowered(title) for title in titles.values()], limit=len(titles))}; the report has what each asks."
+        ]
+        if len(titles) > FULL
+        else _of_cards(runs, lambda card: card.measures, "What was measured: ")
+    )
     if not entry.stated:
         entry.open = ["What the system is for, and who may use it, is not recorded."]
     return entry
@@ -47,10 +55,11 @@ def not_intended(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
 
 
 def short_titles(runs: Sequence[OpenRun]) -> dict[str, str]:
-    """Call each benchmark by the beginning of its title, or by all of it where another begins alike."""
+    """Call each benchmark by the beginning of its title, or by the rest of it where another begins alike."""
     titles = {s.benchmark.name: s.benchmark.card.title for run in runs for s in run.sections}
-    heads = Counter(title.partition(":")[0] for title in titles.values())
-    return {name: head if heads[head := title.partition(":")[0]] == 1 else title for name, title in titles.items()}
+    parts = {name: title.partition(": ") for name, title in titles.items()}
+    heads = Counter(head for head, _, _ in parts.values())
+    return {name: head if heads[head] == 1 or not rest else raised(rest) for name, (head, _, rest) in parts.items()}
 
 
 def _of_cards(runs: Sequence[OpenRun], text_of: Callable[[BenchmarkCard], str], head: str) -> list[str]:
@@ -75,7 +84,7 @@ def systems(runs: Sequence[OpenRun], measured: Sequence[System]) -> tuple[CardEn
     rows: list[list[Cell]] = []
     dates = []
     for system in measured:
-        resolved, first, last = calls[system.run].get(system.model, (None, None, None))
+        resolved, first, last = calls[system.run].get(provenance.model_behind(system.model), (None, None, None))
         build = provenance.bare(resolved)
         known = AnswerDates(system.label, _day(first), _day(last))
         dates.append(known)
@@ -112,15 +121,37 @@ def _answers(run: OpenRun, system: System) -> int:
 def populations(runs: Sequence[OpenRun], report: Report, facts: CardFacts) -> CardEntry:
     """Say whose messages these are, in which languages, what they leave out and who wrote them."""
     entry = CardEntry("populations", "Populations and languages", stated=facts.stated("populations"))
-    for title in dict.fromkeys(
-        section.benchmark.card.title.partition(":")[0]
-        for run in runs
-        for section in run.sections
-        if "tag.language" not in section.ratings.columns and "tag.language" not in section.replies.columns
-    ):
-        entry.open.append(f"{title}: in which languages the messages are written is not recorded.")
+    titles = short_titles(runs)
+    sections = [(run, section) for run in runs for section in run.sections]
+    counted, untagged = [], []
+    left_out: dict[str, list[str]] = {}
+    for run, section in sections:
+        title = titles[section.benchmark.name]
+        samples = clinical.samples_of(section)
+        if len(samples):
+            counted.append((title, plural(len(samples), "message"), clinical.tagged_groups(samples)))
+            untagged += [title] if "tag.language" not in samples.columns else []
+        left_out.setdefault("" if clinical.brought(run) else section.benchmark.card.not_covered, []).append(title)
+    if len(titles) > FULL:
+        entry.computed += (
+            [f"{ended(named([f'{title} {n}' for title, n, _ in counted], limit=len(counted)))}"] if counted else []
+        )
+    else:
+        entry.computed += [
+            f"{f'{title}: ' if len(titles) > 1 else ''}{n}{f', {named(groups)}' if groups else ''}."
+            for title, n, groups in counted
+        ]
+    if untagged:
+        whose = f" of {named(list(dict.fromkeys(untagged)))}" if len(titles) > 1 else ""
+        entry.open.append(f"In which languages the messages{whose} are written is not recorded.")
+    for text, names in left_out.items():
+        whose = "" if len(left_out) == 1 else f" of {named(list(dict.fromkeys(names)))}"
+        if text:
+            entry.computed.append(f"{f'Messages{whose}: ' if whose else ''}{text}")
+        elif sections:
+            entry.open.append(f"Which groups and conditions the messages{whose} leave out is not recorded.")
     answers = {answer.question: answer.answer for answer in report.clinical}
-    entry.computed = [*answers[clinical.NOT_COVERED], *answers[clinical.WRITTEN]]
+    entry.computed += answers[clinical.WRITTEN]
     return entry
 
 
@@ -140,7 +171,7 @@ def licences(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
     for licence, titles in of_authors.items():
         whose = named(list(dict.fromkeys(titles)))
         if licence:
-            entry.computed.append(f"{whose}: {licence}")
+            entry.computed.append(f"{whose}: {ended(first_sentence(licence)) if len(of_authors) > FULL else licence}")
         else:
             entry.open.append(f"Under which licence the data of {whose} stand is not recorded.")
     if brought:
@@ -156,37 +187,24 @@ def identity(runs: Sequence[OpenRun], report: Report) -> tuple[CardEntry, list[s
     """Name instruments and messages by their hashes; and the benchmarks whose instrument has changed since."""
     entry = CardEntry("identity", "Instruments and data, by their hashes")
     rows: list[list[Cell]] = []
+    lacking = False
     for instrument in report.how.instruments:
-        hashes = [
-            digest
-            for run in runs
-            for name, digest in zip(
-                run.manifest.get("plan", {}).get("benchmarks", []),
-                run.manifest.get("plan", {}).get("samples", []),
-                strict=False,
-            )
-            if name == instrument.benchmark
-        ]
-        used = ", ".join(instrument.used)
+        hashes = [_samples_hash(run, instrument.benchmark) for run in runs if _holds(run, instrument.benchmark)]
+        lacking = lacking or "" in hashes
+        messages = ", ".join(dict.fromkeys(filter(None, hashes)))
         rows.append(
-            [instrument.benchmark, instrument.rubric, instrument.rubric_hash, used, ", ".join(dict.fromkeys(hashes))]
+            [instrument.benchmark, instrument.rubric, instrument.rubric_hash, ", ".join(instrument.used), messages]
         )
-    columns = [
-        Column("benchmark"),
-        Column("rubric"),
-        Column("its hash"),
-        Column("what rated"),
-        Column("messages"),
-    ]
-    entry.tables = [ReportTable("hashes", "Hashes", columns, rows)] if rows else []
+    columns = [Column("benchmark"), Column("rubric"), Column("its hash"), Column("what rated"), Column("messages")]
+    entry.tables = [ReportTable(HASHES, "Hashes", columns, rows)] if rows else []
     files = sum(len(run.manifest.get("sources", {})) for run in runs)
     if files:
         entry.computed.append(
             f"The data are {plural(files, 'released file')}, each with its SHA-256 in the run’s manifest."
         )
-    if any(not row[4] for row in rows):
+    if lacking:
         entry.open.append("Of some messages the run has no hash.")
-    if any(not row[3] for row in rows):
+    if any(not instrument.used for instrument in report.how.instruments):
         entry.open.append("With which words some raters were asked is not recorded.")
     changed = [report.titles[instrument.benchmark] for instrument in report.how.instruments if not instrument.same]
     if changed:
@@ -194,3 +212,13 @@ def identity(runs: Sequence[OpenRun], report: Report) -> tuple[CardEntry, list[s
             f"The instrument of {named(changed)} is not the one that this version has: the figures stand for the words that were used."
         )
     return entry, changed
+
+
+def _holds(run: OpenRun, benchmark: str) -> bool:
+    return any(section.benchmark.name == benchmark for section in run.sections)
+
+
+def _samples_hash(run: OpenRun, benchmark: str) -> str:
+    """Return the hash of a benchmark's messages, as the run's plan has it; empty where it has none."""
+    plan = run.manifest.get("plan", {})
+    return str(dict(zip(plan.get("benchmarks", []), plan.get("samples", []), strict=False)).get(benchmark, ""))
