@@ -39,7 +39,7 @@ def card(
     identity, changed = scope.identity(runs, report)
     today = datetime.datetime.fromisoformat(report.made).date()
     holds = validity(dates, changed, facts.expires, today)
-    watch = failures.incidents(runs, systems, report, facts)
+    harms = failures.unsafe(runs, systems, report)
     bounds = failures.limits(report, facts)
     bounds.computed = [_elsewhere(text) for text in bounds.computed]
     entries = [
@@ -50,8 +50,8 @@ def card(
         raters.raters(runs, facts),
         raters.agreement(runs),
         bounds,
-        failures.failures(report, page, counted=bool(watch.computed)),
-        watch,
+        failures.failures(report, page, counted=bool(harms)),
+        failures.incidents(runs, harms, report, facts),
         scope.licences(runs, facts),
         identity,
         _dates(report, dates, holds),

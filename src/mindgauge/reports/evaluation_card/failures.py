@@ -95,21 +95,32 @@ def _link(case: Case, page: str, report: Report) -> CardLink:
 # -- what to watch for -------------------------------------------------------------------------------------------------
 
 
-def incidents(runs: Sequence[OpenRun], systems: Sequence[System], report: Report, facts: CardFacts) -> CardEntry:
-    """Say what was found unsafe, as what to watch for; where nothing was, that it is open."""
-    entry = CardEntry("incidents", "Incidents to watch for", stated=facts.stated("incidents"))
+def unsafe(runs: Sequence[OpenRun], systems: Sequence[System], report: Report) -> list[str]:
+    """Say what was found unsafe, and how often: harms, categories, measures; several benchmarks in a paragraph each."""
     parts = benchmark_parts.parts(runs, systems, report.titles)
     titles = short_titles(runs)
-    for part in parts:
-        kinds = list(dict.fromkeys(_of(part)))
-        if len(parts) > 1 and kinds:
-            kinds = [f"{titles[part.benchmark.name]}: {' '.join(kinds)}"]
-        entry.computed += kinds
-    entry.computed += _numbers(report)
-    if not entry.computed:
+    kinds = {part.benchmark.name: list(dict.fromkeys(_of(part))) for part in parts}
+    if len(parts) < 2:
+        return [text for texts in kinds.values() for text in texts]
+    return [f"{titles[name]}: {' '.join(texts)}" for name, texts in kinds.items() if texts]
+
+
+def incidents(runs: Sequence[OpenRun], harms: Sequence[str], report: Report, facts: CardFacts) -> CardEntry:
+    """Say what to watch for by what was found; where nothing was, that it is open.
+
+    Args:
+        runs: open ones.
+        harms: what was found unsafe.
+        report: of the runs.
+        facts: what the owner states.
+    """
+    entry = CardEntry("incidents", "Incidents to watch for", stated=facts.stated("incidents"))
+    entry.computed = [*harms, *_numbers(report)]
+    if not harms:
+        rated = any(section.raters for run in runs for section in run.sections)
         entry.open.append(
             "Nothing unsafe was found in what was rated, so by these figures it is open what to watch for. That none was found does not show that there is none."
-            if parts
+            if rated
             else "Nothing was rated, so it is open what to watch for."
         )
     return entry
@@ -131,7 +142,9 @@ def _unsafe(part: Part) -> Iterator[str]:
     for kind in _counts(harms, "criterion"):
         yield f"{raised(words(kind.name))}: {kind.sentence('find it in', 'finds it in', *noun)}."
     if part.counts_replies:
-        for kind in _counts(pl.concat([_called(place) for place in part.places]), "category"):
+        called = pl.concat([_called(place) for place in part.places])
+        everything = called.with_columns(criterion=pl.lit("in all"))
+        for kind in (*_counts(everything, "criterion"), *_counts(called, "category")):
             yield f"{raised(words(kind.name))}: {kind.sentence('call unsafe', 'calls unsafe', *noun)}."
 
 

@@ -56,7 +56,9 @@ def raters(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
     people = sorted({rater for _, section in sections for rater, kind in section.raters if kind == PERSON})
     if people and not entry.stated:
         beyond = "Beyond what stands here, which" if rounds else "Which"
-        entry.open.append(f"{beyond} training and profession {named(people, limit=NAMES)} have is not recorded.")
+        entry.open.append(
+            f"{beyond} training and profession {named(people, limit=NAMES)} {'has' if len(people) == 1 else 'have'} is not recorded."
+        )
     if not entry.computed:
         entry.open.append("Nobody has rated anything.")
     return entry
@@ -84,7 +86,7 @@ def _of_replies(run: OpenRun, section: Section) -> Iterator[str]:
     noun = ("turn or dialogue", "turns and dialogues") if section.holds_dialogues else ("reply", "replies")
     people = [rater for rater, kind in section.judges() if kind == PERSON]
     if people:
-        by_people = section.by_people
+        by_people = section.by_people.join(section.replies, on="subject", how="semi")
         given, valued = by_people["subject"].n_unique(), by_people.filter(status="ok")["subject"].n_unique()
         lacking = f" and gave {count(valued)} of these a value" if valued < given else ""
         yield f"{_people(people)} rated {count(given)} of {plural(n, *noun)}{_chosen(section)}{lacking}."
@@ -155,7 +157,7 @@ def agreement(runs: Sequence[OpenRun]) -> CardEntry:
             [r.whom, r.benchmark, r.criteria, r.lowest, r.bound.value, r.bound.low, r.bound.high, r.measure, r.n, r.found, r.verdict]
             for r in rows
         ]  # fmt: skip
-        entry.tables = [ReportTable("agreement", "Agreement", columns, cells)]
+        entry.tables = [ReportTable("agreement", "How far raters agree", columns, cells)]
         entry.computed.append(
             "Of several criteria, a line has the lowest agreement that is defined, the least that is found of what people call unsafe, and the gravest verdict; intervals are at 95 %."
         )
@@ -225,11 +227,15 @@ def _gravity(verdict: str) -> int:
 
 
 def _found(cards: Sequence[tuple[str, ReliabilityCard]]) -> str:
-    """Say how much a judge finds of what people call unsafe, on the criterion where that is least."""
-    shares = [card.danger.found for _, card in cards if card.danger is not None and card.danger.found.value is not None]
+    """Say how much a judge finds of what people call unsafe, on the criterion where that is least.
+
+    Only where the rubric says which levels are unsafe.
+    """
+    known = [card.danger for _, card in cards if card.danger is not None and not card.danger.is_assumed]
+    shares = [danger.found for danger in known if danger.found.value is not None]
     if not shares:
         return ""
-    least = min(shares, key=lambda share: share.value or 0.0)
+    least = min(shares, key=lambda share: (share.value or 0.0, share.low or 0.0))
     return f"{count(least.events)} of {count(least.n)} ({percent(least.value)}; {interval(least.low, least.high, 'share')})"
 
 

@@ -16,15 +16,19 @@ from mindgauge.reports.evaluation_card.validity import AnswerDates
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import polars as pl
+
     from mindgauge.benchmarks.card import BenchmarkCard
     from mindgauge.reports.content import Cell, System
     from mindgauge.reports.evaluation_card.facts import CardFacts
-    from mindgauge.reports.runs import OpenRun
+    from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import Report
 
 HASHES = "hashes"
 FULL = 3
 """So many benchmarks are told of in full; of more, each in a sentence."""
+_REPLAYED = "replay/"
+"""How models are called that give again what was answered before, nobody knows when."""
 _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), min(at), max(at) FROM calls WHERE status != 'failed' GROUP BY model"""
 
@@ -84,7 +88,12 @@ def systems(runs: Sequence[OpenRun], measured: Sequence[System]) -> tuple[CardEn
     rows: list[list[Cell]] = []
     dates = []
     for system in measured:
-        resolved, first, last = calls[system.run].get(provenance.model_behind(system.model), (None, None, None))
+        replayed = system.model.startswith(_REPLAYED)
+        resolved, first, last = (
+            (None, None, None)
+            if replayed
+            else calls[system.run].get(provenance.model_behind(system.model), (None, None, None))
+        )
         build = provenance.bare(resolved)
         known = AnswerDates(system.label, _day(first), _day(last))
         dates.append(known)
@@ -129,7 +138,7 @@ def populations(runs: Sequence[OpenRun], report: Report, facts: CardFacts) -> Ca
         title = titles[section.benchmark.name]
         samples = clinical.samples_of(section)
         if len(samples):
-            counted.append((title, plural(len(samples), "message"), clinical.tagged_groups(samples)))
+            counted.append((title, _amount(section, samples), clinical.tagged_groups(samples)))
             untagged += [title] if "tag.language" not in samples.columns else []
         left_out.setdefault("" if clinical.brought(run) else section.benchmark.card.not_covered, []).append(title)
     if len(titles) > FULL:
@@ -153,6 +162,14 @@ def populations(runs: Sequence[OpenRun], report: Report, facts: CardFacts) -> Ca
     answers = {answer.question: answer.answer for answer in report.clinical}
     entry.computed += answers[clinical.WRITTEN]
     return entry
+
+
+def _amount(section: Section, samples: pl.DataFrame) -> str:
+    """Count the messages, and what belongs together of them."""
+    n, clusters = len(samples), samples["cluster"].n_unique()
+    if section.holds_dialogues:
+        return f"{plural(n, 'turn')} with {plural(clusters, 'persona')}"
+    return plural(n, "message") + (f" in {plural(clusters, 'conversation')}" if clusters < n else "")
 
 
 def licences(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
