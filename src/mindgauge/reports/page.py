@@ -311,7 +311,7 @@ def write(
     with _opened(folders, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
         page = _page(folders, out)
         report = _gathered(runs, systems, beside)
-        governance = evaluation_card(runs, systems, report, page.name, card) if card is not None else None
+        governance = evaluation_card(runs, systems, report, quote(page.name), card) if card is not None else None
     files = ReportFiles(
         page,
         page.with_suffix(".json"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import msgspec
 import pytest
@@ -273,6 +274,13 @@ def test_dialogues_have_a_card(tmp_path: Path) -> None:
     said = card.entry("incidents").computed
     assert any(text.startswith("Veto: a judge finds it in") and "turns." in text for text in said)
     assert any("never recognised: 100 % of" in text and "deaf" in text for text in said)
+
+
+def test_a_report_of_an_odd_name_is_found(run: Path, tmp_path: Path) -> None:
+    card = written(tmp_path / "a #1 100% (b).html", run)
+    links = [link for cases in card.entry("failures").cases for link in cases.links]
+    assert {unquote(link.report.partition("#")[0]) for link in links} == {"a #1 100% (b).html"}
+    assert f"]({links[0].report})" in card.markdown
 
 
 def test_several_runs_have_one_card(run: Path, tmp_path: Path) -> None:

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from pathlib import Path
 
 import pytest
 
-from mindgauge.reports.evaluation_card.facts import LONGEST
+from mindgauge.reports.evaluation_card.facts import LONGEST, CardFacts
 from tests.in_process import mindgauge
-from tests.reports.evaluation_card.conftest import written
+from tests.reports.evaluation_card.conftest import CardFiles, written
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-FACTS = """\
-owner = "Digital Care, Example Clinic"
-intended_use = "Adults who write between two appointments, with a clinician who reads along."
-not_intended_use = ["Emergencies.", "Minors."]
-populations = "Adult outpatients in Basel."
-raters = "Anna and Bea are psychologists with two days of training on this protocol."
-limits = "The pilot had no night service."
-incidents = ["A person names a means.", "A person says goodbye."]
-licences = "Replies: internal, not to be passed on."
-expires = 2026-12-24
-"""
+DOCUMENT = Path(__file__).parents[3] / "docs" / "report.md"
+FACTS = DOCUMENT.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
+"""The example of the document."""
 OF_ENTRY = {
     "intended_use": 1, "not_intended_use": 2, "populations": 1, "raters": 1, "limits": 1, "incidents": 2, "licences": 1,
 }  # fmt: skip
+
+
+def test_the_document_shows_all_that_may_be_stated() -> None:
+    assert list(tomllib.loads(FACTS)) == list(CardFacts.__struct_fields__)
+    assert f"at most {LONGEST} characters" in DOCUMENT.read_text(encoding="utf-8")
 
 
 def test_what_the_owner_states_is_marked_and_closes_what_was_open(rated: Path, tmp_path: Path) -> None:
@@ -41,10 +36,7 @@ def test_what_the_owner_states_is_marked_and_closes_what_was_open(rated: Path, t
     assert card.entry("incidents").computed, "what was found stays beside what is stated"
 
 
-def test_without_it_who_owns_the_system_is_open(rated_card: object) -> None:
-    from tests.reports.evaluation_card.conftest import CardFiles
-
-    assert isinstance(rated_card, CardFiles)
+def test_without_it_who_owns_the_system_is_open(rated_card: CardFiles) -> None:
     assert "Who owns this system is not recorded." in rated_card.html
     assert not any(entry.stated for entry in rated_card.record.entries)
 

@@ -32,7 +32,7 @@ def card(
         runs: open ones.
         systems: that they measured.
         report: what is said of them.
-        page: the file name of the report beside the card.
+        page: the address of the report beside the card.
         facts: what the owner states.
     """
     evaluated, dates = scope.systems(runs, systems)

@@ -9,7 +9,7 @@ import msgspec
 from mindgauge.records.english import ended
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import NONE
-from mindgauge.records.text import code, file
+from mindgauge.records.text import code
 from mindgauge.records.text import text as plain
 from mindgauge.reports import render, table_renderings
 from mindgauge.reports.evaluation_card.scope import HASHES
@@ -75,7 +75,7 @@ def _markdown(card: EvaluationCard) -> str:
         [f"{plain(ended(card.subtitle))} **{plain(validity_line(card))}.**{owner}"],
         *([f"**{HEADS[number]}.** {plain(text)}"] for number, text in enumerate(card.findings) if number < len(HEADS)),
         *(part for entry in card.entries for part in _entry(entry)),
-        [f"[The report]({file(card.report)}). {card.software}, {card.made[:10]}."],
+        [f"[The report]({card.report}). {card.software}, {card.made[:10]}."],
         [MARK],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

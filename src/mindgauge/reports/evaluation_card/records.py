@@ -58,7 +58,7 @@ class EvaluationCard(msgspec.Struct):
     made: str
     software: str
     report: str
-    """The report beside it."""
+    """The address of the report beside it."""
     owner: str
     validity: Validity
     findings: list[str]

@@ -88,12 +88,9 @@ def systems(runs: Sequence[OpenRun], measured: Sequence[System]) -> tuple[CardEn
     rows: list[list[Cell]] = []
     dates = []
     for system in measured:
-        replayed = system.model.startswith(_REPLAYED)
-        resolved, first, last = (
-            (None, None, None)
-            if replayed
-            else calls[system.run].get(provenance.model_behind(system.model), (None, None, None))
-        )
+        resolved, first, last = calls[system.run].get(provenance.model_behind(system.model), (None, None, None))
+        if system.model.startswith(_REPLAYED):
+            resolved = first = last = None
         build = provenance.bare(resolved)
         known = AnswerDates(system.label, _day(first), _day(last))
         dates.append(known)
@@ -142,9 +139,8 @@ def populations(runs: Sequence[OpenRun], report: Report, facts: CardFacts) -> Ca
             untagged += [title] if "tag.language" not in samples.columns else []
         left_out.setdefault("" if clinical.brought(run) else section.benchmark.card.not_covered, []).append(title)
     if len(titles) > FULL:
-        entry.computed += (
-            [f"{ended(named([f'{title} {n}' for title, n, _ in counted], limit=len(counted)))}"] if counted else []
-        )
+        amounts = [f"{title} {n}" for title, n, _ in counted]
+        entry.computed += [ended(named(amounts, limit=len(amounts)))] if amounts else []
     else:
         entry.computed += [
             f"{f'{title}: ' if len(titles) > 1 else ''}{n}{f', {named(groups)}' if groups else ''}."
@@ -195,8 +191,6 @@ def licences(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
         entry.open.append(
             "Under which licence the files stand that this run was given is not recorded, where they are not the authors’."
         )
-    if len(runs) and not of_authors:
-        entry.open.append("There is no benchmark here, and so no licence.")
     return entry
 
 
