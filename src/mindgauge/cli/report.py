@@ -35,6 +35,13 @@ def report(
         typer.Option("--reader", help="Also write every reply, to search and filter, as a folder beside the page."),
     ] = False,
     language: Annotated[str, typer.Option(help="Of the page and the summary: en or zh (Chinese).")] = "en",
+    card: Annotated[
+        bool, typer.Option("--card", help="Also write the evaluation card: one page for governance, beside the report.")
+    ] = False,
+    card_facts: Annotated[
+        Path | None,
+        typer.Option(help="Write the card with what only the owner knows, from this TOML file (docs/report.md)."),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Write the report of runs: one HTML file that needs no network; or print one reply of them."""
@@ -45,7 +52,13 @@ def report(
 
     with render.working("Writing the report"):
         result = function(
-            runs, out=out, show_unreliable=show_unreliable, show_texts=show_texts, reader=reader, language=language
+            runs,
+            out=out,
+            show_unreliable=show_unreliable,
+            show_texts=show_texts,
+            reader=reader,
+            language=language,
+            card=card_facts or card,
         )
     if json:
         render.as_json(result)
@@ -56,6 +69,8 @@ def report(
         if result.english:
             stayed = plural(len(result.english), "sentence")
             render.notice(f"{stayed} stayed English; `--json` lists them under english")
+        if result.card is not None:
+            print(result.card)
 
 
 def _show(run: Path, ident: str, *, show_texts: bool, json: bool) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.reports import page
+from mindgauge.reports.evaluation_card import facts as card_facts
+from mindgauge.reports.evaluation_card.facts import CardFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ def report(
     show_texts: bool = False,
     reader: bool = False,
     language: str = "en",
+    card: bool | str | Path = False,
 ) -> ReportFiles:
     """Write `report.html`, `report.json` and `report.md`; several runs stand side by side in one report.
 
@@ -35,13 +38,18 @@ def report(
         reader: write the reader beside the page, too: every reply, searched and filtered, as a folder of pages
             (`report_reader/index.html`) that needs no network.
         language: of the page and the summary: `en` or `zh`.
+        card: write the evaluation card beside the page, too: one page for governance (`card.html`, `card.json`,
+            `card.md`); or the TOML file with what only the system's owner knows, which the card then states.
 
     Raises:
-        UsageError: there is no run in a folder, or no report in this language.
+        UsageError: there is no run in a folder, no report in this language, or the owner's file cannot be used.
         DataError: a run's ratings cannot be compared.
         MindgaugeError: the report cannot be written.
     """
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
+    facts = None
+    if card is not False:
+        facts = CardFacts() if card is True else card_facts.read(Path(card))
     return page.write(
         folders,
         None if out is None else Path(out),
@@ -49,4 +57,5 @@ def report(
         show_texts=show_texts,
         reader=reader,
         language=language,
+        card=facts,
     )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import ToRead
 
+HELP = "Does the help that is named exist where the person is?"
+WRITTEN = "Who wrote the messages, and who checked them?"
 _NO_TEXTS = "The texts of the replies are not here, so this is open."
 _NO_REPLIES = "There are no replies here: models answered a question about messages, so this is open."
 
@@ -167,9 +169,8 @@ def _read(run: OpenRun, section: Section, system: System) -> ReplyReading | None
 
 def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     """Hold the numbers that replies name against the list."""
-    question = "Does the help that is named exist where the person is?"
     if not readings:
-        return ClinicalAnswer(question, [absent], None)
+        return ClinicalAnswer(HELP, [absent], None)
     total, naming = sum(r.replies for r in readings), sum(r.naming for r in readings)
     merged: dict[str, tuple[int, str, tuple[str, ...], int]] = {}
     for reading in readings:
@@ -202,7 +203,7 @@ def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
     ]
     note = f"Numbers as the replies name them, held against {len(helplines.lines())} lines (raters/helplines.toml, {helplines.made()}, each with its source)."
     sheet = ReportTable("numbers", "The numbers that replies name", columns, rows, note) if rows else None
-    return ClinicalAnswer(question, sentences, sheet)
+    return ClinicalAnswer(HELP, sentences, sheet)
 
 
 def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
@@ -229,10 +230,25 @@ def _asked(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:
 # -- what the messages are ---------------------------------------------------------------------------------------------
 
 
-def _brought(run: OpenRun) -> bool:
+def brought(run: OpenRun) -> bool:
     """Whether a run's messages are others' than this project's own samples."""
     plan = run.manifest.get("plan", {})
     return bool(run.manifest.get("data")) or any(plan.get(key) for key in ("data", "loaded", "replies", "dialogues"))
+
+
+def samples_of(section: Section) -> pl.DataFrame:
+    """Return a row for each message that was answered, or asked about."""
+    rows = section.ratings if section.benchmark.closed or section.replies.is_empty() else section.replies
+    return rows.unique("sample" if "sample" in rows.columns else "subject")
+
+
+def tagged_groups(samples: pl.DataFrame) -> list[str]:
+    """Count messages by category and by language, as far as they are tagged."""
+    return [
+        f"{plural(samples[f'tag.{tag}'].drop_nulls().n_unique(), tag, _PLURAL.get(tag, ''))} ({_tagged(samples, tag)})"
+        for tag in ("category", "language")
+        if f"tag.{tag}" in samples.columns and samples[f"tag.{tag}"].drop_nulls().n_unique()
+    ]
 
 
 def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
@@ -240,15 +256,9 @@ def _covered(runs: Sequence[OpenRun]) -> ClinicalAnswer:
     sentences = []
     by_name = {section.benchmark.name: (open_run, section) for open_run in runs for section in open_run.sections}
     for run, section in by_name.values():
-        rows = section.ratings if section.benchmark.closed or section.replies.is_empty() else section.replies
-        samples = rows.unique("sample" if "sample" in rows.columns else "subject")
-        groups = [
-            f"{plural(samples[f'tag.{tag}'].drop_nulls().n_unique(), tag, _PLURAL.get(tag, ''))} ({_tagged(samples, tag)})"
-            for tag in ("category", "language")
-            if f"tag.{tag}" in samples.columns and samples[f"tag.{tag}"].drop_nulls().n_unique()
-        ]
+        groups = tagged_groups(samples_of(section))
         title = section.benchmark.card.title.partition(":")[0]
-        own = "" if _brought(run) else section.benchmark.card.not_covered
+        own = "" if brought(run) else section.benchmark.card.not_covered
         missing = own or "What these messages leave out, nobody has said."
         sentences.append(f"{title}: {named(groups) or 'no groups are tagged'}. {missing}")
     return ClinicalAnswer("Which groups and conditions are not covered?", list(dict.fromkeys(sentences)), None)
@@ -313,7 +323,7 @@ def _written(runs: Sequence[OpenRun]) -> ClinicalAnswer:
     for run in runs:
         for section in run.sections:
             card, title = section.benchmark.card, section.benchmark.card.title.partition(":")[0]
-            if _brought(run):
+            if brought(run):
                 source = (
                     f" {card.authors} released them"
                     if card.authors and run.manifest.get("plan", {}).get("loaded")
@@ -324,4 +334,4 @@ def _written(runs: Sequence[OpenRun]) -> ClinicalAnswer:
                 sentences.append(
                     f"{title}: {card.own_samples_by or 'who wrote and who checked them, its card does not say.'}"
                 )
-    return ClinicalAnswer("Who wrote the messages, and who checked them?", list(dict.fromkeys(sentences)), None)
+    return ClinicalAnswer(WRITTEN, list(dict.fromkeys(sentences)), None)

@@ -41,6 +41,8 @@ from mindgauge.reports import (
     wrong,
 )
 from mindgauge.reports import runs as opened
+from mindgauge.reports.evaluation_card import files as card_files
+from mindgauge.reports.evaluation_card.card import card as evaluation_card
 from mindgauge.reports.language import memory, of_report
 from mindgauge.reports.language.markdown import plain
 from mindgauge.reports.language.spoken import current, speaking
@@ -56,7 +58,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from mindgauge.reports.content import System
     from mindgauge.reports.draw.records import Point
+    from mindgauge.reports.evaluation_card.facts import CardFacts
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import InWords, Trust
@@ -270,6 +274,8 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
     """The reader's folder, if one was asked for."""
     english: list[str] = []
     """Of a translated report, the sentences that stayed English."""
+    card: Path | None = None
+    """The evaluation card's page, if one was asked for."""
 
     @property
     def table(self) -> pl.DataFrame:
@@ -290,6 +296,7 @@ class ReportFiles(Tabular, msgspec.Struct, frozen=True):
             f"for machines {self.json.name}, for a pull request {self.markdown.name}",
             *([f"every reply in {self.reader.name}/index.html"] if self.reader is not None else []),
             *([f"not translated: {plural(len(self.english), 'sentence')}"] if self.english else []),
+            *([f"the evaluation card in {self.card.name}"] if self.card is not None else []),
         ]
 
     def _repr_html_(self) -> str:
@@ -304,6 +311,7 @@ def write(
     show_texts: bool = False,
     reader: bool = False,
     language: str = memory.ENGLISH,
+    card: CardFacts | None = None,
 ) -> ReportFiles:
     """Write the report of some runs.
 
@@ -314,6 +322,7 @@ def write(
         show_texts: show texts that a benchmark's authors released under restrictions, too.
         reader: write the reader beside the page, too.
         language: of the page and the summary: `en` or `zh`; the JSON file has the same data in either.
+        card: write the evaluation card beside the page, too, with what its owner states; none if not given.
 
     Raises:
         UsageError: no run is named, there is none in a folder, no report is written in this language, or a file of somebody else would be replaced.
@@ -324,9 +333,11 @@ def write(
     beside = _page(folders, out) if reader and folders else None
     if beside is not None:
         reader_folder.refuse_strangers(reader_folder.place(beside))
-    report = read(folders, show_unreliable=show_unreliable, show_texts=show_texts, beside=beside)
-    report.language = language
-    page = _page(folders, out)
+    with _opened(folders, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
+        page = _page(folders, out)
+        report = _gathered(runs, systems, beside)
+        report.language = language
+        governance = evaluation_card(runs, systems, report, quote(page.name), card) if card is not None else None
     files = ReportFiles(
         page,
         page.with_suffix(".json"),
@@ -334,6 +345,7 @@ def write(
         report.scores,
         report.withheld,
         reader_folder.place(page) if reader else None,
+        card=card_files.place(page) if card is not None else None,
     )
     translator = of_report.translator(report)
     contents = {
@@ -346,6 +358,11 @@ def write(
         files = structs.replace(files, english=translator.english)
     for path in (files.json, files.markdown):
         _refuse_strangers(path)
+    if governance is not None and files.card is not None:
+        contents |= card_files.contents(governance, files.card)
+    for path in contents:
+        if path != files.path:
+            _refuse_strangers(path)
     try:
         page.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path, content in contents.items():
@@ -372,13 +389,13 @@ def _refuse_strangers(path: Path) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """Say whether a report wrote this file: its JSON says which software made it, its Markdown ends with a mark."""
+    """Say whether a report wrote this file: its JSON says which software made it, its Markdown ends with a mark, as a card's page does."""
     if path.is_symlink() or not path.is_file():
         return False
     try:
         content = bounds.content(path)
-        if path.suffix == ".md":
-            return content.rstrip().endswith(MARK.encode())
+        if path.suffix != ".json":
+            return content.rstrip().endswith((MARK.encode(), card_files.MARK.encode()))
         return msgspec.json.decode(content, type=_Made).software.startswith("mindgauge ")
     except (OSError, ValueError, RecursionError):
         return False
@@ -401,6 +418,20 @@ def read(
         UsageError: no run is named, one is named twice, or there is none in a folder.
         DataError: a run's ratings cannot be compared.
     """
+    with _opened(folders, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
+        return _gathered(runs, systems, beside)
+
+
+@contextlib.contextmanager
+def _opened(
+    folders: Sequence[Path], *, show_unreliable: bool, show_texts: bool
+) -> Iterator[tuple[list[OpenRun], list[System]]]:
+    """Open some runs for as long as something is said of them, and name what they measured.
+
+    Raises:
+        UsageError: no run is named, one is named twice, or there is none in a folder.
+        DataError: a run's ratings cannot be compared.
+    """
     if not folders:
         raise UsageError("name at least one run directory")
     if len({folder.resolve() for folder in folders}) < len(folders):
@@ -411,68 +442,72 @@ def read(
             run = opened.read(folder, number, show_unreliable=show_unreliable, show_texts=show_texts)
             stack.enter_context(run.store)
             runs.append(run)
-        systems = opened.systems(runs)
-        reading = worst.to_read(runs, systems)
-        on_page = {item.anchor for chosen in reading for item in chosen.items}
-        weaknesses = weak.weak(runs, systems, on_page)
-        elsewhere = on_page | {item.anchor for item in weaknesses.cited}
-        suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
-        unchecked = answer_section.unchecked(runs)
-        answers = answer_section.answers(runs, systems, apart=suite is not None)
-        trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
-        between = paired.paired(runs, systems)
-        suite_found = lead.first(suite, runs, unchecked) if suite else []
-        screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
-        report = Report(
-            title=title([system.label for system in systems]),
-            subtitle=_subtitle(runs, suite),
-            made=now(),
-            software=software(),
-            names=opened.names(runs),
-            systems=systems,
-            first=screen,
-            fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
-            unfit=system_findings.unfit(runs),
-            people=[
-                *answer_section.people_first(runs, systems),
-                *drawn_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
-            ],
-            lead=lead.lead(suite, runs, unchecked) if suite else [],
-            answers=answers,
-            tasks=[],
-            caveats=[
-                *system_findings.meanings([section for run in runs for section in run.sections]),
-                *answer_section.shared(answers),
-                *answer_section.caveats(runs),
-                *answer_section.kept(runs),
-                *([unchecked] if unchecked and not suite else []),
-            ],
-            not_shown=lead.not_shown(suite) if suite else answer_section.not_shown(runs),
-            profile=suite,
-            reading=reading,
-            clinical=clinical.answers(runs, systems, reading, screen.statements[-1]),
-            hidden=texts.hidden(runs),
-            dialogues=dialogues.dialogues(runs, systems),
-            weak=weaknesses,
-            trust=trusted,
-            wrong=wrong.wrong(runs, systems),
-            paired=between,
-            compared_title="Compared" if len(systems) > 1 else "Beside answers that read nothing",
-            compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
-            how=provenance.how(runs),
-            scores=[run.scores for run in runs],
-            drawn=drawn_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
-            withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
+        yield runs, opened.systems(runs)
+
+
+def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | None) -> Report:
+    """Gather everything a report says about open runs, and write the reader beside its page if that is named."""
+    reading = worst.to_read(runs, systems)
+    on_page = {item.anchor for chosen in reading for item in chosen.items}
+    weaknesses = weak.weak(runs, systems, on_page)
+    elsewhere = on_page | {item.anchor for item in weaknesses.cited}
+    suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
+    unchecked = answer_section.unchecked(runs)
+    answers = answer_section.answers(runs, systems, apart=suite is not None)
+    trusted = trust.trust(runs, systems, on_page)  # before comparisons, which let go of the ratings at hand
+    between = paired.paired(runs, systems)
+    suite_found = lead.first(suite, runs, unchecked) if suite else []
+    screen = first_screen.first_screen(runs, systems, reading, between, suite_found)
+    report = Report(
+        title=title([system.label for system in systems]),
+        subtitle=_subtitle(runs, suite),
+        made=now(),
+        software=software(),
+        names=opened.names(runs),
+        systems=systems,
+        first=screen,
+        fidelity=fidelity.section([(run.folder, run.scores.fidelity) for run in runs]),
+        unfit=system_findings.unfit(runs),
+        people=[
+            *answer_section.people_first(runs, systems),
+            *drawn_tables.sentences([e for run in runs for e in run.scores.frames if e.benchmark in _closed(run)]),
+        ],
+        lead=lead.lead(suite, runs, unchecked) if suite else [],
+        answers=answers,
+        tasks=[],
+        caveats=[
+            *system_findings.meanings([section for run in runs for section in run.sections]),
+            *answer_section.shared(answers),
+            *answer_section.caveats(runs),
+            *answer_section.kept(runs),
+            *([unchecked] if unchecked and not suite else []),
+        ],
+        not_shown=lead.not_shown(suite) if suite else answer_section.not_shown(runs),
+        profile=suite,
+        reading=reading,
+        clinical=clinical.answers(runs, systems, reading, screen.statements[-1]),
+        hidden=texts.hidden(runs),
+        dialogues=dialogues.dialogues(runs, systems),
+        weak=weaknesses,
+        trust=trusted,
+        wrong=wrong.wrong(runs, systems),
+        paired=between,
+        compared_title="Compared" if len(systems) > 1 else "Beside answers that read nothing",
+        compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),
+        how=provenance.how(runs),
+        scores=[run.scores for run in runs],
+        drawn=drawn_tables.of_frames([entry for run in runs for entry in run.scores.frames]),
+        withheld=[suppressed for run in runs for suppressed in withheld(run.standings)],
+    )
+    if suite is not None:
+        report.tasks = answer_section.by_task(
+            runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
         )
-        if suite is not None:
-            report.tasks = answer_section.by_task(
-                runs, systems, report.titles, lead.findings(suite), lead.headlines(suite, runs)
-            )
-        if beside is not None:
-            folder = reader_folder.place(beside)
-            reader_folder.write(folder, beside, report.title, runs, systems)
-            report.reader = f"{quote(folder.name)}/index.html"
-        return report
+    if beside is not None:
+        folder = reader_folder.place(beside)
+        reader_folder.write(folder, beside, report.title, runs, systems)
+        report.reader = f"{quote(folder.name)}/index.html"
+    return report
 
 
 def _closed(run: OpenRun) -> set[str]:

@@ -345,7 +345,7 @@ def _models(run: OpenRun) -> ReportTable:
     for query in (_REPLIED, _RATED):
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
-                origins.setdefault(_asked(name), (endpoint, _parameters(parameters)))
+                origins.setdefault(model_behind(name), (endpoint, _parameters(parameters)))
     refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
@@ -355,7 +355,7 @@ def _models(run: OpenRun) -> ReportTable:
         elif model in refused:
             parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
         rows.append([
-            model, _bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
+            model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
         ])  # fmt: skip
     columns = [
         Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),
@@ -365,13 +365,13 @@ def _models(run: OpenRun) -> ReportTable:
     return ReportTable(f"models-{run.folder.resolve().name}", "Models as resolved", columns, rows)
 
 
-def _asked(rater: str) -> str:
+def model_behind(rater: str) -> str:
     """Return the model behind a rater, which another way of asking names `MODEL (way)`."""
     return next((rater.removesuffix(f" ({way})") for way in PromptStyle if rater.endswith(f" ({way})")), rater)
 
 
-def _bare(resolved: str | None) -> str:
-    """Name a local file without the folders it lies in."""
+def bare(resolved: str | None) -> str:
+    """Name local files without the folders they lie in."""
     names = (resolved or "").split(",")
     return ", ".join(PurePath(name).name if name.startswith("/") else name for name in names)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from mindgauge.analysis.reliability.card import Reliability
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
@@ -113,24 +114,44 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
     kinds = {kind for benchmark, criterion, kind in store.select(query) if criterion in criteria.get(benchmark, ())}
     if "person" not in kinds or not kinds - NO_JUDGES:
         return ReliabilityGate({}, shown)
-    from mindgauge.analysis.reliability import rule
-    from mindgauge.analysis.reliability.cards import CardOptions, cards
-
-    ratings, places = of_replies(folder, benchmarks)
-    judged = cards(ratings, CardOptions(rule.load(rule.MINDGAUGE)))
+    judged, places = _compared(folder, benchmarks)
     allowed = [card if shown or card.verdict != LIMITED else _without_scores(card) for card in judged.cards]
     run_cards = [RunCard(str(folder), *places[card.criterion], card) for card in allowed]
-    people: dict[str, list[People]] = {}
-    for entry in judged.people:
-        benchmark, criterion = places[entry.criterion]
-        people.setdefault(benchmark, []).append(msgspec.structs.replace(entry, criterion=criterion))
     facets: dict[str, list[ManyFacets]] = {}
     for view in judged.facets:
         for benchmark in dict.fromkeys(places[name][0] for name in view.criteria):
             facets.setdefault(benchmark, []).append(view)
     pooled = {(b.name, name): parts for b in benchmarks for name, parts in b.pooled.items()}
     by_place = {(s.benchmark, s.criterion, s.card.judge): s for s in run_cards}
-    return ReliabilityGate(by_place, shown, people, facets, pooled)
+    return ReliabilityGate(by_place, shown, _placed(judged.people, places), facets, pooled)
+
+
+def people_of(folder: Path, benchmarks: Sequence[Benchmark]) -> dict[str, list[People]]:
+    """Return how far the people of a run agree among themselves, benchmark by benchmark, whoever rated beside them.
+
+    Raises:
+        DataError: the run's ratings cannot be compared.
+    """
+    judged, places = _compared(folder, benchmarks)
+    return _placed(judged.people, places)
+
+
+def _compared(folder: Path, benchmarks: Sequence[Benchmark]) -> tuple[Reliability, dict[str, tuple[str, str]]]:
+    """Compare all who rated replies; with each criterion's name there, its benchmark and the name that it has there."""
+    from mindgauge.analysis.reliability import rule
+    from mindgauge.analysis.reliability.cards import CardOptions, cards
+
+    ratings, places = of_replies(folder, benchmarks)
+    return cards(ratings, CardOptions(rule.load(rule.MINDGAUGE))), places
+
+
+def _placed(entries: Sequence[People], places: dict[str, tuple[str, str]]) -> dict[str, list[People]]:
+    """Put what is known of people's agreement under its benchmark, each criterion by the name that it has there."""
+    people: dict[str, list[People]] = {}
+    for entry in entries:
+        benchmark, criterion = places[entry.criterion]
+        people.setdefault(benchmark, []).append(msgspec.structs.replace(entry, criterion=criterion))
+    return people
 
 
 def of_run(folder: Path, *, shown: bool = False) -> ReliabilityGate:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST = 10
 CONTESTED = 5
+LOWEST = "The replies rated lowest"
+CONTESTED_REPLIES = "Where raters differ most"
 
 
 def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
@@ -69,12 +71,12 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     if len(lowest):
         but = ", those above aside" if lists else ""
         note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: lowest mean verdict first, then suicide and self-harm first."
-        lists.append(ToRead("The replies rated lowest", note, list(_replies(runs, systems, lowest)), links.lines()))
+        lists.append(ToRead(LOWEST, note, list(_replies(runs, systems, lowest)), links.lines()))
     if len(contested):
         note = "On these, verdicts lie half the scale or more apart. A person should say who is right."
         lists.append(
             ToRead(
-                "Where raters differ most",
+                CONTESTED_REPLIES,
                 note,
                 list(_replies(runs, systems, contested)),
                 links.lines(sign="contested"),
