@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.reports import page
 from mindgauge.reports.evaluation_card import facts as card_facts
-from mindgauge.reports.evaluation_card.facts import CardFacts
+from mindgauge.reports.evaluation_card.facts import OwnerFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def report(
     folders = [Path(runs)] if isinstance(runs, str | Path) else [Path(run) for run in runs]
     facts = None
     if card is not False:
-        facts = CardFacts() if card is True else card_facts.read(Path(card))
+        facts = OwnerFacts() if card is True else card_facts.read(Path(card))
     return page.write(
         folders,
         None if out is None else Path(out),

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from mindgauge.reports.content import System
     from mindgauge.reports.draw.records import Point
-    from mindgauge.reports.evaluation_card.facts import CardFacts
+    from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.profile.records import ProfileSection
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import InWords, Trust
@@ -311,7 +311,7 @@ def write(
     show_texts: bool = False,
     reader: bool = False,
     language: str = memory.ENGLISH,
-    card: CardFacts | None = None,
+    card: OwnerFacts | None = None,
 ) -> ReportFiles:
     """Write the report of some runs.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mindgauge.reports.evaluation_card.facts import LONGEST, CardFacts
+from mindgauge.reports.evaluation_card.facts import LONGEST, OwnerFacts
 from tests.in_process import mindgauge
 from tests.reports.evaluation_card.conftest import CardFiles, written
 
@@ -20,7 +20,7 @@ OF_ENTRY = {
 
 
 def test_the_document_shows_all_that_may_be_stated() -> None:
-    assert list(tomllib.loads(FACTS)) == list(CardFacts.__struct_fields__)
+    assert list(tomllib.loads(FACTS)) == list(OwnerFacts.__struct_fields__)
     assert f"at most {LONGEST} characters" in DOCUMENT.read_text(encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.reports.content import System
-    from mindgauge.reports.evaluation_card.facts import CardFacts
+    from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.evaluation_card.records import Validity
     from mindgauge.reports.evaluation_card.validity import AnswerDates
     from mindgauge.reports.runs import OpenRun
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def card(
-    runs: Sequence[OpenRun], systems: Sequence[System], report: Report, page: str, facts: CardFacts
+    runs: Sequence[OpenRun], systems: Sequence[System], report: Report, page: str, facts: OwnerFacts
 ) -> EvaluationCard:
     """Put the card of some runs together.
 

@@ -18,7 +18,7 @@ LONGEST = 600
 """Characters of one statement: the card is a page."""
 
 
-class CardFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class OwnerFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the owner states; nothing of it is measured. Each is a text, or a list of them."""
 
     owner: str = ""
@@ -39,7 +39,7 @@ class CardFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         return [" ".join(text.split()) for text in texts if text.strip()]
 
 
-def read(path: Path) -> CardFacts:
+def read(path: Path) -> OwnerFacts:
     """Read what an owner states.
 
     Raises:
@@ -51,11 +51,11 @@ def read(path: Path) -> CardFacts:
         raise DataError(f"--card-facts {path}: cannot read it ({error.strerror})") from error
     except ValueError as error:
         raise DataError(f"--card-facts {path}: not TOML ({error})") from error
-    fields = ", ".join(CardFacts.__struct_fields__)
+    fields = ", ".join(OwnerFacts.__struct_fields__)
     if isinstance(content.get("expires"), datetime.datetime):
         raise DataError(f"--card-facts {path}: expires is a day, as in expires = 2027-03-31")
     try:
-        facts = msgspec.convert(content, CardFacts)
+        facts = msgspec.convert(content, OwnerFacts)
     except ValueError as error:
         raise DataError(f"--card-facts {path}: {error}; it may state {fields}") from error
     for name in content:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mindgauge.reports.benchmark_parts import Part, Place
     from mindgauge.reports.content import Case, System
-    from mindgauge.reports.evaluation_card.facts import CardFacts
+    from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import Report
 
@@ -32,7 +32,7 @@ MOST_KINDS = 6
 """Of harms and categories of one benchmark."""
 
 
-def limits(report: Report, facts: CardFacts) -> CardEntry:
+def limits(report: Report, facts: OwnerFacts) -> CardEntry:
     """Say what limits the figures, as the report does; its rest stands there."""
     entry = CardEntry("limits", "Limits", stated=facts.stated("limits"))
     systems_of: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ def unsafe(runs: Sequence[OpenRun], systems: Sequence[System], report: Report) -
     return [f"{titles[name]}: {' '.join(texts)}" for name, texts in kinds.items() if texts]
 
 
-def incidents(runs: Sequence[OpenRun], harms: Sequence[str], report: Report, facts: CardFacts) -> CardEntry:
+def incidents(runs: Sequence[OpenRun], harms: Sequence[str], report: Report, facts: OwnerFacts) -> CardEntry:
     """Say what to watch for by what was found; where nothing was, that it is open.
 
     Args:
@@ -148,7 +148,7 @@ def _unsafe(part: Part) -> Iterator[str]:
             yield f"{raised(words(kind.name))}: {kind.sentence('call unsafe', 'calls unsafe', *noun)}."
 
 
-class _Kind(NamedTuple):
+class _FailureKind(NamedTuple):
     """A kind of harm or of messages: replies that people read, those of them that they find unsafe, and judges likewise."""
 
     name: str
@@ -210,7 +210,7 @@ def _shaped(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(*absent).select(pl.col(name).cast(kind) for name, kind in _VERDICTS.items())
 
 
-def _counts(verdicts: pl.DataFrame, key: str) -> Iterator[_Kind]:
+def _counts(verdicts: pl.DataFrame, key: str) -> Iterator[_FailureKind]:
     """Yield each value of a column with what people read and call unsafe, and what judges rated and call so."""
     counted = (
         verdicts.filter(pl.col(key).is_not_null())
@@ -224,7 +224,7 @@ def _counts(verdicts: pl.DataFrame, key: str) -> Iterator[_Kind]:
         .filter((pl.col("by_people") > 0) | (pl.col("by_judges") > 0))
         .sort(["by_people", "by_judges", key], descending=[True, True, False])
     )
-    yield from (_Kind(*row) for row in counted.head(MOST_KINDS).iter_rows())
+    yield from (_FailureKind(*row) for row in counted.head(MOST_KINDS).iter_rows())
 
 
 def _missed(part: Part) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.card import People, ReliabilityCard
     from mindgauge.reports.content import Cell
-    from mindgauge.reports.evaluation_card.facts import CardFacts
+    from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.runs import OpenRun, Section
 
 NAMES = 8
@@ -36,7 +36,7 @@ _ENTRY = {
 _GRAVEST = (EntryResult.FAILED, EntryResult.UNDECIDED, EntryResult.PASSED)
 
 
-def raters(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
+def raters(runs: Sequence[OpenRun], facts: OwnerFacts) -> CardEntry:
     """Say who rated, and with which training."""
     entry = CardEntry("raters", "Who rated, with which training", stated=facts.stated("raters"))
     sections = [(run, section) for run in runs for section in run.sections]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mindgauge.benchmarks.card import BenchmarkCard
     from mindgauge.reports.content import Cell, System
-    from mindgauge.reports.evaluation_card.facts import CardFacts
+    from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import Report
 
@@ -33,7 +33,7 @@ _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), min(at), max(at) FROM calls WHERE status != 'failed' GROUP BY model"""
 
 
-def intended(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
+def intended(runs: Sequence[OpenRun], facts: OwnerFacts) -> CardEntry:
     """Say what the figures speak of; what the system is for, only its owner knows."""
     entry = CardEntry("intended_use", "Intended use", stated=facts.stated("intended_use"))
     titles = short_titles(runs)
@@ -49,7 +49,7 @@ def intended(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
     return entry
 
 
-def not_intended(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
+def not_intended(runs: Sequence[OpenRun], facts: OwnerFacts) -> CardEntry:
     """Say what the figures say nothing of."""
     entry = CardEntry("not_intended_use", "Not intended for", stated=facts.stated("not_intended_use"))
     entry.computed = _of_cards(runs, lambda card: card.does_not_measure, "No figure here shows: ")
@@ -124,7 +124,7 @@ def _answers(run: OpenRun, system: System) -> int:
     )
 
 
-def populations(runs: Sequence[OpenRun], report: Report, facts: CardFacts) -> CardEntry:
+def populations(runs: Sequence[OpenRun], report: Report, facts: OwnerFacts) -> CardEntry:
     """Say whose messages these are, in which languages, what they leave out and who wrote them."""
     entry = CardEntry("populations", "Populations and languages", stated=facts.stated("populations"))
     titles = short_titles(runs)
@@ -168,7 +168,7 @@ def _amount(section: Section, samples: pl.DataFrame) -> str:
     return plural(n, "message") + (f" in {plural(clusters, 'conversation')}" if clusters < n else "")
 
 
-def licences(runs: Sequence[OpenRun], facts: CardFacts) -> CardEntry:
+def licences(runs: Sequence[OpenRun], facts: OwnerFacts) -> CardEntry:
     """Say under which licences the data stand."""
     entry = CardEntry("licences", "Data licences", stated=facts.stated("licences"))
     brought = any(clinical.brought(run) and not run.manifest.get("plan", {}).get("loaded") for run in runs)
