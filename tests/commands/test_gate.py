@@ -16,6 +16,7 @@ from mindgauge import Function, MindgaugeError, benchmarks
 from mindgauge.records.errors import UsageError
 from tests.in_process import mindgauge as mindgauge_command
 from tests.made_once import made_once
+from tests.reports.conftest import plant_rated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -340,6 +341,13 @@ def test_a_run_of_many_criteria_keeps_the_policy_that_was_written_from_it(crisis
     titles = [rule.title for rule in result.rules]
     assert len(titles) == len(set(titles))
     assert "yes_rate.high <= 0.3 (psycrisis, minimising)" in titles
+
+
+def test_ratings_that_name_no_instrument_pin_none(tmp_path: Path) -> None:
+    folder = plant_rated(tmp_path / "run")
+    text = mindgauge.gate_init(folder, out=tmp_path / "gate.toml").path.read_text(encoding="utf-8")
+    assert "# instruments are not pinned" in text
+    assert mindgauge.gate(folder, policy=tmp_path / "gate.toml").exit_code in {0, 3}
 
 
 def test_what_follows_from_others_is_trusted_as_far_as_they_are(crisis_runs: Path, tmp_path: Path) -> None:

@@ -75,11 +75,17 @@ def policy(build: Build, baseline: str) -> DraftPolicy:
 
 def _needs(build: Build, unmet: Sequence[str]) -> Iterator[str]:
     instruments = sorted({name for part in build.side.parts for name in part.rows["instrument"].drop_nulls().unique()})
+    # Ratings that people brought from elsewhere may name none: nothing can be held to that.
+    pins = (
+        f"instruments = {_list(instruments)}"
+        if all(instruments)
+        else "# instruments are not pinned: some ratings do not say by which they were made"
+    )
     lines = [
         "[needs]",
         "missing = 0.05        # the share of verdicts that may be missing",
         'judge = "tested"      # its card good or moderate or, where no people rated beside it, its entry test passed',
-        f"instruments = {_list(instruments)}",
+        pins,
         f"samples = {_list([*dict.fromkeys(build.evidence.samples)])}",
     ]
     if unmet:
