@@ -88,7 +88,7 @@ def _of_replies(run: OpenRun, section: Section) -> Iterator[str]:
     if people:
         by_people = section.by_people.join(section.replies, on="subject", how="semi")
         given, valued = by_people["subject"].n_unique(), by_people.filter(status="ok")["subject"].n_unique()
-        lacking = f" and gave {count(valued)} of these a value" if valued < given else ""
+        lacking = f"; {count(valued)} of these have a value" if valued < given else ""
         yield f"{_people(people)} rated {count(given)} of {plural(n, *noun)}{_chosen(section)}{lacking}."
     judges = [rater for rater, kind in section.judges() if kind not in {PERSON, RULE}]
     by_test: dict[str, list[str]] = {}
