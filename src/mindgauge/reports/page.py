@@ -356,8 +356,6 @@ def write(
         contents[files.markdown] = summary(report, files.path.name)
     if translator is not None:
         files = structs.replace(files, english=translator.english)
-    for path in (files.json, files.markdown):
-        _refuse_strangers(path)
     if governance is not None and files.card is not None:
         contents |= card_files.contents(governance, files.card)
     for path in contents:

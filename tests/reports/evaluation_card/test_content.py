@@ -354,3 +354,12 @@ def test_released_texts_that_are_restricted_stay_away(loaded: Path, tmp_path: Pa
             for m in s.messages
         ]
     assert not any(text[:40] in card.html for text in texts if len(text) > 40), "no message is on a card"
+
+
+def test_it_stays_in_english_beside_a_report_in_chinese(run: Path, planted_card: CardFiles, tmp_path: Path) -> None:
+    card = written(tmp_path, run, language="zh")
+    assert '<html lang="zh' in card.report.read_text(encoding="utf-8")
+    assert [entry.computed for entry in card.record.entries] == [
+        entry.computed for entry in planted_card.record.entries
+    ]
+    assert '<html lang="en">' in card.html
