@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 import mindgauge
-from mindgauge.reports import page, render
+from mindgauge.reports import markdown_summary, page, render
 from mindgauge.reports.language import of_report
 from mindgauge.reports.language.spoken import speaking
 from mindgauge.reports.sections import Report
@@ -109,7 +109,7 @@ def both(request: pytest.FixtureRequest) -> Both:
     assert translator is not None
     said = render.page(translated, "report.json", translator)
     with speaking(translator):
-        summary = page.summary(translated, "report.html")
+        summary = markdown_summary.summary(translated, "report.html")
     return Both(english, said, summary, translator.english)
 
 
