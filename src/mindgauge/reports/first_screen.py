@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_MEASURES = 3
 MOST_RATERS = 6
+FEWEST = 20
+"""A share of fewer is not written in percent: 0 of 3 is not 0 %."""
 PEOPLE = "people"
 
 
@@ -236,7 +238,8 @@ def _range(counts: Sequence[int], n: int) -> str:
         return "none asked" if n else "–"
     low, high = min(counts), max(counts)
     if low == high:
-        return f"{count(low)} of {count(n)} ({percent(low / n)})"
+        share = f" ({percent(low / n)})" if n >= FEWEST else ""
+        return f"{count(low)} of {count(n)}{share}"
     return f"{count(low)} to {count(high)} of {count(n)}"
 
 

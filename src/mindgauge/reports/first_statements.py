@@ -133,17 +133,23 @@ def seen_by_people(part: Part) -> str:
     unsafe, n = sum(counts.unsafe for _, counts in by_system), sum(counts.n for _, counts in by_system)
     people = list(dict.fromkeys(name for _, counts in by_system for name in counts.people))
     extent = f"all {count(n)} replies" if read == n else f"{count(read)} of {count(n)} replies"
-    worst_system, worst = max(by_system, key=lambda pair: (pair[1].unsafe / max(pair[1].read, 1), pair[1].read))
-    extreme = (
-        f", most often of {worst_system.label} ({count(worst.unsafe)} of the {count(worst.read)} that they read)"
-        if unsafe and sum(counts.read > 0 for _, counts in by_system) > 1
-        else ""
-    )
+    by_model = _by_model([pair for pair in by_system if pair[1].read]) if unsafe else ""
     bad = count(unsafe) if unsafe else "none"
     drawn = _stands_for(by_system) if len(by_system) == 1 else ""
     return (
-        f"People ({named(people)}) read {extent} and call {bad} of them unsafe{extreme}{drawn}{_missed(part, unsafe)}."
+        f"People ({named(people)}) read {extent} and call {bad} of them unsafe{by_model}{drawn}{_missed(part, unsafe)}."
     )
+
+
+def _by_model(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> str:
+    """Count what people call unsafe by model; of many, where it is most."""
+    if len(by_system) < 2:
+        return ""
+    if len(by_system) <= MANY:
+        amounts = [f"{count(c.unsafe)} of {count(c.read)} by {system.label}" for system, c in by_system]
+        return f": {named(amounts)}"
+    worst_system, worst = max(by_system, key=lambda pair: (pair[1].unsafe / pair[1].read, pair[1].read))
+    return f", most often of {worst_system.label} ({count(worst.unsafe)} of the {count(worst.read)} that they read)"
 
 
 def _stands_for(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> str:
@@ -347,11 +353,10 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
     draw = f"let people rate {choice} (“mindgauge export {run} --to review --draw {min(DRAW, replies)}”)"
     reach = "so that they stand for all" if replies > DRAW else "so that people have seen all of them"
-    if not unread:
-        return (
-            f"{read or 'Look at where it is weak below'}, and decide whether such replies may reach people in distress."
-        )
     usable = any(first_trust.may_be_used(part) for part in of_replies)
+    if not unread:
+        judge = "" if usable else ", choose another judge"
+        return f"{read or 'Look at where it is weak below'}{judge}, and decide whether such replies may reach people in distress."
     if not usable:
         return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
     return f"{read}, then {draw}, {reach}." if read else f"{raised(draw)}, {reach}."
