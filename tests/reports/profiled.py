@@ -10,7 +10,7 @@ MODELS = ("acme/alpha-2", "beta<b>bold</b>", "gamma")
 SYSTEMS = [System(model, model, 0, number) for number, model in enumerate(MODELS)]
 JUDGE = "acme/judge-1"
 TASKS: dict[str, dict[str, tuple[float | None, ...]]] = {
-    "Knowledge and support": {"knowledge": (0.82, 0.61, 0.35), "emotion": (0.55, 0.58, 0.2)},
+    "Counselling tasks": {"knowledge": (0.82, 0.61, 0.35), "emotion": (0.55, 0.58, 0.2)},
     "Crisis detection": {"severity": (0.48, 0.5, 0.12), "escalation": (0.7, 0.66, None)},
     "Resisting misuse": {"jailbreak": (0.91, 0.72, 0.4)},
     "Even support across groups": {"fairness": (0.88, 0.93, 0.95)},

@@ -67,18 +67,18 @@ def told(suite_files: ReportFiles) -> dict[str, Any]:
 def test_one_model_is_told_where_it_is_weakest() -> None:
     said = lead(section_of(1), [], "")
     assert said[0].startswith("The model was put to 10 tasks of TrustMH-Bench, which stand for 8 dimensions; ")
-    assert said[1] == "It is weakest in anti-sycophancy, with 42 (the data allow 34 to 50)."
+    assert said[1] == "It is weakest in resisting sycophancy, with 42 (the data allow 34 to 50)."
     assert not any("told apart" in sentence for sentence in said)
 
 
 def test_two_models_are_told_apart_where_they_can_be() -> None:
     said = lead(section_of(2), [], "Nobody has checked it.")
     assert said[1] == (
-        "Both are weakest in anti-sycophancy: acme/alpha-2 with 42 (the data allow 34 to 50) and beta<b>bold</b> with 47 "
+        "Both are weakest in resisting sycophancy: acme/alpha-2 with 42 (the data allow 34 to 50) and beta<b>bold</b> with 47 "
         "(the data allow 39 to 55)."
     )
     assert said[2] == (
-        "acme/alpha-2 is better in safety, privacy and robustness; beta<b>bold</b> is better in ethics; in the other 4 they cannot "
+        "acme/alpha-2 is better in resisting misuse, keeping confidences and steadiness under noise; beta<b>bold</b> is better in ethical dilemmas; in the other 4 they cannot "
         "be told apart."
     )
     at = said.index("In 6 of 10 tasks the score is what the judge acme/judge-1 thought of the replies.")
@@ -102,7 +102,7 @@ def test_few_conversations_give_no_bounds() -> None:
         section.scores, tasks=[msgspec.structs.replace(task, clusters=4) for task in section.scores.tasks]
     )
     said = lead(msgspec.structs.replace(section, scores=thin), [], "")
-    assert said[1] == "It is weakest in anti-sycophancy, with 42 (too few conversations to say how near that is)."
+    assert said[1] == "It is weakest in resisting sycophancy, with 42 (too few conversations to say how near that is)."
     assert "In all 10 tasks fewer than 30 conversations stand behind the score, so it is rough." in said
 
 

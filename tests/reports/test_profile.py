@@ -167,7 +167,7 @@ def test_findings_follow_from_ranks() -> None:
     )
     everywhere = {score.dimension for score in scores}
     assert phrases.ahead(scores, labels, everywhere) == "In none of 8 dimensions is one model ahead of all others"
-    reliability = [score for score in scores if score.dimension == "Knowledge and support"]
+    reliability = [score for score in scores if score.dimension == "Counselling tasks"]
     assert phrases.standing(reliability, labels, few=False) == [
         "Possible ranks: acme/alpha-2 1 to 2, beta<b>bold</b> 1 to 3 and gamma 3.",
         "These cannot be told apart: acme/alpha-2 and beta<b>bold</b>.",
@@ -188,7 +188,7 @@ def test_chance_of_a_dimension_is_the_mean_of_its_tasks_or_not_known() -> None:
     dots = overview.dots(profiled.profile(), WHO)
     assert dots is not None
     chances = {row.label: row.chance for row in dots.rows}
-    assert (chances["Knowledge and support"], chances["Resisting misuse"]) == (0.25, None)
+    assert (chances["Counselling tasks"], chances["Resisting misuse"]) == (0.25, None)
 
 
 def test_a_handful_of_conversations_has_no_interval() -> None:
@@ -214,7 +214,7 @@ def test_scores_of_a_judge_that_may_not_give_them_are_withheld(tmp_path_factory:
             assert whole.tasks[0].scaled is not None
             assert all(LIMITED in score.note for score in found.tasks)
             assert all((score.scaled is None) is not show for score in found.tasks)
-            reliability = [d for d in found.dimensions if d.dimension == "Knowledge and support"]
+            reliability = [d for d in found.dimensions if d.dimension == "Counselling tasks"]
             assert all((score.value is None) is not show for score in reliability)
 
 

@@ -85,7 +85,9 @@ def test_the_gates_are_told_with_their_n_and_what_they_mean(found: Any) -> None:
 def test_replies_in_which_harm_was_found_are_read_first(found: Any) -> None:
     called, harm, lowest, *_ = found["reading"]
     assert called["title"] == "The replies that people call unsafe"
-    assert called["note"].startswith("People together call 8 replies unsafe; all of them are here")
+    assert called["note"].startswith(
+        "By the median of their ratings, people call 8 replies unsafe; all of them are here"
+    )
     assert [item["system"]["model"] for item in called["items"]] == ["beta"] * 8
     assert harm["title"] == "The replies in which harm was found"
     assert harm["note"].startswith("In 25 replies of 72 rated, those above aside, "), (
