@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from mindgauge.records.files import private
 from mindgauge.runs import entry_test
+from tests.chromium import CHROMIUM
 from tests.stub import Stub, completion, says, words
 from tests.thinned import FIFTH, WHOLE
 
@@ -46,6 +47,16 @@ def _filled(schema: dict[str, Any], number: int) -> Any:
     if schema["type"] == "object":
         return {name: _filled(part, number) for name, part in schema["properties"].items()}
     return {"array": [], "boolean": False, "string": "because"}[schema["type"]]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start the browser once for a module: its loop must not run beside what other modules await."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=str(CHROMIUM))
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="session")

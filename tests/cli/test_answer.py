@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.cli import answer, layout, render, terminal
 from mindgauge.records.alike import put_together
-from mindgauge.records.short_names import short_names
+from mindgauge.records.short_names import short_names, shortened
 from mindgauge.reports import page
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import narrowed
@@ -145,6 +145,12 @@ def test_models_are_called_by_name_and_by_host_where_two_bear_one() -> None:
     assert short_names([HERE, "careline"]) == {HERE: "careline (127.0.0.1:18765)"}
     assert short_names([HERE, HERE.replace("v1", "v2")]) == {}, "nothing tells them apart but the address"
     assert short_names(["http://[::1", "http://host/v1", "local/x.gguf"]) == {}
+
+
+def test_an_address_that_begins_like_another_keeps_its_own_name() -> None:
+    names = {"http://a/v1#care": "care (a)", "http://a/v1#careline": "careline"}
+    text = "http://a/v1#careline, http://a/v1#care. http://a/v1#care-2"
+    assert shortened(text, names) == "careline, care (a). http://a/v1#care-2"
 
 
 @given(st.lists(st.from_regex(r"(http://h[0-2]/v[12]#[ab]|[ab])", fullmatch=True)))

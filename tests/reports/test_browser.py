@@ -1,6 +1,5 @@
 """The page in a real browser: narrow and wide, light and dark, on paper, by keyboard, without a network."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,10 @@ import pytest
 from mindgauge.analysis.stress.result import BIASED
 from mindgauge.reports import stress as stress_page
 from mindgauge.reports.page import ReportFiles
+from tests.chromium import CHROMIUM
 from tests.reports.test_draw import effect, stressed
 from tests.thinned import later
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium"),
@@ -33,15 +32,6 @@ CONTRAST = """() => {
 CUT_OFF = """() => [...document.querySelectorAll('.scroll')].filter(e => e.getClientRects().length && e.scrollWidth > e.clientWidth + 1)
   .map(e => [e.getAttribute('aria-label'), e.scrollWidth - e.clientWidth])"""
 """Tables of which a part lies outside what is seen, by how many pixels."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 OUTSIDE = """() => {

@@ -11,6 +11,7 @@ import pytest
 
 import mindgauge
 from mindgauge.analysis.score import Scores
+from mindgauge.models.scripted import Scripted
 from mindgauge.reports.dialogue_tallies import DialogueTally
 from mindgauge.reports.page import write
 from tests.reports import suite_run
@@ -19,6 +20,7 @@ from tests.reports.conftest import JUDGE, plant
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mindgauge.records.request import Request
     from mindgauge.reports.page import ReportFiles
 
 CRISES = (
@@ -102,6 +104,27 @@ def test_of_several_benchmarks_the_gravest_speaks_and_each_has_a_paragraph(files
     ]
     page = files.path.read_text(encoding="utf-8")
     assert page.index("What was found") < page.index("In full, model by model")
+
+
+def test_what_nothing_is_known_of_is_named_and_what_shows_no_harm_is_not_called_grave(tmp_path: Path) -> None:
+    def careful(request: Request) -> str:
+        if request.schema is None:
+            return "That sounds hard."
+        return json.dumps(
+            {"quotes": [], "rationale": "", "crisis_type": request.sample.target if request.sample else ""}
+        )
+
+    def judge(message: str) -> str:
+        return "As a model I would rather not say."
+
+    mindgauge.run(
+        "help_or_harm", model=Scripted("acme/careful", careful), judge=judge, where={"language": ("en",)}, limit=7,
+        qualify=False, out=tmp_path / "run",
+    )  # fmt: skip
+    finding, trust, _ = first(write([tmp_path / "run"]))["statements"]
+    assert finding.startswith("Of 2 benchmarks, “Between Help and Harm: recognising the kind of crisis” comes first: ")
+    assert "did not treat any as no crisis" in finding
+    assert trust.endswith("Nothing can be said of “Between Help and Harm: appropriateness of the reply”.")
 
 
 def test_a_reply_that_never_came_is_missing_and_not_safe(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import base64
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -15,8 +14,8 @@ from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview
 from mindgauge.reports.profile.lead import findings, lead, not_shown, points
 from mindgauge.reports.profile.records import ProfileSection, cast
+from tests.chromium import CHROMIUM
 from tests.reports import profiled, suite_run
-from tests.reports.test_browser import CHROMIUM
 
 NAMES = {f"trustmh/{task}" for task in suite_run.TASKS}
 
@@ -199,15 +198,6 @@ def test_every_score_is_in_the_zipped_table(suite_page: str, told: dict[str, Any
 
 
 # -- in a browser -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 in_browser = pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium")

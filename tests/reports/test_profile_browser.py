@@ -1,6 +1,5 @@
 """The section of a suite in a real browser: narrow and wide, light and dark, on paper, by keyboard."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,9 @@ from mindgauge.reports.draw import drawing
 from mindgauge.reports.page import ReportFiles
 from mindgauge.reports.profile import overview, pictures
 from mindgauge.reports.profile.records import ProfileSection, cast
+from tests.chromium import CHROMIUM
 from tests.reports import profiled
-from tests.reports.test_browser import CHROMIUM, CONTRAST, OUTSIDE
+from tests.reports.test_browser import CONTRAST, OUTSIDE
 
 pytestmark = [
     pytest.mark.browser,
@@ -34,15 +34,6 @@ HEAT = """() => {
     const behind = [0, 1, 2].map(i => a * c[i] * k + (1 - a) * paper[i]);
     const [x, y] = [light(parse(getComputedStyle(e).color)), light(behind)].sort((p, q) => q - p);
     return (x + .05) / (y + .05); }); }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from mindgauge.annotation.records import Item, Label
     from mindgauge.records.rubric import Criterion, Rubric
 
-_STATUS = {
-    Answered.OK: Status.OK,
-    Answered.CANNOT_TELL: Status.UNPARSABLE,
-    Answered.NOT_APPLICABLE: Status.NOT_APPLICABLE,
-}
-
 
 class Gold(msgspec.Struct, frozen=True):
     """What people say of one item on one criterion, all together."""
@@ -50,7 +44,7 @@ class Gold(msgspec.Struct, frozen=True):
         """The status of its rating: a tie is unparsable, what nobody labelled was refused."""
         if self.answered is None:
             return Status.UNPARSABLE if self.votes else Status.REFUSED
-        return _STATUS[self.answered]
+        return self.answered.status
 
     @property
     def given(self) -> Value | str | None:

@@ -36,11 +36,6 @@ PEOPLE = "people"
 """The rater of the gold that was read off people's labels."""
 TARGET_BY = "target_by"
 """The tag of a sample that says whose its target is, where its authors gave none."""
-_STATUS = {
-    Answered.OK: Status.OK,
-    Answered.CANNOT_TELL: Status.UNPARSABLE,
-    Answered.NOT_APPLICABLE: Status.NOT_APPLICABLE,
-}
 _STRANGERS = "SELECT DISTINCT rater FROM ratings WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.project'), '') != ?"
 
 
@@ -160,7 +155,7 @@ def _said(subject: str, label: Label, revised: Label | None, name: str, about: d
     if label.answered is not Answered.OK:
         provenance["said"] = str(label.answered)
     return Rating(
-        subject, label.criterion, name, RaterKind.PERSON, 0, _STATUS[label.answered], label.value, label.note,
+        subject, label.criterion, name, RaterKind.PERSON, 0, label.answered.status, label.value, label.note,
         label.evidence, label.instrument, {**provenance, **_later(label, revised)},
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mindgauge.records import Evidence, Message, Value
+from mindgauge.records import Evidence, Message, Status, Value
 from mindgauge.records.drawn import Drawn
 
 
@@ -53,6 +53,19 @@ class Answered(StrEnum):
     NOT_APPLICABLE = "not_applicable"
     WITHDRAWN = "withdrawn"
     """The person took the label before it back; nothing stands in its place yet."""
+
+    @property
+    def status(self) -> Status:
+        """What a rating is whose rater answered so."""
+        return _STATUS[self]
+
+
+_STATUS = {
+    Answered.OK: Status.OK,
+    Answered.CANNOT_TELL: Status.UNPARSABLE,
+    Answered.NOT_APPLICABLE: Status.NOT_APPLICABLE,
+    Answered.WITHDRAWN: Status.REFUSED,
+}
 
 
 class Policy(StrEnum):

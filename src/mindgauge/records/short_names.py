@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
@@ -27,6 +28,20 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
         elif hosted[host, label] == 1:
             short[address] = f"{label} ({host})"
     return short
+
+
+def shortened(text: str, names: Mapping[str, str]) -> str:
+    """Put short names in the place of addresses; an address that only begins like one of them stays.
+
+    Args:
+        text: what is said.
+        names: address → short name, from `short_names`.
+    """
+    if not names:
+        return text
+    longest_first = sorted(names, key=len, reverse=True)
+    addresses = "|".join(map(re.escape, longest_first))
+    return re.sub(rf"(?:{addresses})(?![\w-])", lambda match: names[match[0]], text)
 
 
 def _read(name: str) -> tuple[str, str] | None:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.english import ended, sentence, words
 from mindgauge.records.rounding import NONE, decimal, interval
+from mindgauge.records.short_names import shortened
 from mindgauge.records.text import file
 from mindgauge.records.text import join as joined
 from mindgauge.reports.language.markdown import plain
 from mindgauge.reports.language.spoken import current
+from mindgauge.reports.sections import STATEMENT_HEADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -50,17 +52,14 @@ def summary(report: Report, page: str) -> str:
         [MARK],
     ]  # fmt: skip
     text = "\n\n".join("\n".join(part) for part in parts if any(part)) + "\n"
-    for address, name in report.names.items():
-        text = text.replace(plain(address), plain(name))
-    return text
+    return shortened(text, {plain(address): plain(name) for address, name in report.names.items()})
 
 
 def _first(report: Report) -> Iterator[list[str]]:
     """Write the first screen: what was found, how far to trust it, what to do now, and each model's row."""
     screen = report.first
-    heads = ("What was found", "How far to trust it", "What to do now")
     for number, text in enumerate(screen.statements):
-        yield [f"**{plain(f'{heads[number]}.')}** {plain(text)}"]
+        yield [f"**{plain(f'{STATEMENT_HEADS[number]}.')}** {plain(text)}"]
     if screen.table is not None:
         columns = [column.name for column in screen.table.columns]
         rows = [[NONE if cell is None else str(cell) for cell in row] for row in screen.table.rows[:MOST_MODELS]]

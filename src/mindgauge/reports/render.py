@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records import english
 from mindgauge.records.rounding import plural
+from mindgauge.records.short_names import shortened
 from mindgauge.reports import formatted, glossary, table_renderings, texts
 from mindgauge.reports.draw import canvas, drawing
 from mindgauge.reports.language import markup
 from mindgauge.reports.language.spoken import speaking
+from mindgauge.reports.sections import STATEMENT_HEADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +57,8 @@ def page(report: Report, json_name: str, translator: Translator | None = None) -
         )
     # Addresses stand in full where it is said how the run was made, and nowhere else.
     findings, mark, methods = html.partition(_METHODS)
-    for address, name in report.names.items():
-        findings = findings.replace(str(escape(address)), str(escape(name)))
-    written = findings + mark + methods
+    names = {str(escape(address)): str(escape(name)) for address, name in report.names.items()}
+    written = shortened(findings, names) + mark + methods
     return written if translator is None else markup.PageTranslator(translator)(written)
 
 
@@ -117,6 +118,7 @@ def environment() -> jinja2.Environment:
         "shape": canvas.shape,
         "shade": shade,
         "most_rows": MOST_ROWS,
+        "statement_heads": STATEMENT_HEADS,
         "weak_parts": weak_parts,
         "compared_parts": compared_parts,
         "each_wording": wordings,

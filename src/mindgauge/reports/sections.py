@@ -218,6 +218,10 @@ class BenchmarkParagraph(msgspec.Struct):
     statements: list[str]
 
 
+STATEMENT_HEADS = ("What was found", "How far to trust it", "What to do now")
+"""What each sentence of the first screen says."""
+
+
 class FirstScreen(msgspec.Struct):
     """The answer: what was found, how far to trust it, what to do now; one picture; one table of systems.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,13 +19,14 @@ from mindgauge.annotation.records import Item
 from mindgauge.annotation.web.serving import listen
 from mindgauge.records import Message
 from tests.annotation.conftest import begin, own_items
+from tests.chromium import CHROMIUM
 from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium"),
@@ -41,15 +41,6 @@ CHINESE = Item(
     {"language": "zh"},
     batch=1,
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,6 +25,7 @@ from tests.annotation.page.trial import (
     command,
     talked,
 )
+from tests.chromium import CHROMIUM
 from tests.thinned import later
 
 if TYPE_CHECKING:
@@ -33,20 +33,10 @@ if TYPE_CHECKING:
 
     from mindgauge.annotation.records import Label
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module", params=["a view a page", later("every view")])

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mindgauge.records.text import visible
+from tests.chromium import CHROMIUM
 from tests.thinned import later
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.reports.evaluation_card.conftest import CardFiles
 
-CHROMIUM = Path("/usr/bin/chromium")
 needs_browser = pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium")
 
 
@@ -69,15 +66,6 @@ def test_markdown_holds_no_markup_of_others(hostile_card: CardFiles) -> None:
     assert not re.search(r"(?<!\\)\]\((?!report\.html)", text)
     assert "javascript:" not in re.sub(r"\\.", "", text) or "\\[press\\]" in text
     assert "@everyone" not in text
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 @needs_browser

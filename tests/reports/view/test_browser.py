@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from mindgauge.records import Rating, Status
 from mindgauge.records.drawn import IN_SIGHT
 from mindgauge.store import Store, reading
+from tests.chromium import CHROMIUM
 from tests.reports import conftest as planted
 from tests.reports import crisis
 from tests.reports.reader.conftest import ATTACKS, attacked
@@ -19,24 +19,14 @@ from tests.reports.view.conftest import Visit, begun, visiting
 from tests.thinned import later
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
-CHROMIUM = Path("/usr/bin/chromium")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.is_file(), reason="needs Debian's chromium at /usr/bin/chromium"),
 ]
 WORD = "minimising"
 LOST = "Failed to load resource"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
-        yield launched
-        launched.close()
 
 
 class Window:

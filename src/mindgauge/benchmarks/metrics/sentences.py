@@ -145,8 +145,9 @@ def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str) -> str
     if repeated:
         text = f"In {count(number)} of {base}, the model saw {mistaken_for} ({share})"
     else:
-        amount = "none" if number == 0 else "all" if number == figure.n else count(number)
-        text = f"Of {base}, the model treated {amount} as {mistaken_for} ({share})"
+        amount = "all" if number == figure.n else count(number)
+        verb = f"treated {amount}" if number else "did not treat any"
+        text = f"Of {base}, the model {verb} as {mistaken_for} ({share})"
     return text + _lost(figure) + "."
 
 

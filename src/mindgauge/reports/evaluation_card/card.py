@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.records.short_names import shortened
 from mindgauge.reports import texts
 from mindgauge.reports.evaluation_card import failures, raters, scope
 from mindgauge.reports.evaluation_card.records import CardEntry, EvaluationCard
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from mindgauge.reports.evaluation_card.validity import AnswerDates
     from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.sections import Report
+
+_POINTER = re.compile(r"\b(cases?|replies|weak) below\b")
+"""What of the report's sentences says where something stands, and not how much it is."""
 
 
 def card(
@@ -72,7 +77,7 @@ def card(
 
 def _elsewhere(text: str) -> str:
     """Let a sentence of the report point to it from the card."""
-    return text.replace(" below", " in the report")
+    return _POINTER.sub(r"\1 in the report", text)
 
 
 def _dates(report: Report, dates: Sequence[AnswerDates], holds: Validity) -> CardEntry:
@@ -95,9 +100,7 @@ def _dates(report: Report, dates: Sequence[AnswerDates], holds: Validity) -> Car
 def _shown(content: Any, names: dict[str, str]) -> Any:
     """Return what a card shows: short names for addresses, and signs that cannot be seen as their code points."""
     if isinstance(content, str):
-        for address, name in names.items():
-            content = content.replace(address, name)
-        return texts.clean(content)
+        return texts.clean(shortened(content, names))
     if isinstance(content, dict):
         return {key: _shown(value, names) for key, value in content.items()}
     return [_shown(value, names) for value in content] if isinstance(content, list) else content

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.records.english import ended
-from mindgauge.records.files import bounds
 from mindgauge.records.rounding import NONE
 from mindgauge.records.text import code
 from mindgauge.records.text import text as plain
 from mindgauge.reports import render, table_renderings
 from mindgauge.reports.evaluation_card.scope import HASHES
+from mindgauge.reports.sections import STATEMENT_HEADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,22 +23,12 @@ if TYPE_CHECKING:
 
 MARK = "<!-- a Mindgauge evaluation card -->"
 """How its page and its Markdown end: only such files are replaced."""
-HEADS = ("What was found", "How far to trust it", "What to do now")
 STATES = {"valid": "Valid until", "expired": "Expired", "undated": "Without an expiry date"}
-_MOST_ROWS = 250
 
 
 def place(page: Path) -> Path:
     """Return where the card of a report stands: beside its page."""
     return page.with_name("card.html" if page.stem == "report" else f"{page.stem}_card.html")
-
-
-def ours(path: Path) -> bool:
-    """Whether a card's page or Markdown was written here."""
-    try:
-        return bounds.content(path).rstrip().endswith(MARK.encode())
-    except OSError:
-        return False
 
 
 def contents(card: EvaluationCard, path: Path) -> dict[Path, str]:
@@ -63,7 +53,7 @@ def _page(card: EvaluationCard, json_name: str) -> str:
     style = Markup((render.TEMPLATES / "style.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     own_style = Markup((render.TEMPLATES / "card.css").read_text(encoding="utf-8"))  # noqa: S704 - ours
     html = render.environment().get_template("card.html.j2").render(
-        c=card, heads=HEADS, holds=validity_line(card), style=style, own_style=own_style, json_name=json_name
+        c=card, heads=STATEMENT_HEADS, holds=validity_line(card), style=style, own_style=own_style, json_name=json_name
     )  # fmt: skip
     return f"{html.rstrip()}\n{MARK}\n"
 
@@ -73,7 +63,11 @@ def _markdown(card: EvaluationCard) -> str:
     parts = [
         [f"# Evaluation card: {plain(card.title)}"],
         [f"{plain(ended(card.subtitle))} **{plain(validity_line(card))}.**{owner}"],
-        *([f"**{HEADS[number]}.** {plain(text)}"] for number, text in enumerate(card.findings) if number < len(HEADS)),
+        *(
+            [f"**{STATEMENT_HEADS[number]}.** {plain(text)}"]
+            for number, text in enumerate(card.findings)
+            if number < len(STATEMENT_HEADS)
+        ),
         *(part for entry in card.entries for part in _entry(entry)),
         [f"[The report]({card.report}). {card.software}, {card.made[:10]}."],
         [MARK],
@@ -95,7 +89,7 @@ def _entry(entry: CardEntry) -> Iterator[list[str]]:
 
 
 def _table(sheet: ReportTable) -> list[str]:
-    shown = table_renderings.of_page(sheet, _MOST_ROWS)
+    shown = table_renderings.of_page(sheet, render.MOST_ROWS)
     columns = [column.name for column in shown.columns]
     hashes = sheet.name == HASHES
     rows = [[code(cell) if hashes and cell != NONE else plain(cell) for cell in row] for row in shown.rows]

@@ -36,12 +36,6 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Rubric
     from mindgauge.reports.view.content import ServedReader, ViewLine
 
-_STATUS = {
-    Answered.OK: Status.OK,
-    Answered.CANNOT_TELL: Status.UNPARSABLE,
-    Answered.NOT_APPLICABLE: Status.NOT_APPLICABLE,
-    Answered.WITHDRAWN: Status.REFUSED,
-}
 _JUDGES = {RaterKind.MODEL, RaterKind.CLASSIFIER, RaterKind.PANEL}
 WAIT = 10.0
 """Seconds for which an answer waits for whoever is writing the run."""
@@ -281,7 +275,7 @@ class AnswerBook:
             moments = before.provenance.get("earlier", [])
             provenance["earlier"] = [*moments, _moment(before)]
         return Rating(
-            line.subject, answer.criterion, self.who, RaterKind.PERSON, 0, _STATUS[answer.answered], answer.value, note,
+            line.subject, answer.criterion, self.who, RaterKind.PERSON, 0, answer.answered.status, answer.value, note,
             instrument=instrument(self._benchmarks[line.benchmark].rubric), provenance=provenance,
         )  # fmt: skip
 
@@ -393,4 +387,6 @@ def _withdrawn(rating: Rating) -> Rating:
     provenance = {
         **rating.provenance, "said": str(Answered.WITHDRAWN), "at": now(), "earlier": [*rating.provenance.get("earlier", []), _moment(rating)],
     }  # fmt: skip
-    return msgspec.structs.replace(rating, status=Status.REFUSED, value=None, rationale="", provenance=provenance)
+    return msgspec.structs.replace(
+        rating, status=Answered.WITHDRAWN.status, value=None, rationale="", provenance=provenance
+    )
