@@ -12,6 +12,7 @@ import pytest
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.records.english import words
+from mindgauge.reports.evaluation_card.card import _elsewhere
 from mindgauge.store import Store, manifest
 from tests.reports import talked
 from tests.reports.conftest import CLOSED, JUDGE, OPEN, own_samples, plant, plant_rated
@@ -363,3 +364,11 @@ def test_it_stays_in_english_beside_a_report_in_chinese(run: Path, planted_card:
         entry.computed for entry in planted_card.record.entries
     ]
     assert '<html lang="en">' in card.html
+
+
+def test_what_the_report_points_to_is_pointed_to_and_amounts_stay() -> None:
+    text = "Read the 10 cases below first; agreement is 0.31, below 0.40; a mean at 2 or below."
+    assert (
+        _elsewhere(text)
+        == "Read the 10 cases in the report first; agreement is 0.31, below 0.40; a mean at 2 or below."
+    )
