@@ -119,7 +119,7 @@ def test_an_example_of_a_confusion_opens_by_its_link(browser: Any, asked_files: 
     link = page.locator("td.examples a").first.get_attribute("href")
     assert not page.locator(f"{link} .chat").is_visible()
     page.goto(f"{asked_files.path.as_uri()}{link}")
-    assert page.locator(f"{link} .chat").is_visible()
+    page.locator(f"{link} .chat").wait_for(state="visible")
     page.close()
 
 
@@ -156,8 +156,8 @@ def test_the_keyboard_reaches_the_answer_and_opens_a_reply(browser: Any, files: 
         if page.evaluate("document.activeElement.matches('details.reading > summary')"):
             break
     page.keyboard.press("Enter")
+    page.locator("details.reading .opened").first.wait_for(state="visible")
     assert page.evaluate("document.activeElement.parentElement.open")
-    assert page.locator("details.reading .opened").first.is_visible()
     page.close()
 
 
@@ -166,7 +166,7 @@ def test_a_shared_link_shows_its_reply(browser: Any, files: ReportFiles) -> None
     page.goto(files.path.as_uri())
     anchor = page.locator("details.reading .opened").nth(3).get_attribute("id")
     page.goto(f"{files.path.as_uri()}#{anchor}")
-    assert page.locator(f"#{anchor} .chat").is_visible()
+    page.locator(f"#{anchor} .chat").wait_for(state="visible")
     page.close()
 
 

@@ -228,7 +228,7 @@ def test_a_link_into_a_fold_opens_it(browser: Any, suite_files: ReportFiles, whi
     anchor = inside.evaluate("e => e.closest('[id]:not(section)').id")
     page.goto("about:blank")
     page.goto(f"{suite_files.path.as_uri()}#{anchor}")
-    assert page.locator(which).last.is_visible()
+    page.locator(which).last.wait_for(state="visible")
     page.close()
 
 

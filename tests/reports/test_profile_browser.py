@@ -128,7 +128,7 @@ def test_the_keyboard_reaches_the_heat_map_and_its_table(browser: Any, made: Pat
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
     page.keyboard.press("Enter")
-    assert page.locator("#profile-heat details table").first.is_visible()
+    page.locator("#profile-heat details table").first.wait_for(state="visible")
     page.close()
 
 

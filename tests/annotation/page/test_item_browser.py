@@ -290,7 +290,7 @@ def test_a_covered_text_stays_as_the_person_wants_it(opened: Any, looked: Any) -
     assert page.locator("#reply").is_hidden()
     looked(page)
     page.locator(".cover summary").click()
-    assert page.locator("#reply").is_visible()
+    page.locator("#reply").wait_for(state="visible")
     pressed(page, "2")
     assert page.locator("#reply").is_visible()
     pressed(page, "1")

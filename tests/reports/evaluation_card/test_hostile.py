@@ -115,8 +115,9 @@ def test_it_is_two_sheets_of_paper_at_most(browser: Any, request: pytest.Fixture
 def test_a_link_opens_the_case_in_the_report_and_in_the_reader(browser: Any, planted_card: CardFiles) -> None:
     page = browser.new_page()
     page.goto(planted_card.page.as_uri())
-    page.locator("#failures ~ div a").first.click()
-    anchor = page.url.partition("#")[2]
-    assert page.url.startswith(planted_card.report.as_uri())
-    assert page.locator(f"#{anchor} .chat").is_visible()
+    link = page.locator("#failures ~ div a").first
+    anchor = (link.get_attribute("href") or "").partition("#")[2]
+    link.click()
+    page.wait_for_url(f"{planted_card.report.as_uri()}#{anchor}")
+    page.locator(f"#{anchor} .chat").wait_for(state="visible")
     page.close()

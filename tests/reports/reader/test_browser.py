@@ -113,7 +113,7 @@ def test_a_search_finds_words_in_messages_and_replies_in_any_case_and_in_chinese
         desk.page.keyboard.press("Escape")
         desk.page.keyboard.press("Enter")
         desk.page.wait_for_selector("body[data-open]")
-        assert desk.page.locator("mark.hit").first.is_visible()
+        desk.page.locator("mark.hit").first.wait_for(state="visible")
         desk.page.keyboard.press("Escape")
         desk.page.wait_for_selector("body:not([data-open])")
         desk.page.locator("#query").fill("")
@@ -136,7 +136,8 @@ def test_the_keyboard_goes_through_the_lines_and_opens_them(browser: Any, judged
     page.wait_for_selector("body[data-open]")
     opened = page.evaluate("location.hash")
     assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
-    assert page.locator(".bubble.reply").is_visible() and page.locator("table.judged").is_visible()
+    page.locator(".bubble.reply").wait_for(state="visible")
+    page.locator("table.judged").wait_for(state="visible")
     page.keyboard.press("k")
     page.wait_for_function("before => location.hash !== before", arg=opened)
     page.keyboard.press("Escape")
@@ -165,7 +166,7 @@ def test_an_opened_line_shows_dialogue_reply_and_one_table_of_verdicts_harms_fir
     minimising = page.locator("table.judged tbody", has_text="Minimising")
     assert minimising.locator(".level strong").all_inner_texts().count("yes") >= 2
     page.locator(".meaning summary").first.click()
-    assert page.locator(".meaning dd").first.is_visible()
+    page.locator(".meaning dd").first.wait_for(state="visible")
     page.locator("button", has_text="Plain text").click()
     assert page.locator(".bubble.reply .markdown").count() == 0
     desk.close()
