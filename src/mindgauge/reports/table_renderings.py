@@ -101,11 +101,11 @@ class PageTable(NamedTuple):
     same: list[tuple[str, str]]
     """Headings and values of columns that say the same in every row."""
     width: str
-    """How much room it takes: `few`, `some` or `many` columns."""
+    """How much room it takes: `few`, `some`, `many` or `most` columns."""
 
 
-_SOME, _MANY = 5, 7
-"""From so many columns on, a table stands row by row where there is less room."""
+_WIDTHS = ((10, "most"), (7, "many"), (5, "some"), (0, "few"))
+"""From so many columns on, a table stands row by row where there is less room, and the widest is set smaller."""
 
 
 def of_page(sheet: ReportTable, most_rows: int) -> PageTable:
@@ -126,7 +126,7 @@ def of_page(sheet: ReportTable, most_rows: int) -> PageTable:
         alike = set()
     kept = [n for n in range(len(sheet.columns)) if n not in ends | alike]
     same = [(sheet.columns[n].name, rows[0][n]) for n in sorted(alike - ends) if rows[0][n] != rounding.NONE]
-    width = "many" if len(kept) >= _MANY else "some" if len(kept) >= _SOME else "few"
+    width = next(width for least, width in _WIDTHS if len(kept) >= least)
     return PageTable([sheet.columns[n] for n in kept], [[row[n] for n in kept] for row in rows], same, width)
 
 
