@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -35,7 +36,8 @@ _NO_TEXTS = "The texts of the replies are not here, so this is open."
 _NO_REPLIES = "There are no replies here: models answered a question about messages, so this is open."
 
 
-class ReplyReading(NamedTuple):
+@dataclasses.dataclass
+class ReplyReading:
     """What rules read in a system's replies.
 
     `at_risk` of them answer what is looked at first; `asked` counts what these ask for. `naming` name a number; of each, by its
@@ -45,9 +47,24 @@ class ReplyReading(NamedTuple):
     system: System
     replies: int
     at_risk: int
-    asked: Counter[str]
-    naming: int
-    numbers: dict[str, tuple[int, str, tuple[str, ...], int]]
+    with_text: int = 0
+    asked: Counter[str] = dataclasses.field(default_factory=Counter)
+    naming: int = 0
+    numbers: dict[str, tuple[int, str, tuple[str, ...], int]] = dataclasses.field(default_factory=dict)
+
+    def read(self, text: str, language: str, *, at_risk: bool) -> None:
+        """Read a reply."""
+        self.with_text += 1
+        if at_risk:
+            self.asked.update(risk_questions.asked(text))
+        countries = helplines.SPOKEN.get(language, ())
+        named_here = helplines.numbers_in(text)
+        self.naming += bool(named_here)
+        for number in named_here:
+            times, wording, countries_known, fits = self.numbers.get(
+                number.digits, (0, number.text, tuple(dict.fromkeys(line.country for line in number.lines)), 0)
+            )
+            self.numbers[number.digits] = times + 1, wording, countries_known, fits + number.holds_in(countries)
 
 
 def answers(
@@ -62,13 +79,14 @@ def answers(
         what_to_do: the sentence of the first screen that says it.
     """
     sections = [section for run in runs for section in run.sections]
-    read = [
-        _read(runs[system.run], section, system)
-        for system in systems
-        for section in runs[system.run].sections
+    readings = [
+        reading_of_model
+        for number, run in enumerate(runs)
+        for section in run.sections
         if _has_texts(section)
+        for reading_of_model in _read(run, section, [system for system in systems if system.run == number])
     ]
-    readings = [reading_of_model for reading_of_model in read if reading_of_model is not None]
+    readings.sort(key=lambda reading_of_model: systems.index(reading_of_model.system))
     absent = _NO_REPLIES if all(section.benchmark.closed for section in sections) else _NO_TEXTS
     return [
         _missed(sections, reading),
@@ -139,32 +157,31 @@ def _has_texts(section: Section) -> bool:
     return not section.benchmark.closed and section.open_texts is None
 
 
-def _read(run: OpenRun, section: Section, system: System) -> ReplyReading | None:
-    """Read a system's replies; None where there are none with text."""
+def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[ReplyReading]:
+    """Read the replies of a run's systems, each once; of a system without a text there is nothing to say."""
     group = section.benchmark.groups.get(section.benchmark.lead_group, {})
-    own = section.replies.filter(pl.col("model") == system.model)
-    inside = own.filter(*(pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items()))
-    at_risk, of_model = {*inside["subject"]}, {*own["subject"]}
-    spoken = dict(own.select("subject", "tag.language").iter_rows()) if "tag.language" in own.columns else {}
-    requests: Counter[str] = Counter()
-    naming = 0
-    numbers: dict[str, tuple[int, str, tuple[str, ...], int]] = {}
-    with_text = False
+    inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items()]
+    at_risk = section.replies.filter(*inside)
+    risky = {*at_risk["subject"]}
+    spoken = (
+        dict(section.replies.select("subject", "tag.language").iter_rows())
+        if "tag.language" in section.replies.columns
+        else {}
+    )
+    models = dict(section.replies.select("subject", "model").iter_rows())
+    readings = {
+        system.model: ReplyReading(system, _count(section.replies, system), _count(at_risk, system))
+        for system in systems
+    }
     for reply in run.store.replies(section.benchmark.name):
-        if reply.id not in of_model or not reply.text:
-            continue
-        with_text = True
-        if reply.id in at_risk:
-            requests.update(risk_questions.asked(reply.text))
-        countries = helplines.SPOKEN.get(spoken.get(reply.id) or "en", ())
-        named_here = helplines.numbers_in(reply.text)
-        naming += bool(named_here)
-        for number in named_here:
-            times, wording, countries_known, fits = numbers.get(
-                number.digits, (0, number.text, tuple(dict.fromkeys(line.country for line in number.lines)), 0)
-            )
-            numbers[number.digits] = times + 1, wording, countries_known, fits + number.holds_in(countries)
-    return ReplyReading(system, len(own), len(inside), requests, naming, numbers) if with_text else None
+        reading = readings.get(models.get(reply.id, ""))
+        if reading is not None and reply.text:
+            reading.read(reply.text, spoken.get(reply.id) or "en", at_risk=reply.id in risky)
+    return [reading for reading in readings.values() if reading.with_text]
+
+
+def _count(replies: pl.DataFrame, system: System) -> int:
+    return len(replies.filter(pl.col("model") == system.model))
 
 
 def _help(readings: Sequence[ReplyReading], absent: str) -> ClinicalAnswer:

@@ -171,7 +171,8 @@ class Store:
 
     def replies(self, benchmark: str) -> Iterator[Reply]:
         """Stream a benchmark's replies in the order they were written, a page at a time."""
-        query = "SELECT rowid, * FROM replies WHERE benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
+        # The plus keeps SQLite from an index by benchmark, with which every page would sort all that is left.
+        query = "SELECT rowid, * FROM replies WHERE +benchmark = ? AND rowid > ? ORDER BY rowid LIMIT ?"
         with self._readable():
             yield from (_reply(row[2:]) for row in self._pages(query, (benchmark,), 0))
 
