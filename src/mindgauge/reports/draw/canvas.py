@@ -39,7 +39,12 @@ _STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 1000)
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 _WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
-_HAN, _CLOSING = f"(?:[“（《「]*{_WIDE})", "[，。；：、？！）》」”%]"
+_CLOSING = "，。；：、？！）》」”%"
+_HAN, _TAIL = f"(?:[“（《「]*{_WIDE})", rf"[{_CLOSING}]*\s*"
+_PIECE = re.compile(
+    rf"{_HAN}{_TAIL}|(?P<word>(?:(?!{_HAN})[^\s/_.#:-])+)[/_.#:-]*{_TAIL}|[/_.#:-]+\s*",
+)
+"""What ends where a line may."""
 
 Coordinates = tuple[float, float]
 
@@ -77,14 +82,20 @@ def broken(text: str, letters: int) -> list[str]:
     """
     said = in_words(text)
     lines = [""]
-    for word in re.findall(
-        rf"{_HAN}{_CLOSING}*\s*|(?:(?!{_HAN})[^\s/_.#:-]){{1,{letters}}}[/_.#:-]*{_CLOSING}*\s*|[/_.#:-]+\s*",
-        unmarked(said),
-    ):
+    for word in _pieces(unmarked(said), letters):
         if lines[-1] and room(lines[-1]) + room(word.rstrip()) > letters:
             lines.append("")
         lines[-1] += word
     return [same_marks(said, line.strip()) for line in lines]
+
+
+def _pieces(text: str, letters: int) -> Iterator[str]:
+    """Cut a name where a line may end, and what is longer than a line."""
+    for piece in _PIECE.finditer(text):
+        word = piece["word"] or ""
+        last = max(0, len(word.rstrip(_CLOSING)) - 1) // letters * letters
+        yield from (word[place : place + letters] for place in range(0, last, letters))
+        yield piece[0][last:]
 
 
 def room(text: str) -> int:
