@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE, RAW_OUTPUT, STATED
 from mindgauge.records import Status
+from mindgauge.records.drawn import DRAWN
 from mindgauge.records.rubric import Scale
 from mindgauge.reports.export.placed import canonical, file_only, ident, raw_rater
 
@@ -34,9 +36,6 @@ STATUSES = {
     Status.FAILED: "not_evaluated",
     Status.NOT_APPLICABLE: "not_evaluated",
 }
-OUT_OF_RANGE = "out_of_range"
-"""An unparsable rating whose raw value is a number: it was read, but is no level of the rubric."""
-
 NOT_APPLICABLE = "not_applicable"
 """A verdict that a criterion does not apply, where the rubric has that; the layout's own word is for what was not judged."""
 
@@ -44,17 +43,22 @@ _TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
 _ID = {"evaluation_id": _TEXT, "response_id": _TEXT, "example_id": _TEXT}
 _MODELS = dict.fromkeys(("answer_model_raw", "answer_model", "evaluator_model_raw", "evaluator_model"), _TEXT)
 _SOURCE = {"source_file": _TEXT, "source_row": _WHOLE}
+_DETAILS = {"details": _TEXT}
+"""What is known of a record and has no column, as JSON; `{}` where all has one."""
 Columns = dict[str, pl.DataType]
 RAW: Columns = {
     **_ID, **_MODELS, "evaluation_run": _WHOLE, "score": _WHOLE, "score_status": _TEXT, "explanation": _TEXT,
-    "raw_output": _TEXT, **_SOURCE,
+    "raw_output": _TEXT, **_SOURCE, "instrument": _TEXT, **_DETAILS,
 }  # fmt: skip
 MERGED: Columns = {
     **_ID, **_MODELS, "score": _REAL, "score_runs": pl.List(_WHOLE), "score_std": _REAL, "n_valid": _WHOLE, **_SOURCE,
 }  # fmt: skip
-HUMAN: Columns = {**_ID, "annotator": _TEXT, "score": _REAL, "label": _TEXT, "response_text": _TEXT, **_SOURCE}
+HUMAN: Columns = {
+    **_ID, "annotator": _TEXT, "score": _REAL, "label": _TEXT, "response_text": _TEXT, **_SOURCE, **_DETAILS,
+}  # fmt: skip
 REVIEW: Columns = {
     **MERGED, "review_set": _TEXT, "sampled_from": _TEXT, "sampled_criteria": _TEXT, "n_tied": _WHOLE, "tie_rank": _WHOLE,
+    **_DETAILS,
 }  # fmt: skip
 Row = dict[str, Any]
 _FRAME = 1_000
@@ -128,6 +132,8 @@ class Book:
 
     def status(self, rating: Rating) -> str:
         """Return what became of a rating, in the layout's words."""
+        if STATED in rating.provenance:
+            return str(rating.provenance[STATED])
         raw = rating.provenance.get("raw")
         number = isinstance(raw, int | float) or (isinstance(raw, str) and raw.strip().lstrip("+-").isdigit())
         if (rating.status is Status.UNPARSABLE and number) or (
@@ -151,6 +157,8 @@ class Book:
         """Return what the rater wrote: a judge's text, or a released value as canonical JSON."""
         if rating.provenance.get("raw") is not None:
             return canonical(rating.provenance["raw"])
+        if RAW_OUTPUT in rating.provenance:
+            return str(rating.provenance[RAW_OUTPUT])
         if is_released(rating):
             return None if rating.value is None else canonical(rating.value)
         return self.words.call(rating.rater, rating.run, rating.provenance.get("at", 0.0))
@@ -213,6 +221,8 @@ def _raw_row(book: Book, placed: Placed, rating: Rating) -> Row:
         "raw_output": book.raw_output(rating) if book.shows(placed) else None,
         "source_file": file_only(origin.get("source_file")),
         "source_row": origin.get("source_row"),
+        "instrument": rating.instrument or None,
+        "details": rating_details(rating),
     }
     if not book.plain:
         row |= {"criterion": rating.criterion, "level": None if rating.value is None else str(rating.value)}
@@ -274,8 +284,23 @@ def human_rows(book: Book, rated: Iterable[Pair], annotator: str, labels: dict[s
             "response_text": book.reply(placed),
             "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
             "source_row": rating.provenance.get("source_row") if own_name else None,
+            "details": rating_details(
+                rating,
+                **({"run": rating.run} if rating.run else {}),
+                **({"instrument": rating.instrument} if rating.instrument else {}),
+            ),
         }
         yield row if book.plain else {**row, "criterion": rating.criterion}
+
+
+_TOLD = ("answer_changed", "answer_overwritten", "explanation_is_json", "inputs_changed", DRAWN, "selection")
+"""What of a rating's provenance the layout has no column for: how it came to people, and what its file had otherwise."""
+
+
+def rating_details(rating: Rating, **more: Any) -> str:
+    """Write what is known of a rating and has no column."""
+    known = {name: rating.provenance[name] for name in _TOLD if name in rating.provenance}
+    return canonical({**known, **({} if rating.status is Status.OK else {"status": rating.status.value}), **more})
 
 
 def is_released(rating: Rating) -> bool:

@@ -8,30 +8,38 @@ never among the responses, whose means they would bend. A card says what the fol
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jinja2
+import msgspec
 import polars as pl
 
+from mindgauge.benchmarks.hub_layout import entry_tests
+from mindgauge.benchmarks.hub_layout.reading import TableKind
+from mindgauge.benchmarks.hub_layout.records import LABEL
 from mindgauge.benchmarks.restricted import open_samples
-from mindgauge.records import RaterKind, Status
+from mindgauge.records import HELD, RaterKind, Status
 from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
 from mindgauge.reports.export.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
 from mindgauge.reports.export.figures import PublishedFigures
-from mindgauge.reports.export.metadata import Joins, TableMetadata
+from mindgauge.reports.export.items import ItemTables
+from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata
 from mindgauge.reports.export.placed import (
+    DETAILS,
     SPLIT,
     ExportedRatings,
     Placed,
     WordingIndex,
+    canonical,
     config_name,
     file_names,
     file_only,
     place,
-    pseudonyms,
 )
 from mindgauge.reports.export.results import ModelResults
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
@@ -53,7 +61,9 @@ RESPONSES = {
     **dict.fromkeys(("response_id", "example_id", "split", "answer_model_raw", "answer_model"), _TEXT),
     "answer_run": _WHOLE, "response_text": _TEXT, "response_is_json": pl.Boolean(), "refusal": pl.Boolean(),
     "tokens": _WHOLE, "label": _TEXT, "source_file": _TEXT, "source_row": _WHOLE, "source_dataset_id": _TEXT,
+    "details": _TEXT,
 }  # fmt: skip
+CHOSEN = TableKind.CHOSEN.value
 Table = tuple[TableMetadata, pl.DataFrame]
 
 
@@ -64,6 +74,7 @@ class Contents(NamedTuple):
     placed: list[Placed]
     labels: dict[str, str | None]
     rated: ExportedRatings
+    items: ItemTables
 
     @property
     def apart(self) -> list[tuple[tuple[str, str], list[Placed]]]:
@@ -104,16 +115,27 @@ def write(
     """
     contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
     hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
-    parts = []
-    for part, rows in _tables(contents):
+    parts: list[TableMetadata] = []
+    for part, rows in chain(contents.items.tables(), _tables(contents)):
         folder.parquet(part.file, rows)
         parts.append(part)
     parts.sort(key=lambda part: part.file)
     folder.written.sort(key=lambda record: record.file)
     rated = contents.rated
-    folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
+    of_run_told, labelled = RunFacts.of(manifest, benchmark), contents.items.labelled
+    folder.json(
+        "metadata/export_summary.json",
+        metadata.summary(
+            parts, rated.left_out, benchmark, of_run_told, hidden, labelled.name if labelled is not None else ""
+        ),
+    )
+    tests = [*entry_tests.lines(store, benchmark)]
+    if tests:
+        folder.text(entry_tests.FILE, "".join(f"{line}\n" for line in tests))
+    scored = sum((part.raters for part in parts), Counter[str]())
+    folder.json("metadata/annotators.json", msgspec.to_builtins(contents.items.annotators(rated, scored)))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
-    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
+    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, of_run_told))
     models = sorted({p.reply.model for p in contents.placed})
     results = None
     if scores is not None:
@@ -125,7 +147,7 @@ def write(
         else 0
     )
     facts = CardFacts(
-        loaded=bool(manifest["plan"].get("loaded")), hidden=hidden, pages=pages,
+        loaded=of_run_told.loaded, hidden=hidden, pages=pages,
         rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
     )  # fmt: skip
     folder.text("README.md", card(benchmark, parts, licence, facts))
@@ -154,7 +176,9 @@ def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | Non
     by_row = rated.labels()
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
-    return Contents(Book(benchmark, WordingIndex(store, benchmark.name), open_ids), placed, labels, rated)
+    labels |= {p.response_id: p.reply.provenance[LABEL] for p in placed if LABEL in p.reply.provenance}
+    book = Book(benchmark, WordingIndex(store, benchmark.name), open_ids)
+    return Contents(book, placed, labels, rated, ItemTables(store, benchmark, placed, open_ids, rated.people))
 
 
 def _tables(contents: Contents) -> Iterator[Table]:
@@ -170,10 +194,15 @@ def _responses(contents: Contents) -> Iterator[Table]:
         rows = frame((_response_row(contents, p) for p in group), RESPONSES)
         file = f"responses/{split}/{contents.files[model]}.parquet"
         yield TableMetadata.of(file, "responses", split, "response_id", rows), rows
+    drawn = _grouped([p for p in contents.placed if p.selection], lambda p: (p.split, p.reply.model))
+    for (split, model), group in drawn:
+        rows = frame((_response_row(contents, p) for p in group), RESPONSES)
+        file = f"{CHOSEN}/{split}/{contents.files[model]}.parquet"
+        yield TableMetadata.of(file, CHOSEN, split, "response_id", rows), rows
 
 
 def _human(contents: Contents) -> Iterator[Table]:
-    book, names = contents.book, pseudonyms(contents.rated.people)
+    book, names = contents.book, contents.items.names
     for split, group in _grouped(contents.placed, lambda p: p.split):
         for person in contents.rated.people:
             joins = Joins()
@@ -262,7 +291,17 @@ def _response_row(contents: Contents, placed: Placed) -> Row:
         "source_file": file_only(origin.get("source_file")),
         "source_row": origin.get("source_row"),
         "source_dataset_id": None if source is None else str(source),
+        "details": _reply_details(placed, shown=contents.book.shows(placed)),
     }
+
+
+def _reply_details(placed: Placed, *, shown: bool) -> str:
+    """Write what is known of a reply and has no column; of a restricted message nothing that quotes it."""
+    origin = placed.reply.provenance
+    known = {name: origin[name] for name in DETAILS if name in origin and (shown or name != HELD)}
+    status = placed.reply.status
+    told = status is Status.OK or status is Status.REFUSED
+    return canonical({**known, **({} if told else {"status": status.value})})
 
 
 def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:
@@ -279,7 +318,7 @@ _KNOWN = frozenset({
     "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cdla-permissive-2.0", "odc-by", "odbl", "pddl", "openrail",
 })  # fmt: skip
 """Licences by the names the Hub knows; any other is `other`, with the user's words as its name."""
-_ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
+_ORDER = ("responses", "human_raw_scores", "sampled_review_sets", CHOSEN, "items")
 
 
 class CardFacts(NamedTuple):

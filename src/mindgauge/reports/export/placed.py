@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
+from mindgauge.benchmarks.hub_layout.items import EXAMPLE
+from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
+from mindgauge.records import HELD, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.drawn import DRAWN
 from mindgauge.store.failures import damaged
 
 if TYPE_CHECKING:
@@ -87,8 +90,12 @@ RULES = {
     ),
     "hash": "first 32 hexadecimal digits of the SHA-256 of JSON with sorted keys, no whitespace, NFC, UTF-8",
 }
+DETAILS = (
+    DRAWN, "client", "dialogue", HELD, "outcome", "parent", "selection", "source_dataset_id", "target", "turn", "unanswered", "unit",
+)  # fmt: skip
+"""What of a reply's provenance the layout has no column for: how it was drawn, and its place in a dialogue."""
 _TOLD = frozenset({
-    "is_json", "model", "model_raw", "review_sets", "selection", "source_dataset_id", "source_file", "source_row", "tokens",
+    EXAMPLE, LABEL, RESPONSE, "is_json", "model", "model_raw", "review_sets", "source_file", "source_row", "tokens", *DETAILS,
 })  # fmt: skip
 """What of a reply's provenance the layout tells."""
 
@@ -144,7 +151,9 @@ def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     for reply, occurrence in numbered:
         number, sample, split, example = items[reply.sample, occurrence]
         row = reply.provenance.get("source_row")
-        response = ident("rs", example, reply.model, reply.run)
+        # What was read from this layout keeps the ids it had there.
+        example = reply.provenance.get(EXAMPLE, example)
+        response = reply.provenance.get(RESPONSE) or ident("rs", example, reply.model, reply.run)
         placed.append(Placed(reply, sample, split, number if row is None else row, example, response))
     return sorted(placed, key=lambda p: p.order)
 
