@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import hub_layout, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
@@ -194,6 +194,8 @@ def _replies(
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
         return inputs.run(Path(source), benchmark)
+    if isinstance(source, str | Path) and hub_layout.is_one(Path(source)):
+        return inputs.in_layout(Path(source), benchmark, columns, limit)
     read = inputs.classified if benchmark.closed else inputs.replies
     return read(source, benchmark, columns, limit)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
+from mindgauge.benchmarks.hub_layout.replies import reply_table
 from mindgauge.records import Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
@@ -278,6 +279,20 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     return Inputs(
         benchmark, samples, read, _identified(read), _name(source), remarks(source, columns), model=_unnamed(source, columns)
     )  # fmt: skip
+
+
+def in_layout(source: Path, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None) -> Inputs:
+    """Read the replies of a folder in the Hugging Face layout; of a closed question, each with the dialogue before it.
+
+    Raises:
+        UsageError: columns are mapped.
+        DataError: they cannot be read.
+    """
+    if columns:
+        raise UsageError(f"{source}: its columns are those of the Hugging Face layout, so --map has no use here")
+    read = reply_table(benchmark, source)
+    taken = (classified if benchmark.closed else replies)(read.table, benchmark, {}, limit)
+    return taken._replace(source=str(source), notes=[*read.notes, *taken.notes])
 
 
 def several_turns(

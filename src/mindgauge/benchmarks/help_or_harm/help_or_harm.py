@@ -3,10 +3,11 @@
 Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Departures from the paper: card.toml.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.help_or_harm import material, released
+from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
+from mindgauge.benchmarks.help_or_harm import from_hub, material, released
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -48,12 +49,18 @@ OVERCALLED = MetricWords(
     sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis"),
 )
 
+
+def _reproduce(data: Path) -> Iterator[RecomputedCell]:
+    """Recompute the paper's tables from the authors' files, or from their tables in the Hugging Face layout."""
+    return reproduce(data, from_hub.files(response, crisis_type, data) if hub_layout.is_one(data) else None)
+
+
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",
     read=read_inputs,
     load=load_crisis_type,
     layout_names=NAMES,
-    reproduce=reproduce,
+    reproduce=_reproduce,
     material=material.crisis_type,
     metrics=(
         accuracy,

@@ -96,6 +96,11 @@ class LayoutItems:
         return {name: value for name, value in tags.items() if value}
 
 
+def text_of(row: LayoutRow) -> str:
+    """Return what is said in an item; empty where no text of it is here."""
+    return "\n".join(message.content for message in _messages(row) or ())
+
+
 def _messages(row: LayoutRow) -> tuple[Message, ...] | None:
     """Read an item's text: a dialogue, sentences that are one message, or a text; None where there is none.
 

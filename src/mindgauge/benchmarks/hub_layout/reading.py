@@ -80,7 +80,9 @@ class LayoutRow(NamedTuple):
         try:
             number = float(cell)
         except (TypeError, ValueError) as error:
-            raise DataError(f"{self.file}: row {self.number}: {name} is a whole number, not {str(cell)[:40]!r}") from error
+            raise DataError(
+                f"{self.file}: row {self.number}: {name} is a whole number, not {str(cell)[:40]!r}"
+            ) from error
         if number != number:  # noqa: PLR0124 - NaN, which pandas writes for nothing
             return None
         if not number.is_integer():
@@ -128,6 +130,7 @@ class HubLayout:
                 self._files.setdefault(kind, []).append(file)
         if self._files:
             self._sort(unknown)
+        self._headers: dict[str, list[str]] = {}
         self._facts = {file.place.as_posix(): file for file in lying.all}
 
     def _sort(self, unknown: list[File]) -> None:
@@ -150,8 +153,16 @@ class HubLayout:
         """Return the paths of the tables of a kind."""
         return [file.place.as_posix() for file in self._files.get(kind, ())]
 
-    def rows(self, kind: TableKind) -> Iterator[LayoutRow]:
+    def columns(self, file: str) -> list[str]:
+        """Return the columns of a table."""
+        return self._headers.get(file, [])
+
+    def rows(self, kind: TableKind, only: str = "") -> Iterator[LayoutRow]:
         """Yield the rows of the tables of a kind, file by file.
+
+        Args:
+            kind: of tables.
+            only: the path of the one table that is read; all of them if not given.
 
         Raises:
             DataError: a file cannot be read, or lacks the ids that join its rows.
@@ -159,9 +170,12 @@ class HubLayout:
         needed = {"example_id"} if kind in {TableKind.ITEMS, TableKind.LABELS} else {"response_id"}
         for file in self._files.get(kind, ()):
             name, split = file.place.as_posix(), _split(file)
-            for number, (_, cells) in enumerate(tables.open_table(file).rows()):
-                if number == 0:
-                    _need(name, needed, _columns(file))
+            if only and name != only:
+                continue
+            table = tables.open_table(file)
+            self._headers[name] = table.headers
+            _need(name, needed, table.headers)
+            for number, (_, cells) in enumerate(table.rows()):
                 yield LayoutRow(name, str(cells.get("split") or split), number, cells)
 
     def exported(self) -> Cells:

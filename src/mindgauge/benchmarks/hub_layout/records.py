@@ -65,7 +65,7 @@ class LayoutReader:
         """Read its items."""
         self._benchmark, self._layout, self._names = benchmark, layout, benchmark.layout_names
         self._criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
-        self._items = LayoutItems(benchmark, layout)
+        self.items = LayoutItems(benchmark, layout)
         self._replies: dict[str, Reply] = {}
         self._ids: set[str] = set()
         self._ratings: dict[tuple[str, str, str, int], Rating] = {}
@@ -73,6 +73,7 @@ class LayoutReader:
         self._repeated: Counter[str] = Counter()
         self._unread: Counter[str] = Counter()
         self._notes: list[str] = list(layout.notes)
+        self._listed = 0
 
     def replied(self) -> Released:
         """Read an open benchmark's part.
@@ -80,21 +81,38 @@ class LayoutReader:
         Raises:
             DataError: there are no responses, or a table is broken.
         """
-        listed = len(self._items.by_id)
+        self._read_replies()
+        self._review_sets()
+        self._people()
+        self._judges()
+        return self._released()
+
+    def replies_alone(self) -> Released:
+        """Read replies, and nothing that was said of them.
+
+        Raises:
+            DataError: there are no responses, or a table is broken.
+        """
+        self._read_replies()
+        return self._released()
+
+    def _read_replies(self) -> None:
+        self._listed = len(self.items.by_id)
         self._responses()
         self._chosen()
         if not self._replies:
             raise MissingDataError(f"{self._layout.data}: no responses here; {EXPECTED}")
-        self._review_sets()
-        self._people()
-        self._judges()
+
+    def _released(self) -> Released:
         answered = {reply.sample for reply in self._replies.values()}
-        samples = list({sample.id: sample for sample in self._items.by_id.values()}.values())
+        samples = list({sample.id: sample for sample in self.items.by_id.values()}.values())
         silent = sum(sample.id not in answered for sample in samples)
-        without = sum(reply.provenance[EXAMPLE] in self._items.textless for reply in self._replies.values())
-        known = {ident for ident in self._items.by_id if ident not in self._items.textless}
+        without = sum(reply.provenance[EXAMPLE] in self.items.textless for reply in self._replies.values())
+        known = {ident for ident in self.items.by_id if ident not in self.items.textless}
         if silent and not self._layout.exported():
-            self._notes.append(f"{plural(silent, 'item')} of {listed} without a response; they are asked of nobody, and left out")
+            self._notes.append(
+                f"{plural(silent, 'item')} of {self._listed} without a response; they are asked of nobody, and left out"
+            )
             samples = [sample for sample in samples if sample.id in answered]
         if without and not known:
             self._notes.append(
@@ -103,7 +121,9 @@ class LayoutReader:
             )
         elif without:
             self._notes.append(f"{plural(without, 'response')} to items whose text is not here; figures hold, and nobody can rate them further")  # fmt: skip
-        return Released(samples, list(self._replies.values()), list(self._ratings.values()), [*self._notes, *self._remarks()])
+        return Released(
+            samples, list(self._replies.values()), list(self._ratings.values()), [*self._notes, *self._remarks()]
+        )
 
     def labelled(self) -> Released:
         """Read a closed question's part: items with a text, and what people and models labelled them.
@@ -111,7 +131,7 @@ class LayoutReader:
         Raises:
             DataError: there are none, or a table is broken.
         """
-        samples = {s.id: s for ident, s in self._items.by_id.items() if ident not in self._items.textless}
+        samples = {s.id: s for ident, s in self.items.by_id.items() if ident not in self.items.textless}
         if not samples:
             raise MissingDataError(f"{self._layout.data}: no items with a text here; {EXPECTED}")
         criterion = self._benchmark.rubric.criteria[0].name
@@ -119,7 +139,7 @@ class LayoutReader:
             kind = row.text("labeller_kind")
             if kind == RaterKind.GOLD or row.text("benchmark") != self._benchmark.name:
                 continue
-            sample = self._items.by_id.get(row.text(EXAMPLE))
+            sample = self.items.by_id.get(row.text(EXAMPLE))
             if sample is None or sample.id not in samples:
                 self._strangers[row.file] += 1
                 continue
@@ -150,7 +170,11 @@ class LayoutReader:
             self._repeated[row.file] += 1
             return
         known, text = details(row), row.cells.get("response_text")
-        status = Status(known.pop("status", Status.REFUSED if row.flag("refusal") else Status.OK if text or exact(row) else Status.FAILED))
+        status = Status(
+            known.pop(
+                "status", Status.REFUSED if row.flag("refusal") else Status.OK if text or exact(row) else Status.FAILED
+            )
+        )
         provenance = {
             **origin(row), EXAMPLE: row.text(EXAMPLE), RESPONSE: ident, "model_raw": row.text("answer_model_raw") or model,
             **known, **more,
@@ -163,7 +187,7 @@ class LayoutReader:
             provenance[LABEL] = self._names.label(row.cells.get(LABEL))
         if not exact(row) and (source := row.text("source_dataset_id", "dataset_id")):
             provenance["source_dataset_id"] = source
-        sample = self._items.of(row)
+        sample = self.items.of(row)
         reply = Reply.of(sample.id, model, run, status, clean(str(text or "")), provenance=provenance)
         if reply.id in self._ids:  # the same words to the same item, in two rows: each has evaluations of its own
             reply = msgspec.structs.replace(reply, id=digest("reply", reply.id, ident))
@@ -177,7 +201,9 @@ class LayoutReader:
             if row.text(RESPONSE) not in self._replies and row.text("response_text"):
                 reviewed = models.get(row.text(RESPONSE), row)
                 more = {"model_raw": reviewed.text("answer_model_raw")} if reviewed.text("answer_model_raw") else {}
-                selection = reviewed.text("review_set").partition("__")[0] or self._names.selection or "chosen for people"
+                selection = (
+                    reviewed.text("review_set").partition("__")[0] or self._names.selection or "chosen for people"
+                )
                 self._reply(row, self._model(reviewed), 0, **more, selection=selection)
 
     def _review_sets(self) -> None:
@@ -252,15 +278,35 @@ class LayoutReader:
                 continue
             count += 1
             for run, score in enumerate(runs):
-                alone = row._replace(cells={k: v for k, v in row.cells.items() if k != "score"} | ({} if score is None else {"score": score}))
-                self._rate(alone, reply, self._judge(row), RaterKind.MODEL, run, {"model_raw": row.text("evaluator_model_raw") or self._judge(row)}, "")
+                alone = row._replace(
+                    cells={k: v for k, v in row.cells.items() if k != "score"}
+                    | ({} if score is None else {"score": score})
+                )
+                self._rate(
+                    alone,
+                    reply,
+                    self._judge(row),
+                    RaterKind.MODEL,
+                    run,
+                    {"model_raw": row.text("evaluator_model_raw") or self._judge(row)},
+                    "",
+                )
         if count:
             self._notes.append(f"{plural(count, 'response')} of which only a judge's merged scores are here; its runs are read from score_runs")  # fmt: skip
 
     def _rate(
-        self, row: LayoutRow, reply: Reply, rater: str, kind: RaterKind, run: int, known: dict[str, Any], instrument: str
+        self,
+        row: LayoutRow,
+        reply: Reply,
+        rater: str,
+        kind: RaterKind,
+        run: int,
+        known: dict[str, Any],
+        instrument: str,
     ) -> None:
-        criterion = self._criteria.get(row.text("criterion")) if row.text("criterion") else next(iter(self._criteria.values()))
+        criterion = (
+            self._criteria.get(row.text("criterion")) if row.text("criterion") else next(iter(self._criteria.values()))
+        )
         if criterion is None:
             self._strangers[row.file] += 1
             return
@@ -288,7 +334,11 @@ class LayoutReader:
             return reply.status  # a score of a refusal says nothing about the model
         if value is not None:
             return Status.OK
-        return _STATUS.get(row.text("score_status"), Status.UNPARSABLE) if row.text("score_status") != "ok" else Status.UNPARSABLE
+        return (
+            _STATUS.get(row.text("score_status"), Status.UNPARSABLE)
+            if row.text("score_status") != "ok"
+            else Status.UNPARSABLE
+        )
 
     def _keep(self, row: LayoutRow, rating: Rating) -> None:
         key = (rating.subject, rating.criterion, rating.rater, rating.run)
@@ -361,8 +411,9 @@ def whole(cell: object) -> int | None:
 
 
 def repeats(
-    rows: Sequence[LayoutRow], column: str, lot: Callable[[LayoutRow], object], subject: Callable[[LayoutRow], object]
-) -> list[int]:
+    rows: Sequence[LayoutRow], column: str, lot: Callable[[LayoutRow], object], subject: Callable[[LayoutRow], object],
+    *, counted: bool = False,
+) -> list[int]:  # fmt: skip
     """Return which repeat each row is, from 0.
 
     It is what the column says. Where there is no such column, each file that the rows of a lot were read from is one
@@ -373,6 +424,7 @@ def repeats(
         column: that may say it.
         lot: what was repeated as a whole.
         subject: what stands once in each repeat.
+        counted: whether rows count up where there is no such column, whatever files they name.
     """
     stated = [row.whole(column) for row in rows]
     if rows and None not in stated:
@@ -383,12 +435,14 @@ def repeats(
         files.setdefault(lot(row), set()).add(row.text("source_file"))
     places = {key: {file: place for place, file in enumerate(sorted(names))} for key, names in files.items()}
     by_file = [places[lot(row)][row.text("source_file")] for row in rows]
-    if len({(lot(row), subject(row), place) for row, place in zip(rows, by_file, strict=True)}) == len(rows):
+    if not counted and len({(lot(row), subject(row), place) for row, place in zip(rows, by_file, strict=True)}) == len(
+        rows
+    ):
         return by_file
     seen: Counter[object] = Counter()
-    counted = []
+    ranks = []
     for row in rows:
         key = lot(row), subject(row)
-        counted.append(seen[key])
+        ranks.append(seen[key])
         seen[key] += 1
-    return counted
+    return ranks

@@ -69,7 +69,12 @@ class ItemTables:
     """The items of a run, and their labels."""
 
     def __init__(
-        self, store: Store, benchmark: Benchmark, placed: Sequence[Placed], open_ids: frozenset[str] | None, people: Sequence[str]
+        self,
+        store: Store,
+        benchmark: Benchmark,
+        placed: Sequence[Placed],
+        open_ids: frozenset[str] | None,
+        people: Sequence[str],
     ) -> None:
         """Look what is there.
 
@@ -118,7 +123,9 @@ class ItemTables:
         for kind, rater, split, row in self._labels():
             labels.setdefault((kind, split, rater), []).append(row)
         files = file_names(rater for _, _, rater in labels)
-        for (kind, split, rater), own in sorted(labels.items(), key=lambda entry: (_FOLDER[entry[0][0]], *entry[0][1:])):
+        for (kind, split, rater), own in sorted(
+            labels.items(), key=lambda entry: (_FOLDER[entry[0][0]], *entry[0][1:])
+        ):
             table = frame(own, LABELS)
             file = f"labels/{_FOLDER[kind]}/{split}/{files[rater]}.parquet"
             yield TableMetadata.of(file, f"labels_{_FOLDER[kind]}", split, "label_id", table), table
@@ -142,7 +149,9 @@ class ItemTables:
 
     def _labels(self) -> Iterator[tuple[RaterKind, str, str, Row]]:
         items = {item.sample.id: item for item in self.items}
-        for asked in dict.fromkeys((self._benchmark.name, self.labelled.name if self.labelled else self._benchmark.name)):
+        for asked in dict.fromkeys(
+            (self._benchmark.name, self.labelled.name if self.labelled else self._benchmark.name)
+        ):
             for sample in self._store.samples(asked):
                 if sample.target is not None:
                     row = self._label(items[sample.id], asked, "gold", RaterKind.GOLD, 0, "", sample.target)
@@ -157,7 +166,9 @@ class ItemTables:
             person = rating.rater_kind is RaterKind.PERSON
             name = self.names[rating.rater] if person else rating.rater
             own_name = name == rating.rater
-            row = self._label(item, self.labelled.name, name, rating.rater_kind, rating.run, rating.criterion, rating.value)
+            row = self._label(
+                item, self.labelled.name, name, rating.rater_kind, rating.run, rating.criterion, rating.value
+            )
             row |= {
                 "explanation": (rating.rationale or None) if self._shown(item.sample) else None,
                 "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
@@ -195,6 +206,8 @@ class ItemTables:
 
 def _models_words(rating: Rating) -> dict[str, Any]:
     """Return what a labelling model's row has of its own: its name as first given, and what it said where that is no label."""
-    told = {name: rating.provenance[name] for name in ("model_raw", "tokens") if rating.provenance.get(name) is not None}
+    told = {
+        name: rating.provenance[name] for name in ("model_raw", "tokens") if rating.provenance.get(name) is not None
+    }
     raw = {"raw": rating.provenance["raw"]} if rating.status is not Status.OK and "raw" in rating.provenance else {}
     return {**told, **raw}

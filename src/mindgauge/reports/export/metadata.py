@@ -214,7 +214,9 @@ def provenance(
     """Say, file by file, what was read for it and whether its rows stood where they should, and who judged with what."""
     files = {}
     for part in parts:
-        sources = [{"path": n, "rows": rows, "sha256": facts.sources.get(n)} for n, rows in sorted(part.sources.items())]
+        sources = [
+            {"path": n, "rows": rows, "sha256": facts.sources.get(n)} for n, rows in sorted(part.sources.items())
+        ]
         files[part.file] = {
             "rows": part.rows,
             "sources": sources,

@@ -1,0 +1,222 @@
+"""The tables of the Hugging Face layout as the authors' own files, so that their tables are recomputed from either alike.
+
+A row of such a file is an item at its place in its split, whatever order the layout's tables have. Where the text of an item
+is not here, its id stands for it: no table of the paper is about words. Labels stand at an item's first occurrence, so a
+split in which a text occurs twice has no label files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mindgauge.benchmarks.help_or_harm.inputs import LABELLER_OF_TEST
+from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
+from mindgauge.benchmarks.hub_layout.items import EXAMPLE
+from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
+from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReader, number
+from mindgauge.records import RaterKind, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mindgauge.benchmarks.benchmark import Benchmark
+    from mindgauge.benchmarks.released import Released
+    from mindgauge.records import Rating, Reply
+
+Rows = list[dict[str, Any]]
+_SETS = {"validation": "sampled_dataset_merged_validation", "test": "sampled_dataset_test"}
+"""What the sets are called: the authors' validation set alone is merged from two."""
+_FIRST_JUDGES = {"gpt-4o-mini": "", "llama-4-scout-17b-16e-instruct": "meta-llama"}
+"""How the authors' sets of lowest scores call a judge, where not by its name."""
+
+
+class LayoutFile(ReleasedFile, frozen=True, kw_only=True):
+    """A file that is made of tables of the layout."""
+
+    table: Rows = []
+
+    def rows(self) -> Rows:
+        """Return its rows."""
+        return self.table
+
+
+def files(response: Benchmark, crisis_type: Benchmark, data: Path) -> HelpOrHarmRelease:
+    """Read a folder in the layout as the authors' files.
+
+    Raises:
+        DataError: nothing usable is there, or a table is broken.
+    """
+    layout = HubLayout(data)
+    reader = LayoutReader(response, layout)
+    replied = reader.replied()
+    return HelpOrHarmRelease(
+        data, tuple(_Translation(layout, reader, replied, crisis_type).files()), tuple(replied.notes)
+    )
+
+
+class _Translation:
+    """A folder's items at their places, and what was said of them."""
+
+    def __init__(self, layout: HubLayout, reader: LayoutReader, replied: Released, crisis_type: Benchmark) -> None:
+        self.layout, self.crisis_type = layout, crisis_type
+        self.replies = {str(reply.provenance[RESPONSE]): reply for reply in replied.replies}
+        self.ratings = replied.ratings
+        self.examples: dict[str, list[str]] = {}
+        self.facts: dict[str, dict[str, Any]] = {}
+        for example, sample in reader.items.by_id.items():
+            split = sample.tags.get("split", "")
+            self.examples.setdefault(split, []).append(example)
+            words = sample.messages[-1].content or example
+            self.facts[example] = {"inputs": [words], "dataset_id": sample.tags.get("source")}
+        self.split = {example: split for split, own in self.examples.items() for example in own}
+        self.labels = {
+            str(reply.provenance[EXAMPLE]): reply.provenance[LABEL]
+            for reply in replied.replies
+            if LABEL in reply.provenance
+        }
+        self.labelled = {*self.labels}
+        """Those whose label stands with a response."""
+        for example, sample in reader.items.by_id.items():
+            self.labels.setdefault(example, sample.tags.get("category"))
+
+    def files(self) -> Iterator[LayoutFile]:
+        """Yield them all."""
+        for split, examples in self.examples.items():
+            if split in _SETS:
+                name = _SETS[split]
+                yield LayoutFile(
+                    path=Path(f"{name}.json"),
+                    source=name,
+                    kind="inputs",
+                    dataset=name,
+                    table=[self.facts[e] for e in examples],
+                )
+                yield from self._label_files(split)
+                if split == "test" and all(example in self.labelled for example in examples):
+                    table = [{**self.facts[e], "label": self.labels[e]} for e in examples]
+                    yield LayoutFile(
+                        path=Path("merged-labels.json"), source="the labels of responses", kind="merged_labels",
+                        model=LABELLER_OF_TEST, dataset=name, table=table,
+                    )  # fmt: skip
+        groups: dict[tuple[str, str, int], dict[str, Reply]] = {}
+        for reply in self.replies.values():
+            example = str(reply.provenance[EXAMPLE])
+            if not reply.provenance.get("selection") and self.split.get(example) in _SETS:
+                groups.setdefault((self.split[example], str(reply.provenance["model_raw"]), reply.run), {})[example] = (
+                    reply
+                )
+        by_reply: dict[tuple[str, str, int], Rating] = {}
+        raw_names: dict[str, str] = {}
+        for rating in self.ratings:
+            if rating.rater_kind is RaterKind.MODEL:
+                by_reply[rating.subject, rating.rater, rating.run] = rating
+                raw_names.setdefault(rating.rater, str(rating.provenance.get("model_raw") or rating.rater))
+        runs = {(rater, run) for _, rater, run in by_reply}
+        for (split, model, run), own in sorted(groups.items()):
+            yield self._file("answers", split, model, run, own, {})
+            for judge, again in sorted(runs):
+                judged = {e: found for e, reply in own.items() if (found := by_reply.get((reply.id, judge, again)))}
+                if judged:
+                    parts = {"judge": raw_names[judge], "again": _time(again)}
+                    yield self._file("judgements", split, model, run, own, parts, judged)
+        yield from self._people()
+
+    def _file(
+        self, kind: str, split: str, model: str, run: int, replies: dict[str, Reply], parts: dict[str, str],
+        judged: dict[str, Rating] | None = None,
+    ) -> LayoutFile:  # fmt: skip
+        table = [
+            {
+                **self._row(example, replies[example]),
+                **({"evaluation": _evaluation(judged.get(example))} if judged is not None else {}),
+            }
+            for example in self.examples[split]
+            if example in replies
+        ]
+        stem = _answers(model, split, run)
+        name = f"{parts['judge']}-evaluation_{stem}_{parts['again']}" if parts else stem
+        return LayoutFile(
+            path=Path(f"{name}.json"), source=name, kind=kind, model=model, dataset=_SETS[split], time=_time(run), table=table, **parts
+        )  # fmt: skip
+
+    def _row(self, example: str, reply: Reply) -> dict[str, Any]:
+        answer = {"json": reply.text} if reply.provenance.get("is_json") else reply.text
+        refused = reply.status is Status.REFUSED
+        return {**self.facts[example], "label": self.labels.get(example), "refusal": refused, "answer": answer}
+
+    def _people(self) -> Iterator[LayoutFile]:
+        """Yield the sets of lowest scores, and people's scores of them: each a row an item, in the order of the items."""
+        order = {example: place for place, example in enumerate(self.split)}
+        sets: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in self.layout.rows(TableKind.REVIEW):
+            judge = row.text("review_set").partition("__")[2] or row.text("evaluator_model")
+            reply = self.replies.get(row.text(RESPONSE))
+            if reply is not None and row.text(EXAMPLE) in order:
+                source = "" if reply.provenance.get("selection") else _answers(
+                    str(reply.provenance["model_raw"]), self.split[row.text(EXAMPLE)], reply.run
+                )  # fmt: skip
+                sets.setdefault(judge, {})[row.text(EXAMPLE)] = {
+                    **self._row(row.text(EXAMPLE), reply), "evaluation": number(row.cells.get("score")), "sampled_from": f"{source}.json",
+                }  # fmt: skip
+        drawn = sorted({example for rows in sets.values() for example in rows}, key=order.__getitem__)
+        people: dict[str, dict[str, dict[str, Any]]] = {}
+        replies = {reply.id: reply for reply in self.replies.values()}
+        for rating in self.ratings:
+            if rating.rater_kind is RaterKind.PERSON:
+                reply = replies[rating.subject]
+                example = str(reply.provenance[EXAMPLE])
+                people.setdefault(rating.rater, {})[example] = {
+                    **self._row(example, reply),
+                    "evaluation": _evaluation(rating),
+                }
+        drawn = drawn or sorted({example for rows in people.values() for example in rows}, key=order.__getitem__)
+        blank = {
+            example: {**self.facts[example], "label": self.labels.get(example), "evaluation": None} for example in drawn
+        }
+        for kind, tables in (("lowest", sets), ("human_scores", people)):
+            for rater, rows in tables.items():
+                name = _FIRST_JUDGES.get(rater, rater) if kind == "lowest" else rater
+                table = [rows.get(example, blank[example]) for example in drawn]
+                yield LayoutFile(
+                    path=Path(f"{kind}_{rater}.json"), source=f"{kind} of {rater}", kind=kind, rater=name, table=table
+                )
+
+    def _label_files(self, split: str) -> Iterator[LayoutFile]:
+        """Yield labels of a split in which no text occurs twice."""
+        examples = self.examples[split]
+        if max(Counter(self.facts[e]["inputs"][0] for e in examples).values()) > 1:
+            return
+        labels: dict[tuple[str, str, int], dict[str, Any]] = {}
+        for row in self.layout.rows(TableKind.LABELS):
+            if row.text("benchmark") == self.crisis_type.name and row.text("labeller_kind") != RaterKind.GOLD:
+                key = row.text("labeller_kind"), row.text("labeller"), row.whole("run") or 0
+                labels.setdefault(key, {})[row.text(EXAMPLE)] = row.cells.get(LABEL)
+        for (kind, labeller, run), own in sorted(labels.items()):
+            if not own.keys() & {*examples}:
+                continue
+            table = [{**self.facts[e], "label": own.get(e)} for e in examples]
+            name = f"{labeller}-labeled-{split}-{run}"
+            if kind == RaterKind.PERSON:
+                yield LayoutFile(path=Path(name), source=name, kind="human_labels", rater=labeller, table=table)
+            else:
+                yield LayoutFile(
+                    path=Path(name), source=name, kind="labels", model=labeller, dataset=_SETS[split], time=_time(run), table=table
+                )  # fmt: skip
+
+
+def _evaluation(rating: Rating | None) -> Any:
+    """Return a score as it stood in its file."""
+    if rating is None:
+        return None
+    return rating.value if rating.value is not None else rating.provenance.get("raw")
+
+
+def _answers(model: str, split: str, run: int) -> str:
+    return f"{model}-answers-{_SETS.get(split, split)}-{_time(run)}"
+
+
+def _time(run: int) -> str:
+    """Return what stands for a repeat where the authors' names have a time."""
+    return f"{run:08d}-000000"
