@@ -13,7 +13,7 @@ from mindgauge.benchmarks import hub_layout, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
-from mindgauge.runs import dialogue_files, inputs, languages, plan, prompt_styles, run_folder
+from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -67,6 +67,8 @@ def rate(
         dry_run: only say what it would take.
         options: how judges judge, and what it may cost:
 
+            write_items: of `dialogues`, a CSV, JSONL or Parquet file for the items that they are cut into, with the ids of
+                their dialogues and their turns.
             judge_runs: judgements per reply and judge.
             mode: `joint` or `split`.
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
@@ -92,6 +94,7 @@ def rate(
         DataError: the file, or an anchor, cannot be read.
         EndpointError: a judge cannot be reached.
     """
+    write_items = options.pop("write_items", None)
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     benchmark = _with_tree(standalone_rubric.asked(name, rubric, existing, content), data)
@@ -101,6 +104,8 @@ def rate(
             f"use `mindgauge run {benchmark.name}`"
         )
     dialogue_files.one_source(benchmark, replies, dialogues, unit)
+    if write_items is not None and dialogues is None:
+        raise UsageError("--write-items writes what --dialogues are cut into; with --replies the file has it already")
     if benchmark.closed:
         judges = plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
     else:
@@ -109,7 +114,12 @@ def rate(
         raise UsageError("name a judge with --judge")
     tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
-        provided = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
+        provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
+        if write_items is not None:
+            units = dialogue_files.units_of(unit)
+            cut_dialogues.write(
+                Path(write_items), cut_dialogues.cut(dialogues, benchmark, columns or {}, units, limit)
+            )
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
     _need_criteria(benchmark, provided.samples)
@@ -177,6 +187,21 @@ def _with_tree(benchmark: Benchmark, data: str | Path | None) -> Benchmark:
     if benchmark.read_tree is None:
         raise UsageError(f"{benchmark.name} is rated by its own rubric, whatever lies below --data; leave out --data")
     return msgspec.structs.replace(benchmark, tree=benchmark.read_tree(Path(data)))
+
+
+def _dialogues(
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    unit: str | None,
+    limit: int | None,
+    judges: plan.Raters,
+    config: RunConfig,
+) -> inputs.Inputs:
+    """Take what of transcripts a benchmark asks about; of a closed question one reply at a time."""
+    if benchmark.closed:
+        return inputs.cut_replies(source, benchmark, columns, limit)
+    return inputs.several_turns(source, benchmark, columns, unit, limit, judges, config)
 
 
 def _replies(

@@ -15,7 +15,8 @@ from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
-from mindgauge.runs import dialogue_files, languages, run_folder
+from mindgauge.raters.window import Unit
+from mindgauge.runs import cut_dialogues, dialogue_files, languages, run_folder
 from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
@@ -324,6 +325,19 @@ def several_turns(
         dialogues.lines,
         model=dialogues.model,
     )
+
+
+def cut_replies(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
+) -> Inputs:
+    """Read dialogues of which each reply is asked about by a closed question, with the dialogue before it.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    items = cut_dialogues.cut(source, benchmark, columns, (Unit.TURN,), limit)
+    read = classified(items.table, benchmark, {}, None)
+    return read._replace(source=_name(source), notes=[*items.lines, *read.notes])
 
 
 def classified(

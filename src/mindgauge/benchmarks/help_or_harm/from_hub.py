@@ -35,11 +35,11 @@ _FIRST_JUDGES = {"gpt-4o-mini": "", "llama-4-scout-17b-16e-instruct": "meta-llam
 class LayoutFile(ReleasedFile, frozen=True, kw_only=True):
     """A file that is made of tables of the layout."""
 
-    table: Rows = []
+    table: tuple[dict[str, Any], ...] = ()
 
     def rows(self) -> Rows:
         """Return its rows."""
-        return self.table
+        return list(self.table)
 
 
 def files(response: Benchmark, crisis_type: Benchmark, data: Path) -> HelpOrHarmRelease:
@@ -84,62 +84,38 @@ class _Translation:
     def files(self) -> Iterator[LayoutFile]:
         """Yield them all."""
         for split, examples in self.examples.items():
-            if split in _SETS:
-                name = _SETS[split]
-                yield LayoutFile(
-                    path=Path(f"{name}.json"),
-                    source=name,
-                    kind="inputs",
-                    dataset=name,
-                    table=[self.facts[e] for e in examples],
-                )
-                yield from self._label_files(split)
-                if split == "test" and all(example in self.labelled for example in examples):
-                    table = [{**self.facts[e], "label": self.labels[e]} for e in examples]
-                    yield LayoutFile(
-                        path=Path("merged-labels.json"), source="the labels of responses", kind="merged_labels",
-                        model=LABELLER_OF_TEST, dataset=name, table=table,
-                    )  # fmt: skip
-        groups: dict[tuple[str, str, int], dict[str, Reply]] = {}
+            if split not in _SETS:
+                continue
+            name = _SETS[split]
+            yield _table("inputs", name, [self.facts[e] for e in examples], dataset=name)
+            yield from self._label_files(split)
+            if split == "test" and self.labelled.issuperset(examples):
+                rows = [{**self.facts[e], "label": self.labels[e]} for e in examples]
+                yield _table("merged_labels", "labels of responses", rows, model=LABELLER_OF_TEST, dataset=name)
+        yield from self._answers_and_scores()
+        yield from self._people()
+
+    def _answers_and_scores(self) -> Iterator[LayoutFile]:
+        """Yield a file for each repeat of a model's answers, and one for each of a judge's repeats on it."""
+        answers: dict[tuple[str, str, int], dict[str, Reply]] = {}
         for reply in self.replies.values():
             example = str(reply.provenance[EXAMPLE])
             if not reply.provenance.get("selection") and self.split.get(example) in _SETS:
-                groups.setdefault((self.split[example], str(reply.provenance["model_raw"]), reply.run), {})[example] = (
-                    reply
-                )
-        by_reply: dict[tuple[str, str, int], Rating] = {}
-        raw_names: dict[str, str] = {}
-        for rating in self.ratings:
-            if rating.rater_kind is RaterKind.MODEL:
-                by_reply[rating.subject, rating.rater, rating.run] = rating
-                raw_names.setdefault(rating.rater, str(rating.provenance.get("model_raw") or rating.rater))
-        runs = {(rater, run) for _, rater, run in by_reply}
-        for (split, model, run), own in sorted(groups.items()):
-            yield self._file("answers", split, model, run, own, {})
-            for judge, again in sorted(runs):
-                judged = {e: found for e, reply in own.items() if (found := by_reply.get((reply.id, judge, again)))}
-                if judged:
-                    parts = {"judge": raw_names[judge], "again": _time(again)}
-                    yield self._file("judgements", split, model, run, own, parts, judged)
-        yield from self._people()
-
-    def _file(
-        self, kind: str, split: str, model: str, run: int, replies: dict[str, Reply], parts: dict[str, str],
-        judged: dict[str, Rating] | None = None,
-    ) -> LayoutFile:  # fmt: skip
-        table = [
-            {
-                **self._row(example, replies[example]),
-                **({"evaluation": _evaluation(judged.get(example))} if judged is not None else {}),
-            }
-            for example in self.examples[split]
-            if example in replies
-        ]
-        stem = _answers(model, split, run)
-        name = f"{parts['judge']}-evaluation_{stem}_{parts['again']}" if parts else stem
-        return LayoutFile(
-            path=Path(f"{name}.json"), source=name, kind=kind, model=model, dataset=_SETS[split], time=_time(run), table=table, **parts
-        )  # fmt: skip
+                key = self.split[example], str(reply.provenance["model_raw"]), reply.run
+                answers.setdefault(key, {})[example] = reply
+        ratings = {(r.subject, r.rater, r.run): r for r in self.ratings if r.rater_kind is RaterKind.MODEL}
+        raw_names = {r.rater: str(r.provenance.get("model_raw") or r.rater) for r in ratings.values()}
+        asked = sorted({(rater, run) for _, rater, run in ratings})
+        for (split, model, run), own in sorted(answers.items()):
+            stem, parts = _answers(model, split, run), {"model": model, "dataset": _SETS[split], "time": _time(run)}
+            rows = {e: self._row(e, own[e]) for e in self.examples[split] if e in own}
+            yield _table("answers", stem, rows.values(), **parts)
+            for judge, again in asked:
+                scores = {e: ratings.get((own[e].id, judge, again)) for e in rows}
+                if any(scores.values()):
+                    scored = [{**row, "evaluation": _evaluation(scores[e])} for e, row in rows.items()]
+                    name = f"{raw_names[judge]}-evaluation_{stem}_{_time(again)}"
+                    yield _table("judgements", name, scored, judge=raw_names[judge], again=_time(again), **parts)
 
     def _row(self, example: str, reply: Reply) -> dict[str, Any]:
         answer = {"json": reply.text} if reply.provenance.get("is_json") else reply.text
@@ -204,6 +180,10 @@ class _Translation:
                 yield LayoutFile(
                     path=Path(name), source=name, kind="labels", model=labeller, dataset=_SETS[split], time=_time(run), table=table
                 )  # fmt: skip
+
+
+def _table(kind: str, name: str, rows: Iterable[dict[str, Any]], **parts: str) -> LayoutFile:
+    return LayoutFile(path=Path(f"{name}.json"), source=name, kind=kind, table=tuple(rows), **parts)
 
 
 def _evaluation(rating: Rating | None) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,8 +15,6 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.records import Value
 
@@ -37,8 +37,8 @@ PLAIN = LayoutNames()
 class LayoutItems:
     """The items of a folder."""
 
-    def __init__(self, benchmark: Benchmark, layout: HubLayout) -> None:
-        """Read them, in the order in which an export of ours found them.
+    def __init__(self, benchmark: Benchmark, layout: HubLayout, *, of_any: bool = False) -> None:
+        """Read them, in the order in which an export of ours found them; also those of other benchmarks where `of_any`.
 
         Raises:
             DataError: a table of them is broken.
@@ -60,7 +60,7 @@ class LayoutItems:
         kept: dict[str, Sample] = {}
         for row in rows:
             of = row.json("benchmarks")
-            if row.text(EXAMPLE) in self.by_id or (of is not None and benchmark.name not in of):
+            if row.text(EXAMPLE) in self.by_id or not (of_any or of is None or benchmark.name in of):
                 continue
             sample = self._sample(row, gold.get(row.text(EXAMPLE)))
             self.by_id[row.text(EXAMPLE)] = kept.setdefault(sample.id, sample)
@@ -112,10 +112,8 @@ def _messages(row: LayoutRow) -> tuple[Message, ...] | None:
         return None
     cell: Any = row.cells[name]
     if isinstance(cell, str) and cell.lstrip().startswith("["):
-        try:
+        with contextlib.suppress(ValueError):  # a text may begin with a bracket
             cell = json.loads(cell)
-        except ValueError:
-            pass  # a text that begins with a bracket
     if isinstance(cell, str):
         return (Message("user", clean(cell)),)
     if isinstance(cell, list) and all(isinstance(sentence, str) for sentence in cell):

@@ -61,11 +61,11 @@ def load(benchmark: Benchmark, layout: HubLayout) -> Released:
 class LayoutReader:
     """What has been read of a folder so far: replies by the layout's ids, ratings, and what is to be said of both."""
 
-    def __init__(self, benchmark: Benchmark, layout: HubLayout) -> None:
-        """Read its items."""
+    def __init__(self, benchmark: Benchmark, layout: HubLayout, *, of_any: bool = False) -> None:
+        """Read its items, or, where `of_any`, those of all benchmarks."""
         self._benchmark, self._layout, self._names = benchmark, layout, benchmark.layout_names
         self._criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
-        self.items = LayoutItems(benchmark, layout)
+        self.items = LayoutItems(benchmark, layout, of_any=of_any)
         self._replies: dict[str, Reply] = {}
         self._ids: set[str] = set()
         self._ratings: dict[tuple[str, str, str, int], Rating] = {}

@@ -38,7 +38,7 @@ def reply_table(benchmark: Benchmark, data: Path) -> ReplyTable:
     """
     import polars as pl
 
-    reader = LayoutReader(benchmark, HubLayout(data))
+    reader = LayoutReader(benchmark, HubLayout(data), of_any=True)
     replied = reader.replies_alone()
     rows, textless, chosen = [], 0, 0
     samples = {sample.id: sample for sample in replied.samples}

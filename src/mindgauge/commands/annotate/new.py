@@ -143,7 +143,9 @@ def annotate_new(
             random: how many of them are drawn from the rest; 50 if not given.
             limit: at most this many items: the first of the queue, then by lot.
             unit: of a run of dialogues, what is labelled: each whole `dialogue` (if not given), each `turn`, or each message
-                of the person (`client`), shown without what was answered.
+                of the person (`client`), shown without what was answered. Where `items` are transcripts (docs/transcripts.md),
+                they are cut into these.
+            write_items: a CSV, JSONL or Parquet file for the items that transcripts are cut into.
             seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.
 
     Raises:
@@ -213,13 +215,17 @@ def _asked(
 
 def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _Work:
     columns, language = labelling.columns or {}, labelling.language or ""
+    if labelling.write_items is not None and (
+        not labelling.unit or (isinstance(items, str | Path) and tables.is_run(items))
+    ):
+        raise UsageError("--write-items writes what transcripts are cut into: name them with --items, and --unit")
     if isinstance(items, str | Path) and tables.is_run(items):
         if columns:
             raise UsageError("--map goes with a file of items; a run knows its own columns")
         label_source = source.of_run(Path(items), task, language, Unit(labelling.unit) if labelling.unit else None)
     elif labelling.unit:
-        raise UsageError(
-            "--unit says what of a run's dialogues is labelled; --items names a file, whose rows are labelled"
+        label_source = source.of_dialogues(
+            items, task, columns, language, Unit(labelling.unit), labelling.write_items
         )
     else:
         label_source = source.of_file(items, task, columns, language)

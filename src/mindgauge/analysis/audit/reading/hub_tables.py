@@ -68,7 +68,7 @@ class _LayoutTables:
     def _rows(self, kind: TableKind) -> Iterator[LayoutRow]:
         for file in self._layout.files(kind):
             try:
-                yield from [row for row in self._layout.rows(kind, file)]
+                yield from list(self._layout.rows(kind, file))  # all of a file, or none
             except DataError as error:
                 self._layout.notes.append(" ".join(str(error).split())[:300])
 
