@@ -85,7 +85,8 @@ def load(
 
     Args:
         name: a benchmark, or a family, of which every member is loaded that can be.
-        data: a copy of the released files, whole or in part; what is read there decides the run, not where it lies.
+        data: a copy of the released files, whole or in part, or a folder in the Hugging Face layout, as `export --to hub`
+            writes it; what is read there decides the run, not where it lies.
         mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
         ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/ratings.md).
         layout: how ratings stand in these, where that is not seen from them.
@@ -97,9 +98,9 @@ def load(
         DataError: nothing usable is there, or a file is broken.
     """
     folder = Path(data)
-    layout = HubLayout(folder) if hub_layout.is_one(folder) else None
-    members, notes = _released(name, folder, mapping or {}, layout)
-    sources = layout.digests() if layout is not None else _sources(folder, [released for _, released in members])
+    hub = HubLayout(folder) if hub_layout.is_one(folder) else None
+    members, notes = _released(name, folder, mapping or {}, hub)
+    sources = hub.digests() if hub is not None else _sources(folder, [released for _, released in members])
     rating_files = [Path(ratings)] if isinstance(ratings, str | Path) else [Path(path) for path in ratings]
     if rating_files:
         members, remarks = own_ratings.joined(members, rating_files, layout)
@@ -118,15 +119,15 @@ def load(
         if "ended" not in content:
             for benchmark, released in members:
                 _keep(store, benchmark, released)
-                if layout is not None and not benchmark.closed:
-                    entry_tests.keep(store, benchmark, layout.content(entry_tests.FILE))
+                if hub is not None and not benchmark.closed:
+                    entry_tests.keep(store, benchmark, hub.content(entry_tests.FILE))
             outside = benchmarks.outside(benchmark for benchmark, _ in members)
             origin = {
                 **({"folders": outside} if outside else {}),
                 "data": str(folder),
                 **({"mapping": dict(mapping)} if mapping else {}),
                 **({"ratings": [str(path) for path in rating_files]} if rating_files else {}),
-                **({"exported": layout.facts()} if layout is not None else {}),
+                **({"exported": hub.facts()} if hub is not None else {}),
                 "notes": notes,
             }
             manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})

@@ -98,28 +98,17 @@ def rate(
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     benchmark = _with_tree(standalone_rubric.asked(name, rubric, existing, content), data)
-    if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
-        raise UsageError(
-            f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
-            f"use `mindgauge run {benchmark.name}`"
-        )
-    dialogue_files.one_source(benchmark, replies, dialogues, unit)
-    if write_items is not None and dialogues is None:
-        raise UsageError("--write-items writes what --dialogues are cut into; with --replies the file has it already")
+    _need_replies(benchmark, existing)
+    dialogue_files.one_source(benchmark, replies, dialogues, unit, write_items)
     if benchmark.closed:
         judges = plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
     else:
         judges = plan.open_judges(plan.as_models(judge), [benchmark], config)
-    if not judges.names:
-        raise UsageError("name a judge with --judge")
+    _need_judge(judges)
     tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
+        _write(write_items, dialogues, benchmark, columns or {}, unit, limit)
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
-        if write_items is not None:
-            units = dialogue_files.units_of(unit)
-            cut_dialogues.write(
-                Path(write_items), cut_dialogues.cut(dialogues, benchmark, columns or {}, units, limit)
-            )
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
     _need_criteria(benchmark, provided.samples)
@@ -167,6 +156,24 @@ def rate(
     return scores
 
 
+def _need_judge(judges: plan.Raters) -> None:
+    if not judges.names:
+        raise UsageError("name a judge with --judge")
+
+
+def _need_replies(benchmark: Benchmark, existing: Path | None) -> None:
+    """See that a question is about replies.
+
+    Raises:
+        UsageError: it is about what the person says.
+    """
+    if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
+        raise UsageError(
+            f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
+            f"use `mindgauge run {benchmark.name}`"
+        )
+
+
 def _need_criteria(benchmark: Benchmark, samples: Sequence[Sample]) -> None:
     """See that something is asked about what was read; a run that is rated has shown its samples before.
 
@@ -202,6 +209,20 @@ def _dialogues(
     if benchmark.closed:
         return inputs.cut_replies(source, benchmark, columns, limit)
     return inputs.several_turns(source, benchmark, columns, unit, limit, judges, config)
+
+
+def _write(
+    path: str | Path | None,
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    unit: str | None,
+    limit: int | None,
+) -> None:
+    """Write the items that transcripts are cut into, where a file for them is named."""
+    if path is not None:
+        units = dialogue_files.units_of(unit)
+        cut_dialogues.write(Path(path), cut_dialogues.cut(source, benchmark, columns, units, limit))
 
 
 def _replies(

@@ -52,7 +52,11 @@ class CutItems(NamedTuple):
 
 
 def cut(
-    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], units: Container[Unit], limit: int | None
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    units: Container[Unit],
+    limit: int | None,
 ) -> CutItems:
     """Cut dialogues into items.
 
@@ -73,13 +77,21 @@ def cut(
     mute = 0
     for transcript in read:
         alone = uses[transcript.id] == 1
-        ident = transcript.id if alone else f"{transcript.id}~{transcript.model or transcript.words[:8]}~{transcript.run}"
+        ident = (
+            transcript.id if alone else f"{transcript.id}~{transcript.model or transcript.words[:8]}~{transcript.run}"
+        )
         about = _about(transcript, ident, name)
-        own = list(_persons(transcript) if _about_person(benchmark) else _units(transcript, units, system=not benchmark.closed))
+        own = list(
+            _persons(transcript) if _about_person(benchmark) else _units(transcript, units, system=not benchmark.closed)
+        )
         mute += not own
-        rows += [{"id": f"{ident}:{item['unit']}:{item['turn']}", **about, **item, **_known(transcript)} for item in own]
+        rows += [
+            {"id": f"{ident}:{item['unit']}:{item['turn']}", **about, **item, **_known(transcript)} for item in own
+        ]
     if not rows:
-        raise DataError(f"{source}: in these dialogues the assistant never answers the person; there is nothing to rate")
+        raise DataError(
+            f"{source}: in these dialogues the assistant never answers the person; there is nothing to rate"
+        )
     lines = [] if account.plain else account.lines()
     if mute:
         lines.append(f"Left out: {plural(mute, 'dialogue')} in which the assistant never answers the person")
@@ -120,13 +132,23 @@ def _units(transcript: Transcript, units: Container[Unit], *, system: bool) -> I
             continue
         last = turn.number
         if Unit.CLIENT in units:
-            yield {"unit": Unit.CLIENT.value, "turn": turn.number, "messages": list(said), "reply": turn.before[-1].content}
+            yield {
+                "unit": Unit.CLIENT.value,
+                "turn": turn.number,
+                "messages": list(said),
+                "reply": turn.before[-1].content,
+            }
         said.append(turn.before[-1])
         if Unit.TURN in units:
             yield {"unit": Unit.TURN.value, "turn": turn.number, "messages": [*told, *turn.before], "reply": turn.reply}
     if last and Unit.DIALOGUE in units:
         messages = transcript.messages[:-1] if transcript.unanswered else transcript.messages
-        yield {"unit": Unit.DIALOGUE.value, "turn": last, "messages": [*told, *messages[:-1]], "reply": messages[-1].content}
+        yield {
+            "unit": Unit.DIALOGUE.value,
+            "turn": last,
+            "messages": [*told, *messages[:-1]],
+            "reply": messages[-1].content,
+        }
 
 
 def _cell(cell: Any) -> Any:

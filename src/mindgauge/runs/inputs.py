@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
 from mindgauge.benchmarks.hub_layout.replies import reply_table
+from mindgauge.raters.window import Unit
 from mindgauge.records import Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
-from mindgauge.raters.window import Unit
 from mindgauge.runs import cut_dialogues, dialogue_files, languages, run_folder
 from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject

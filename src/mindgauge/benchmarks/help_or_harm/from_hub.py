@@ -19,7 +19,7 @@ from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReade
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.benchmarks.released import Released
@@ -155,9 +155,7 @@ class _Translation:
             for rater, rows in tables.items():
                 name = _FIRST_JUDGES.get(rater, rater) if kind == "lowest" else rater
                 table = [rows.get(example, blank[example]) for example in drawn]
-                yield LayoutFile(
-                    path=Path(f"{kind}_{rater}.json"), source=f"{kind} of {rater}", kind=kind, rater=name, table=table
-                )
+                yield _table(kind, f"{kind} of {rater}", table, rater=name)
 
     def _label_files(self, split: str) -> Iterator[LayoutFile]:
         """Yield labels of a split in which no text occurs twice."""
@@ -175,11 +173,9 @@ class _Translation:
             table = [{**self.facts[e], "label": own.get(e)} for e in examples]
             name = f"{labeller}-labeled-{split}-{run}"
             if kind == RaterKind.PERSON:
-                yield LayoutFile(path=Path(name), source=name, kind="human_labels", rater=labeller, table=table)
+                yield _table("human_labels", name, table, rater=labeller)
             else:
-                yield LayoutFile(
-                    path=Path(name), source=name, kind="labels", model=labeller, dataset=_SETS[split], time=_time(run), table=table
-                )  # fmt: skip
+                yield _table("labels", name, table, model=labeller, dataset=_SETS[split], time=_time(run))
 
 
 def _table(kind: str, name: str, rows: Iterable[dict[str, Any]], **parts: str) -> LayoutFile:

@@ -111,12 +111,19 @@ def of_dialogues(
     """
     asked = (Unit.TURN if benchmark.about_reply else Unit.CLIENT) if benchmark.closed else unit
     if unit is not asked:
-        raise UsageError(f"{benchmark.name} is asked about {_KINDS[asked]} with the dialogue before; use --unit {asked}")
+        raise UsageError(
+            f"{benchmark.name} is asked about {_KINDS[asked]} with the dialogue before; use --unit {asked}"
+        )
     cut = cut_dialogues.cut(source, benchmark, columns, (unit,), None)
     if write_items is not None:
         cut_dialogues.write(Path(write_items), cut)
     if benchmark.closed:
-        read = of_file(cut.table.unique(["messages", *(["reply"] if benchmark.about_reply else [])], maintain_order=True), benchmark, {}, language)
+        read = of_file(
+            cut.table.unique(["messages", *(["reply"] if benchmark.about_reply else [])], maintain_order=True),
+            benchmark,
+            {},
+            language,
+        )
         given = read.given._replace(source=str(source), notes=[*cut.lines, *read.given.notes])
         return read._replace(given=given)
     dialogue_files.need_criteria(benchmark, (unit,))

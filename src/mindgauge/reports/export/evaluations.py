@@ -299,8 +299,10 @@ _TOLD = ("answer_changed", "answer_overwritten", "explanation_is_json", "inputs_
 
 def rating_details(rating: Rating, **more: Any) -> str:
     """Write what is known of a rating and has no column."""
-    known = {name: rating.provenance[name] for name in _TOLD if name in rating.provenance}
-    return canonical({**known, **({} if rating.status is Status.OK else {"status": rating.status.value}), **more})
+    known = {**{name: rating.provenance[name] for name in _TOLD if name in rating.provenance}, **more}
+    if rating.status is not Status.OK:
+        known["status"] = rating.status.value
+    return canonical(known) if known else "{}"
 
 
 def is_released(rating: Rating) -> bool:

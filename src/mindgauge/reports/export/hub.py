@@ -19,13 +19,13 @@ import polars as pl
 
 from mindgauge.benchmarks.hub_layout import entry_tests
 from mindgauge.benchmarks.hub_layout.reading import TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL
+from mindgauge.benchmarks.hub_layout.records import LABEL, OUT_OF_RANGE
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.records import HELD, RaterKind, Status
 from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
-from mindgauge.reports.export.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.reports.export.evaluations import HUMAN, REVIEW, Book, frame, human_rows, judged, raw_model
 from mindgauge.reports.export.figures import PublishedFigures
 from mindgauge.reports.export.items import ItemTables
 from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata

@@ -9,7 +9,8 @@ import msgspec
 import polars as pl
 
 from mindgauge.benchmarks.hub_layout.reading import RELEASED
-from mindgauge.reports.export.evaluations import OUT_OF_RANGE, STATUSES, raw_model
+from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE
+from mindgauge.reports.export.evaluations import STATUSES, raw_model
 from mindgauge.reports.export.placed import RULES, file_only
 from mindgauge.store.manifest import software
 

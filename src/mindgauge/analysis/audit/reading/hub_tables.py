@@ -104,7 +104,7 @@ class _LayoutTables:
                         )
                     )
         ratings = [*self._people(), *self._judges(model)]
-        kept = []
+        kept: list[tuple[object, ...]] = []
         for subject, status, rest in ratings:
             idle = status == "not_applicable" or (status == "not_evaluated" and subject in unlabelled)
             if not idle:  # without a label there was nothing to judge by
