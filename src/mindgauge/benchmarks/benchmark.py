@@ -13,7 +13,7 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
-from mindgauge.benchmarks.hub_layout.items import PLAIN, LayoutNames
+from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation

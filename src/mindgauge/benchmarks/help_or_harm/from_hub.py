@@ -105,17 +105,17 @@ class _Translation:
                 answers.setdefault(key, {})[example] = reply
         ratings = {(r.subject, r.rater, r.run): r for r in self.ratings if r.rater_kind is RaterKind.MODEL}
         raw_names = {r.rater: str(r.provenance.get("model_raw") or r.rater) for r in ratings.values()}
-        asked = sorted({(rater, run) for _, rater, run in ratings})
+        judge_runs = sorted({(rater, run) for _, rater, run in ratings})
         for (split, model, run), own in sorted(answers.items()):
             stem, parts = _answers(model, split, run), {"model": model, "dataset": _SETS[split], "time": _time(run)}
             rows = {e: self._row(e, own[e]) for e in self.examples[split] if e in own}
             yield _table("answers", stem, rows.values(), **parts)
-            for judge, again in asked:
-                scores = {e: ratings.get((own[e].id, judge, again)) for e in rows}
+            for judge, repeat in judge_runs:
+                scores = {e: ratings.get((own[e].id, judge, repeat)) for e in rows}
                 if any(scores.values()):
                     scored = [{**row, "evaluation": _evaluation(scores[e])} for e, row in rows.items()]
-                    name = f"{raw_names[judge]}-evaluation_{stem}_{_time(again)}"
-                    yield _table("judgements", name, scored, judge=raw_names[judge], again=_time(again), **parts)
+                    name = f"{raw_names[judge]}-evaluation_{stem}_{_time(repeat)}"
+                    yield _table("judgements", name, scored, judge=raw_names[judge], again=_time(repeat), **parts)
 
     def _row(self, example: str, reply: Reply) -> dict[str, Any]:
         answer = {"json": reply.text} if reply.provenance.get("is_json") else reply.text

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.help_or_harm import from_hub, material, released
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
-from mindgauge.benchmarks.hub_layout.items import LayoutNames
+from mindgauge.benchmarks.hub_layout.names import LayoutNames
 from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,

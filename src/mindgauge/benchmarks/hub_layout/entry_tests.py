@@ -28,8 +28,8 @@ def lines(store: Store, benchmark: Benchmark) -> Iterator[str]:
     for sample in store.samples(name):
         yield encode({"sample": sample}).decode()
     for reply in store.replies(name):
-        kept = {key: reply.provenance[key] for key in _KEPT if key in reply.provenance}
-        yield encode({"reply": msgspec.structs.replace(reply, provenance=kept, seconds=0.0)}).decode()
+        place = {key: reply.provenance[key] for key in _KEPT if key in reply.provenance}
+        yield encode({"reply": msgspec.structs.replace(reply, provenance=place, seconds=0.0)}).decode()
     for rating in store.ratings(name):
         yield encode({"rating": msgspec.structs.replace(rating, provenance={})}).decode()
 

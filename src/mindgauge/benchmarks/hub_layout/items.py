@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,19 +18,6 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
 
 EXAMPLE = "example_id"
-
-
-class LayoutNames(msgspec.Struct, frozen=True):
-    """How a benchmark's authors spell what we spell in one way, and what they say of people's scores in a paper only."""
-
-    model: Callable[[str], str] = str
-    label: Callable[[object], str | None] = lambda cell: None if cell is None else str(cell)
-    source: Callable[[object], str] = str
-    selection: str = ""
-    """Why people rated just these replies, where the tables do not say it."""
-
-
-PLAIN = LayoutNames()
 
 
 class LayoutItems:
@@ -57,13 +43,13 @@ class LayoutItems:
             for row in layout.rows(TableKind.LABELS)
             if row.text("labeller_kind") == RaterKind.GOLD and row.text("benchmark") == benchmark.name
         }
-        kept: dict[str, Sample] = {}
+        samples: dict[str, Sample] = {}
         for row in rows:
-            of = row.json("benchmarks")
-            if row.text(EXAMPLE) in self.by_id or not (of_any or of is None or benchmark.name in of):
+            benchmarks = row.json("benchmarks")
+            if row.text(EXAMPLE) in self.by_id or not (of_any or benchmarks is None or benchmark.name in benchmarks):
                 continue
             sample = self._sample(row, gold.get(row.text(EXAMPLE)))
-            self.by_id[row.text(EXAMPLE)] = kept.setdefault(sample.id, sample)
+            self.by_id[row.text(EXAMPLE)] = samples.setdefault(sample.id, sample)
 
     def of(self, row: LayoutRow) -> Sample:
         """Return the item of a row about it; one without a text, where the items lack it."""

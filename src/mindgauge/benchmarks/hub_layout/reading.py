@@ -66,7 +66,11 @@ class LayoutRow(NamedTuple):
 
     def text(self, *names: str) -> str:
         """Return the first of these cells that says something, as text; empty if none does."""
-        return next((str(cell) for name in names if (cell := self.cells.get(name)) is not None and cell != ""), "")
+        for name in names:
+            cell = self.cells.get(name)
+            if cell is not None and cell != "":
+                return str(cell)
+        return ""
 
     def whole(self, name: str) -> int | None:
         """Return a whole number, however the file writes it; None where there is none.
@@ -157,12 +161,12 @@ class HubLayout:
         """Return the columns of a table."""
         return self._headers.get(file, [])
 
-    def rows(self, kind: TableKind, only: str = "") -> Iterator[LayoutRow]:
+    def rows(self, kind: TableKind, single: str = "") -> Iterator[LayoutRow]:
         """Yield the rows of the tables of a kind, file by file.
 
         Args:
             kind: of tables.
-            only: the path of the one table that is read; all of them if not given.
+            single: the path of the one table that is read; all of them if not given.
 
         Raises:
             DataError: a file cannot be read, or lacks the ids that join its rows.
@@ -170,7 +174,7 @@ class HubLayout:
         needed = {"example_id"} if kind in {TableKind.ITEMS, TableKind.LABELS} else {"response_id"}
         for file in self._files.get(kind, ()):
             name, split = file.place.as_posix(), _split(file)
-            if only and name != only:
+            if single and name != single:
                 continue
             table = tables.open_table(file)
             self._headers[name] = table.headers

@@ -107,20 +107,20 @@ class LayoutReader:
         answered = {reply.sample for reply in self._replies.values()}
         samples = list({sample.id: sample for sample in self.items.by_id.values()}.values())
         silent = sum(sample.id not in answered for sample in samples)
-        without = sum(reply.provenance[EXAMPLE] in self.items.textless for reply in self._replies.values())
-        known = {ident for ident in self.items.by_id if ident not in self.items.textless}
+        textless = sum(reply.provenance[EXAMPLE] in self.items.textless for reply in self._replies.values())
+        present = {ident for ident in self.items.by_id if ident not in self.items.textless}
         if silent and not self._layout.exported():
             self._notes.append(
                 f"{plural(silent, 'item')} of {self._listed} without a response; they are asked of nobody, and left out"
             )
             samples = [sample for sample in samples if sample.id in answered]
-        if without and not known:
+        if textless and not present:
             self._notes.append(
-                f"no items here: {plural(without, 'response')} stand without the text they answer; figures hold, and nobody can "
+                f"no items here: {plural(textless, 'response')} stand without the text they answer; figures hold, and nobody can "
                 "rate them further. Put the items' table beside them (items/, with example_id and inputs)"
             )
-        elif without:
-            self._notes.append(f"{plural(without, 'response')} to items whose text is not here; figures hold, and nobody can rate them further")  # fmt: skip
+        elif textless:
+            self._notes.append(f"{plural(textless, 'response')} to items whose text is not here; figures hold, and nobody can rate them further")  # fmt: skip
         return Released(
             samples, list(self._replies.values()), list(self._ratings.values()), [*self._notes, *self._remarks()]
         )
@@ -143,13 +143,13 @@ class LayoutReader:
             if sample is None or sample.id not in samples:
                 self._strangers[row.file] += 1
                 continue
-            known, value = details(row), row.cells.get(LABEL)
-            status = Status(known.pop("status", Status.UNPARSABLE if value is None else Status.OK))
-            where = self._criteria.get(row.text("criterion") or criterion)
-            level = where.read(value) if where is not None and value is not None else None
+            facts, value = details(row), row.cells.get(LABEL)
+            status = Status(facts.pop("status", Status.UNPARSABLE if value is None else Status.OK))
+            criterion_of = self._criteria.get(row.text("criterion") or criterion)
+            level = criterion_of.read(value) if criterion_of is not None and value is not None else None
             self._keep(row, Rating(
                 sample.id, row.text("criterion") or criterion, row.text("labeller"), RaterKind(kind), row.whole("run") or 0,
-                status, level, row.text("explanation"), instrument=row.text("instrument"), provenance={**origin(row), **known},
+                status, level, row.text("explanation"), instrument=row.text("instrument"), provenance={**origin(row), **facts},
             ))  # fmt: skip
         return Released(list(samples.values()), [], list(self._ratings.values()), [*self._notes, *self._remarks()])
 
@@ -164,20 +164,20 @@ class LayoutReader:
     def _model(self, row: LayoutRow) -> str:
         return row.text("answer_model") or self._names.model(row.text("answer_model_raw")) or "unknown"
 
-    def _reply(self, row: LayoutRow, model: str, run: int, **more: Any) -> None:
+    def _reply(self, row: LayoutRow, model: str, run: int, **extra: Any) -> None:
         ident = row.text(RESPONSE)
         if ident in self._replies:
             self._repeated[row.file] += 1
             return
-        known, text = details(row), row.cells.get("response_text")
+        facts, text = details(row), row.cells.get("response_text")
         status = Status(
-            known.pop(
+            facts.pop(
                 "status", Status.REFUSED if row.flag("refusal") else Status.OK if text or exact(row) else Status.FAILED
             )
         )
         provenance = {
             **origin(row), EXAMPLE: row.text(EXAMPLE), RESPONSE: ident, "model_raw": row.text("answer_model_raw") or model,
-            **known, **more,
+            **facts, **extra,
         }  # fmt: skip
         if (tokens := row.whole("tokens")) is not None:
             provenance["tokens"] = tokens
@@ -200,11 +200,11 @@ class LayoutReader:
         for row in self._layout.rows(TableKind.PEOPLE):
             if row.text(RESPONSE) not in self._replies and row.text("response_text"):
                 reviewed = models.get(row.text(RESPONSE), row)
-                more = {"model_raw": reviewed.text("answer_model_raw")} if reviewed.text("answer_model_raw") else {}
+                extra = {"model_raw": reviewed.text("answer_model_raw")} if reviewed.text("answer_model_raw") else {}
                 selection = (
                     reviewed.text("review_set").partition("__")[0] or self._names.selection or "chosen for people"
                 )
-                self._reply(row, self._model(reviewed), 0, **more, selection=selection)
+                self._reply(row, self._model(reviewed), 0, **extra, selection=selection)
 
     def _review_sets(self) -> None:
         """Tell each reply in which review sets it stands."""
@@ -240,12 +240,12 @@ class LayoutReader:
             reply = self._of(row)
             if reply is None:
                 continue
-            known = details(row)
+            facts = details(row)
             if not exact(row):
                 sets = next(iter(reply.provenance.get("review_sets", ())), self._names.selection)
-                known |= {"selection": sets} if sets else {}
-            run, instrument = int(known.pop("run", 0)), str(known.pop("instrument", ""))
-            self._rate(row, reply, row.text("annotator"), RaterKind.PERSON, run, known, instrument)
+                facts |= {"selection": sets} if sets else {}
+            run, instrument = int(facts.pop("run", 0)), str(facts.pop("instrument", ""))
+            self._rate(row, reply, row.text("annotator"), RaterKind.PERSON, run, facts, instrument)
 
     def _judges(self) -> None:
         rows = [(row, reply) for row in self._layout.rows(TableKind.RAW) if (reply := self._of(row)) is not None]
@@ -256,14 +256,14 @@ class LayoutReader:
             lambda row: (row.text(RESPONSE), row.text("criterion")),
         )  # fmt: skip
         for (row, reply), run in zip(rows, runs, strict=True):
-            known = details(row)
+            facts = details(row)
             if output := row.text("raw_output"):
-                known |= raw_of(row, output)
+                facts |= raw_of(row, output)
             if row.text("score_status") == OUT_OF_RANGE:
-                known[STATED] = OUT_OF_RANGE
+                facts[STATED] = OUT_OF_RANGE
             name = row.text("evaluator_model_raw")
-            known |= {"model_raw": name} if name else {}
-            self._rate(row, reply, self._judge(row), RaterKind.MODEL, run, known, row.text("instrument"))
+            facts |= {"model_raw": name} if name else {}
+            self._rate(row, reply, self._judge(row), RaterKind.MODEL, run, facts, row.text("instrument"))
         self._means({(self._judge(row), row.text(RESPONSE)) for row, _ in rows})
 
     def _judge(self, row: LayoutRow) -> str:
@@ -301,7 +301,7 @@ class LayoutReader:
         rater: str,
         kind: RaterKind,
         run: int,
-        known: dict[str, Any],
+        facts: dict[str, Any],
         instrument: str,
     ) -> None:
         criterion = (
@@ -311,18 +311,18 @@ class LayoutReader:
             self._strangers[row.file] += 1
             return
         value = level(row, criterion)
-        stated = known.pop("status", None)
+        stated = facts.pop("status", None)
         if stated is not None:
             status = Status(stated)
         else:
             status = self._status(row, reply, value)
             if status is not Status.OK and row.text("score"):
-                known.setdefault("raw", row.cells["score"])
+                facts.setdefault("raw", row.cells["score"])
         if status is Status.UNPARSABLE:
             self._unread[row.file] += 1
         self._keep(row, Rating(
             reply.id, criterion.name, rater, kind, run, status, value if status is Status.OK else None, row.text("explanation"),
-            instrument=instrument, provenance={**origin(row), **known},
+            instrument=instrument, provenance={**origin(row), **facts},
         ))  # fmt: skip
 
     def _status(self, row: LayoutRow, reply: Reply, value: Value | None) -> Status:
@@ -362,8 +362,8 @@ def exact(row: LayoutRow) -> bool:
 
 def details(row: LayoutRow) -> dict[str, Any]:
     """Return what an export of ours says of a row beside the layout's columns."""
-    known = row.json("details") if exact(row) else None
-    return dict(known) if isinstance(known, dict) else {}
+    facts = row.json("details") if exact(row) else None
+    return dict(facts) if isinstance(facts, dict) else {}
 
 
 def origin(row: LayoutRow) -> dict[str, Any]:
@@ -439,10 +439,10 @@ def repeats(
         rows
     ):
         return by_file
-    seen: Counter[object] = Counter()
+    counter: Counter[object] = Counter()
     ranks = []
     for row in rows:
         key = lot(row), subject(row)
-        ranks.append(seen[key])
-        seen[key] += 1
+        ranks.append(counter[key])
+        counter[key] += 1
     return ranks

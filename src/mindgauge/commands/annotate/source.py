@@ -109,10 +109,10 @@ def of_dialogues(
         UsageError: the question is not about this unit, or the items cannot be written.
         DataError: no transcript can be read, or nothing in it can be labelled.
     """
-    asked = (Unit.TURN if benchmark.about_reply else Unit.CLIENT) if benchmark.closed else unit
-    if unit is not asked:
+    required = (Unit.TURN if benchmark.about_reply else Unit.CLIENT) if benchmark.closed else unit
+    if unit is not required:
         raise UsageError(
-            f"{benchmark.name} is asked about {_KINDS[asked]} with the dialogue before; use --unit {asked}"
+            f"{benchmark.name} is asked about {_KINDS[required]} with the dialogue before; use --unit {required}"
         )
     cut = cut_dialogues.cut(source, benchmark, columns, (unit,), None)
     if write_items is not None:
@@ -124,8 +124,7 @@ def of_dialogues(
             {},
             language,
         )
-        given = read.given._replace(source=str(source), notes=[*cut.lines, *read.given.notes])
-        return read._replace(given=given)
+        return read._replace(given=read.given._replace(source=str(source), notes=[*cut.lines, *read.given.notes]))
     dialogue_files.need_criteria(benchmark, (unit,))
     dialogues = dialogue_files.read(source, benchmark, columns, (unit,))
     taken = inputs.Inputs(

@@ -297,12 +297,12 @@ _TOLD = ("answer_changed", "answer_overwritten", "explanation_is_json", "inputs_
 """What of a rating's provenance the layout has no column for: how it came to people, and what its file had otherwise."""
 
 
-def rating_details(rating: Rating, **more: Any) -> str:
+def rating_details(rating: Rating, **extra: Any) -> str:
     """Write what is known of a rating and has no column."""
-    known = {**{name: rating.provenance[name] for name in _TOLD if name in rating.provenance}, **more}
+    entries = {**{name: rating.provenance[name] for name in _TOLD if name in rating.provenance}, **extra}
     if rating.status is not Status.OK:
-        known["status"] = rating.status.value
-    return canonical(known) if known else "{}"
+        entries["status"] = rating.status.value
+    return canonical(entries) if entries else "{}"
 
 
 def is_released(rating: Rating) -> bool:

@@ -298,10 +298,10 @@ def _response_row(contents: Contents, placed: Placed) -> Row:
 def _reply_details(placed: Placed, *, shown: bool) -> str:
     """Write what is known of a reply and has no column; of a restricted message nothing that quotes it."""
     origin = placed.reply.provenance
-    known = {name: origin[name] for name in DETAILS if name in origin and (shown or name != HELD)}
+    entries = {name: origin[name] for name in DETAILS if name in origin and (shown or name != HELD)}
     status = placed.reply.status
-    told = status is Status.OK or status is Status.REFUSED
-    return canonical({**known, **({} if told else {"status": status.value})})
+    plain = status is Status.OK or status is Status.REFUSED
+    return canonical({**entries, **({} if plain else {"status": status.value})})
 
 
 def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:

@@ -100,17 +100,19 @@ class ItemTables:
         for p in placed:
             examples.setdefault(p.sample.id, {})[p.example_id] = None
         items: dict[str, LayoutItem] = {}
-        for asked in (self._benchmark, self.labelled):
-            if asked is None:
+        for question in (self._benchmark, self.labelled):
+            if question is None:
                 continue
-            for sample in self._store.samples(asked.name):
+            for sample in self._store.samples(question.name):
                 if sample.id in items:
-                    if asked.name not in items[sample.id].benchmarks:
-                        items[sample.id].benchmarks.append(asked.name)
+                    if question.name not in items[sample.id].benchmarks:
+                        items[sample.id].benchmarks.append(question.name)
                     continue
                 split = config_name(sample.tags.get("split") or SPLIT)
                 own = ident("ex", split, msgspec.to_builtins(sample.messages), 0)
-                items[sample.id] = LayoutItem(sample, split, sorted(examples.get(sample.id, ())) or [own], [asked.name])
+                items[sample.id] = LayoutItem(
+                    sample, split, sorted(examples.get(sample.id, ())) or [own], [question.name]
+                )
         return list(items.values())
 
     def tables(self) -> Iterator[tuple[TableMetadata, pl.DataFrame]]:
@@ -149,12 +151,12 @@ class ItemTables:
 
     def _labels(self) -> Iterator[tuple[RaterKind, str, str, Row]]:
         items = {item.sample.id: item for item in self.items}
-        for asked in dict.fromkeys(
+        for question in dict.fromkeys(
             (self._benchmark.name, self.labelled.name if self.labelled else self._benchmark.name)
         ):
-            for sample in self._store.samples(asked):
+            for sample in self._store.samples(question):
                 if sample.target is not None:
-                    row = self._label(items[sample.id], asked, "gold", RaterKind.GOLD, 0, "", sample.target)
+                    row = self._label(items[sample.id], question, "gold", RaterKind.GOLD, 0, "", sample.target)
                     if not isinstance(sample.target, str):
                         row["details"] = canonical({"target": sample.target})
                     yield RaterKind.GOLD, "gold", items[sample.id].split, row
@@ -206,8 +208,8 @@ class ItemTables:
 
 def _models_words(rating: Rating) -> dict[str, Any]:
     """Return what a labelling model's row has of its own: its name as first given, and what it said where that is no label."""
-    told = {
+    entries = {
         name: rating.provenance[name] for name in ("model_raw", "tokens") if rating.provenance.get(name) is not None
     }
     raw = {"raw": rating.provenance["raw"]} if rating.status is not Status.OK and "raw" in rating.provenance else {}
-    return {**told, **raw}
+    return {**entries, **raw}

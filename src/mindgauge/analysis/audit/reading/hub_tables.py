@@ -27,23 +27,23 @@ CRITERION = "score"
 """What a rating is of where the layout has one criterion and does not name it."""
 
 
-def read_layout(folder: Path, asked: Benchmark | None = None) -> tuple[str, Material]:
+def read_layout(folder: Path, wanted: Benchmark | None = None) -> tuple[str, Material]:
     """Read what lies in a folder in this layout. A row is its place in its file.
 
     Args:
         folder: where the tables are.
-        asked: the benchmark; if not given, the one that an export says it is of, if this Mindgauge knows it.
+        wanted: the benchmark; if not given, the one that an export says it is of, if this Mindgauge knows it.
 
     Raises:
         DataError: what an export says of itself is broken.
     """
     layout = HubLayout(folder)
     name = str(layout.exported().get("summary", {}).get("benchmark", ""))
-    benchmark = asked or _known(name)
+    benchmark = wanted or _known(name)
     tables = _LayoutTables(layout, benchmark)
     texts, ratings = tables.labelled() if benchmark is not None and benchmark.closed else tables.replied()
     criteria = benchmark.rubric.criteria if benchmark is not None else ()
-    title = asked.name if asked is not None else ": ".join(part for part in (folder.name, name) if part)
+    title = wanted.name if wanted is not None else ": ".join(part for part in (folder.name, name) if part)
     return title, Material(
         frame(texts, TEXTS), frame(ratings, RATINGS), *DeclaredScales.of(criteria), tuple(layout.notes), unsafe_levels(criteria)
     )  # fmt: skip
@@ -104,12 +104,12 @@ class _LayoutTables:
                         )
                     )
         ratings = [*self._people(), *self._judges(model)]
-        kept: list[tuple[object, ...]] = []
+        ratings_read: list[tuple[object, ...]] = []
         for subject, status, rest in ratings:
             idle = status == "not_applicable" or (status == "not_evaluated" and subject in unlabelled)
             if not idle:  # without a label there was nothing to judge by
                 criterion, rater, kind, run, value, cluster, row = rest
-                kept.append(
+                ratings_read.append(
                     (
                         subject,
                         criterion,
@@ -124,7 +124,7 @@ class _LayoutTables:
                         row.number,
                     )
                 )
-        return texts, kept
+        return texts, ratings_read
 
     def _says_labels(self, row: LayoutRow) -> bool:
         """Whether a table of responses has labels at all: it is an export's of ours, or has them in a column."""
@@ -133,9 +133,9 @@ class _LayoutTables:
     def _items(self) -> Iterator[tuple[object, ...]]:
         gold = {row.text(EXAMPLE): row.text(LABEL) for row in self._rows(TableKind.LABELS) if row.text("labeller_kind") == RaterKind.GOLD}  # fmt: skip
         for row in self._rows(TableKind.ITEMS):
-            of = row.json("benchmarks")
+            benchmarks_of = row.json("benchmarks")
             words = text_of(row)
-            if words and (of is None or self._benchmark is None or self._benchmark.name in of):
+            if words and (benchmarks_of is None or self._benchmark is None or self._benchmark.name in benchmarks_of):
                 label = gold.get(row.text(EXAMPLE)) or (None if "position" in row.cells else row.text(LABEL) or None)
                 source = row.text("source_dataset_id", "dataset_id") or None
                 yield row.file, row.number, "input", row.text(EXAMPLE), words, None, source, row.split, label
@@ -162,7 +162,7 @@ class _LayoutTables:
         return row.text("criterion") or self._criterion, rater, kind.value, run, value, row.text(EXAMPLE) or None, row
 
     def labelled(self) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
-        """Return items, and the labels of the closed question that is asked of them."""
+        """Return items, and the labels of the closed question that is wanted of them."""
         assert self._benchmark is not None
         ratings: list[tuple[object, ...]] = []
         for row in self._rows(TableKind.LABELS):
