@@ -39,7 +39,9 @@ def write_run(folder: Path, evaluations: int) -> int:
         for model in range(MODELS):
             for number, sample in enumerate(samples):
                 words = f"{WORDS * (number % 12 + 1)}({model})"
-                reply = Reply.of(sample.id, f"lab/model-{model}", 0, Status.OK, words, provenance={"model": f"model-{model}"})
+                reply = Reply.of(
+                    sample.id, f"lab/model-{model}", 0, Status.OK, words, provenance={"model": f"model-{model}"}
+                )
                 store.add_reply(NAME, reply)
                 for judge in range(JUDGES):
                     for run in range(REPEATS):
@@ -75,7 +77,11 @@ def main() -> None:
         mindgauge.export(folder / "loaded", to="hub", out=folder / "again", licence="CC-BY-4.0")
         timed("export again", begun)
         first, second = (
-            {path.relative_to(folder / name): path.read_bytes() for path in (folder / name).rglob("*") if path.is_file()}
+            {
+                path.relative_to(folder / name): path.read_bytes()
+                for path in (folder / name).rglob("*")
+                if path.is_file()
+            }
             for name in ("hub", "again")
         )
         size = sum(map(len, first.values())) / 1e6

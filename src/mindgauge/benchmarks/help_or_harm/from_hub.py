@@ -76,10 +76,11 @@ class _Translation:
             for reply in replied.replies
             if LABEL in reply.provenance
         }
-        self.labelled = {*self.labels}
-        """Those whose label stands with a response."""
+        self.labelled = {*self.labels} if layout.exported() else {*reader.items.by_id}
+        """Those whose label is their own: in an export of ours, it stands with a response."""
         for example, sample in reader.items.by_id.items():
             self.labels.setdefault(example, sample.tags.get("category"))
+        self.any_label = any(self.labels.values())
 
     def files(self) -> Iterator[LayoutFile]:
         """Yield them all."""
@@ -89,7 +90,7 @@ class _Translation:
             name = _SETS[split]
             yield _table("inputs", name, [self.facts[e] for e in examples], dataset=name)
             yield from self._label_files(split)
-            if split == "test" and self.labelled.issuperset(examples):
+            if split == "test" and self.labelled.issuperset(examples) and self.any_label:
                 rows = [{**self.facts[e], "label": self.labels[e]} for e in examples]
                 yield _table("merged_labels", "labels of responses", rows, model=LABELLER_OF_TEST, dataset=name)
         yield from self._answers_and_scores()
@@ -120,7 +121,8 @@ class _Translation:
     def _row(self, example: str, reply: Reply) -> dict[str, Any]:
         answer = {"json": reply.text} if reply.provenance.get("is_json") else reply.text
         refused = reply.status is Status.REFUSED
-        return {**self.facts[example], "label": self.labels.get(example), "refusal": refused, "answer": answer}
+        label = {"label": self.labels.get(example)} if self.any_label else {}  # else nothing is known of any
+        return {**self.facts[example], **label, "refusal": refused, "answer": answer}
 
     def _people(self) -> Iterator[LayoutFile]:
         """Yield the sets of lowest scores, and people's scores of them: each a row an item, in the order of the items."""

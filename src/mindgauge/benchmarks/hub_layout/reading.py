@@ -34,6 +34,8 @@ class TableKind(StrEnum):
     RAW = "llm_raw"
     MERGED = "llm_merged"
     PEOPLE = "human_raw"
+    OTHER = "other_raw"
+    """What rules, classifiers and panels say, and what anybody says on criteria that are not the rubric's."""
     REVIEW = "sampled_review_sets"
     LABELS = "labels"
 
@@ -41,7 +43,7 @@ class TableKind(StrEnum):
 _ENDINGS = {".parquet", ".csv", ".jsonl", ".ndjson"}
 _BY_PATH = (
     (TableKind.CHOSEN, "chosen_responses"), (TableKind.RESPONSES, "responses"), (TableKind.RAW, "llm_raw"),
-    (TableKind.MERGED, "llm_merged"), (TableKind.PEOPLE, "human_raw"), (TableKind.REVIEW, "sampled_review_sets"),
+    (TableKind.MERGED, "llm_merged"), (TableKind.PEOPLE, "human_raw"), (TableKind.OTHER, "other_raw"), (TableKind.REVIEW, "sampled_review_sets"),
     (TableKind.ITEMS, "items"), (TableKind.LABELS, "labels"),
 )  # fmt: skip
 TEXT = ("messages", "inputs", "input", "text", "user", "prompt", "message")
@@ -215,7 +217,8 @@ class HubLayout:
             }  # fmt: skip
             return {str(summary["benchmark"]): {
                 "loaded": provenance["kind"] == RELEASED, "asked": dict(provenance["asked"]),
-                "samples": str(provenance["samples"]), "notes": [*map(str, summary["notes"])], "sources": sources,
+                "samples": str(provenance["samples"]),
+                    "date": str(provenance["date"]), "notes": [*map(str, summary["notes"])], "sources": sources,
                 "left_out": {str(name): int(count) for name, count in summary["ratings_left_out"].items()},
             }}  # fmt: skip
         except (KeyError, TypeError, ValueError, AttributeError) as error:

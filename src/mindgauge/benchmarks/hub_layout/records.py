@@ -85,6 +85,7 @@ class LayoutReader:
         self._review_sets()
         self._people()
         self._judges()
+        self._others()
         return self._released()
 
     def replies_alone(self) -> Released:
@@ -265,6 +266,19 @@ class LayoutReader:
             facts |= {"model_raw": name} if name else {}
             self._rate(row, reply, self._judge(row), RaterKind.MODEL, run, facts, row.text("instrument"))
         self._means({(self._judge(row), row.text(RESPONSE)) for row, _ in rows})
+
+    def _others(self) -> None:
+        """Read what rules, classifiers and panels said, and what was said on criteria that are not the rubric's."""
+        for row in self._layout.rows(TableKind.OTHER):
+            reply = self._of(row)
+            if reply is None:
+                continue
+            facts = details(row)
+            value, status = facts.pop("value", row.cells.get("value")), Status(facts.pop("status", Status.OK))
+            self._keep(row, Rating(
+                reply.id, row.text("criterion"), row.text("rater"), RaterKind(row.text("rater_kind")), row.whole("run") or 0, status,
+                value, row.text("explanation"), instrument=row.text("instrument"), provenance={**origin(row), **facts},
+            ))  # fmt: skip
 
     def _judge(self, row: LayoutRow) -> str:
         return row.text("evaluator_model") or self._names.model(row.text("evaluator_model_raw")) or "unknown"

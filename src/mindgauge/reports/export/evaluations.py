@@ -56,6 +56,10 @@ MERGED: Columns = {
 HUMAN: Columns = {
     **_ID, "annotator": _TEXT, "score": _REAL, "label": _TEXT, "response_text": _TEXT, **_SOURCE, **_DETAILS,
 }  # fmt: skip
+OTHER: Columns = {
+    **_ID, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "criterion": _TEXT, "value": _TEXT, "explanation": _TEXT, **_SOURCE,
+    "instrument": _TEXT, **_DETAILS,
+}  # fmt: skip
 REVIEW: Columns = {
     **MERGED, "review_set": _TEXT, "sampled_from": _TEXT, "sampled_criteria": _TEXT, "n_tied": _WHOLE, "tie_rank": _WHOLE,
     **_DETAILS,
@@ -291,6 +295,27 @@ def human_rows(book: Book, rated: Iterable[Pair], annotator: str, labels: dict[s
             ),
         }
         yield row if book.plain else {**row, "criterion": rating.criterion}
+
+
+def other_rows(book: Book, rated: Iterable[Pair], rater: str) -> Iterator[Row]:
+    """Write what somebody said that has no table of the layout's own, under the name that they have outside."""
+    for placed, rating in rated:
+        own_name, value = rater == rating.rater, rating.value
+        yield {
+            "evaluation_id": ident("ev", placed.response_id, f"other:{rater}", rating.criterion, rating.run),
+            "response_id": placed.response_id,
+            "example_id": placed.example_id,
+            "rater": rater,
+            "rater_kind": rating.rater_kind.value,
+            "run": rating.run,
+            "criterion": rating.criterion,
+            "value": None if value is None else str(value),
+            "explanation": (rating.rationale or None) if book.shows(placed) else None,
+            "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
+            "source_row": rating.provenance.get("source_row") if own_name else None,
+            "instrument": rating.instrument or None,
+            "details": rating_details(rating, **({} if value is None or isinstance(value, str) else {"value": value})),
+        }
 
 
 _TOLD = ("answer_changed", "answer_overwritten", "explanation_is_json", "inputs_changed", DRAWN, "selection")

@@ -1,7 +1,7 @@
 """The Hugging Face layout: replies and what raters said of them, one Parquet file per model, rater and split.
 
-Rules, classifiers and panels have no table in this layout, nor have closed questions; the summary says what was left
-out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
+Rules, classifiers and panels, which the authors' layout has no table for, stand in one beside theirs; closed questions have
+labels of the items. The summary says what was left out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
 never among the responses, whose means they would bend. A card says what the folder holds, in words for people and in YAML for the Hub.
 """
 
@@ -25,7 +25,17 @@ from mindgauge.records import HELD, RaterKind, Status
 from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
-from mindgauge.reports.export.evaluations import HUMAN, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.reports.export.evaluations import (
+    HUMAN,
+    OTHER,
+    REVIEW,
+    Book,
+    frame,
+    human_rows,
+    judged,
+    other_rows,
+    raw_model,
+)
 from mindgauge.reports.export.figures import PublishedFigures
 from mindgauge.reports.export.items import ItemTables
 from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata
@@ -122,11 +132,11 @@ def write(
     parts.sort(key=lambda part: part.file)
     folder.written.sort(key=lambda record: record.file)
     rated = contents.rated
-    of_run_told, labelled = RunFacts.of(manifest, benchmark), contents.items.labelled
+    facts_of_run, labelled = RunFacts.of(manifest, benchmark), contents.items.labelled
     folder.json(
         "metadata/export_summary.json",
         metadata.summary(
-            parts, rated.left_out, benchmark, of_run_told, hidden, labelled.name if labelled is not None else ""
+            parts, rated.left_out, benchmark, facts_of_run, hidden, labelled.name if labelled is not None else ""
         ),
     )
     tests = [*entry_tests.lines(store, benchmark)]
@@ -135,19 +145,19 @@ def write(
     scored = sum((part.raters for part in parts), Counter[str]())
     folder.json("metadata/annotators.json", msgspec.to_builtins(contents.items.annotators(rated, scored)))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
-    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, of_run_told))
+    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, facts_of_run))
     models = sorted({p.reply.model for p in contents.placed})
     results = None
     if scores is not None:
         figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
         results = ModelResults(figures, benchmark.name, frozenset(rated.judges))
     pages = (
-        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, manifest)
+        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, facts_of_run)
         if results and dataset
         else 0
     )
     facts = CardFacts(
-        loaded=of_run_told.loaded, hidden=hidden, pages=pages,
+        loaded=facts_of_run.loaded, hidden=hidden, pages=pages,
         rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
     )  # fmt: skip
     folder.text("README.md", card(benchmark, parts, licence, facts))
@@ -155,13 +165,10 @@ def write(
 
 
 def _pages(
-    folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, manifest: dict[str, Any]
+    folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, run: RunFacts
 ) -> int:
     """Write figures for the models' own pages; return for how many models there are any."""
-    plan = manifest["plan"]
-    revision = dict(zip(plan["benchmarks"], plan["samples"], strict=False)).get(results.benchmark, "")
-    date = str(manifest.get("ended") or manifest.get("created", ""))[:10]
-    pages = {files[model]: results.for_page(model, dataset, revision, date) for model in files}
+    pages = {files[model]: results.for_page(model, dataset, run.samples, run.date) for model in files}
     for file, page in pages.items():
         if page:
             folder.text(f"models/{file}/.eval_results/mindgauge.yaml", page)
@@ -186,6 +193,7 @@ def _tables(contents: Contents) -> Iterator[Table]:
     yield from _human(contents)
     for judge, name in file_names(contents.rated.judges).items():
         yield from _judged(contents, judge, name)
+    yield from _others(contents)
     yield from _reviewed(contents)
 
 
@@ -240,6 +248,19 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
             ),
             merged,
         )
+
+
+def _others(contents: Contents) -> Iterator[Table]:
+    """Write what rules, classifiers and panels said, and what was said on criteria that are not the rubric's."""
+    names = {rater: contents.items.names.get(rater, rater) for rater in contents.rated.others}
+    files = file_names(names.values())
+    for split, group in _grouped(contents.placed, lambda p: p.split):
+        for rater, name in names.items():
+            pairs = contents.rated.of(rater, None, group, lambda p: (p.position, p.response_id))
+            rows = frame(other_rows(contents.book, pairs, name), OTHER)
+            if not rows.is_empty():
+                file = f"evaluations/other_raw/{split}/{files[name]}.parquet"
+                yield TableMetadata.of(file, "other_raw_scores", split, "evaluation_id", rows), rows
 
 
 def _reviewed(contents: Contents) -> Iterator[Table]:

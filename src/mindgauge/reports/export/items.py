@@ -120,7 +120,7 @@ class ItemTables:
         rows = list(self._rows())
         for split in sorted({str(row["split"]) for row in rows}):
             table = frame((row for row in rows if row["split"] == split), ITEMS)
-            yield TableMetadata.of(f"items/{split}.parquet", "items", split, EXAMPLE, table), table
+            yield TableMetadata.of(f"items/{split}/items.parquet", "items", split, EXAMPLE, table), table
         labels: dict[tuple[RaterKind, str, str], list[Row]] = {}
         for kind, rater, split, row in self._labels():
             labels.setdefault((kind, split, rater), []).append(row)

@@ -1,4 +1,4 @@
-"""What an export says of itself: what is in it, what was renamed, where it comes from. No time, no path of a machine."""
+"""What an export says of itself: what is in it, what was renamed, where it comes from. The day of the run, no path of a machine."""
 
 from __future__ import annotations
 
@@ -50,13 +50,19 @@ class TableMetadata(msgspec.Struct, frozen=True):
     ) -> TableMetadata:
         """Count what a table holds."""
         return cls(
-            file, config, split, key, rows.height, rows[key].str.slice(3).str.decode("hex"),
+            file, config, split, key, rows.height, _idents(rows[key]),
             Counter({column: n for column, n in rows.null_count().row(0, named=True).items() if n}),
             _counts(rows["score_status"]) if "score_status" in rows.columns else None,
             _counts(rows["source_file"].drop_nulls()) if "source_file" in rows.columns else Counter(),
             frozenset(rows["response_id"].unique()) if "response_id" in rows.columns else frozenset(),
             _raters(config, rows), joins or {},
         )  # fmt: skip
+
+
+def _idents(ids: pl.Series) -> pl.Series:
+    """Return ids in few bytes; those that a table of others gave may be of any form."""
+    packed = ids.str.slice(3).str.decode("hex", strict=False)
+    return ids.cast(pl.Binary) if packed.null_count() else packed
 
 
 def _raters(config: str, rows: pl.DataFrame) -> Counter[str]:
@@ -81,6 +87,8 @@ class RunFacts(NamedTuple):
     notes: list[str]
     sources: dict[str, str]
     left_out: dict[str, int]
+    date: str
+    """The day on which it ended, or was begun, where it goes on."""
 
     @classmethod
     def of(cls, manifest: dict[str, Any], benchmark: Benchmark) -> RunFacts:
@@ -93,7 +101,7 @@ class RunFacts(NamedTuple):
         choices = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
         return cls(
             bool(plan.get("loaded")), choices, plan.get("samples", [""])[place], list(manifest.get("notes", [])),
-            manifest.get("sources", {}), {},
+            manifest.get("sources", {}), {}, str(manifest.get("ended") or manifest.get("created", ""))[:10],
         )  # fmt: skip
 
 
@@ -233,6 +241,7 @@ def provenance(
             for rater, name in sorted((rater, name or "as released") for rater, name in instruments)
         ],
         "samples": facts.samples,
+        "date": facts.date,
         "merged": "computed from llm_raw; source_file and source_row are the response's, or those of a released review set",
         "files": files,
     }

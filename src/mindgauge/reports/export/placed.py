@@ -243,6 +243,9 @@ class ExportedRatings:
         self._store, self._benchmark = store, benchmark.name
         self._criteria = {criterion.name for criterion in benchmark.rubric.criteria}
         self.left_out: dict[str, int] = {}
+        self.others: list[str] = []
+        """Who said what has no table of the layout's own: rules, classifiers, panels, and anybody on other criteria."""
+        others: set[str] = set()
         self.judges: dict[str, int] = {}
         """How often each model was asked."""
         self.people: list[str] = []
@@ -250,7 +253,9 @@ class ExportedRatings:
         """What models rated with: rater, instrument."""
         people: set[str] = set()
         for rater, criterion, kind, instrument, present, count, last in store.select(_COUNTS, (benchmark.name,)):
-            if not present or not self._tabled(criterion, kind):
+            if present and not self._tabled(criterion, kind):
+                others.add(rater)
+            elif not present:
                 left_out = f"{kind if kind == RaterKind.PERSON.value else rater} on {criterion}"
                 self.left_out[left_out] = self.left_out.get(left_out, 0) + count
             elif kind == RaterKind.PERSON.value:
@@ -258,19 +263,24 @@ class ExportedRatings:
             else:
                 self.judges[rater] = max(self.judges.get(rater, 0), last + 1)
                 self.instruments.add((rater, instrument))
-        self.people = sorted(people)
+        self.people, self.others = sorted(people), sorted(others)
 
     def of(
-        self, rater: str, kind: RaterKind, placed: Sequence[Placed], order: Callable[[Placed], tuple[Any, ...]]
+        self, rater: str, kind: RaterKind | None, placed: Sequence[Placed], order: Callable[[Placed], tuple[Any, ...]]
     ) -> Iterator[Pair]:
-        """Stream what somebody said of replies: by reply, in the given order, then by criterion and run."""
+        """Stream what somebody said of replies: by reply, in the given order, then by criterion and run.
+
+        Where no kind is named, it is what has no table of the layout's own.
+        """
         ranked = sorted(placed, key=order)
         for start in range(0, len(ranked), _REPLIES):
             chunk = {p.reply.id: p for p in ranked[start : start + _REPLIES]}
             subjects = msgspec.json.encode(list(chunk)).decode()
             rows = self._store.select(_RATINGS, (self._benchmark, rater, subjects))
             pairs = [
-                (chunk[row[0]], self._rating(rater, row)) for row in rows if row[2] == kind and row[1] in self._criteria
+                (chunk[row[0]], self._rating(rater, row))
+                for row in rows
+                if (not self._tabled(row[1], row[2]) if kind is None else row[2] == kind and row[1] in self._criteria)
             ]
             yield from sorted(pairs, key=lambda pair: (order(pair[0]), pair[1].criterion, pair[1].subject, pair[1].run))
 

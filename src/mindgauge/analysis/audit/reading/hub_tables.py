@@ -162,7 +162,7 @@ class _LayoutTables:
         return row.text("criterion") or self._criterion, rater, kind.value, run, value, row.text(EXAMPLE) or None, row
 
     def labelled(self) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
-        """Return items, and the labels of the closed question that is wanted of them."""
+        """Return items, and the labels of the closed question that is asked of them."""
         assert self._benchmark is not None
         ratings: list[tuple[object, ...]] = []
         for row in self._rows(TableKind.LABELS):
