@@ -11,6 +11,7 @@ import pytest
 
 import mindgauge
 from mindgauge import benchmarks
+from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks.hub_layout import is_one
 from mindgauge.benchmarks.hub_layout.reading import HubLayout
 from mindgauge.benchmarks.hub_layout.records import load
@@ -198,6 +199,7 @@ def test_any_benchmark_rates_the_replies(card: Path, tmp_path: Path) -> None:
         scores = mindgauge.rate(
             name, replies=card, judge="rule/refusal", limit=7, out=tmp_path / name.replace("/", "-")
         )
+        assert isinstance(scores, Scores)
         assert {metric.n for metric in scores.metrics if metric.slice == "all"} == {7}
 
 
