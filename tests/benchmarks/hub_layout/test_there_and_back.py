@@ -32,11 +32,24 @@ def _own(name: str) -> Callable[[Path], object]:
     return run
 
 
+def _dialogues(folder: Path) -> object:
+    return mindgauge.run(
+        "conversations/risk", model=_bot("a"), judge=Scripted("jury", _verdict), turns=3, limit=2, out=folder
+    )
+
+
+def _textless(folder: Path) -> object:
+    judge = Scripted("jury", _verdict)
+    return mindgauge.run("help_or_harm/response", model=_bot("a"), judge=judge, limit=4, text=False, out=folder)
+
+
 RUNS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "every status": ("help_or_harm/response", write_run),
     "people": ("help_or_harm/response", plant_rated),
     "an own run": ("help_or_harm/response", _own("help_or_harm/response")),
     "several criteria": ("psycrisis", _own("psycrisis")),
+    "dialogues": ("conversations/risk", _dialogues),
+    "no text": ("help_or_harm/response", _textless),
     "criteria in words": ("mentalbench", _own("mentalbench")),
 }
 

@@ -203,7 +203,9 @@ def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Fram
     if run is None and name is None:
         raise UsageError("name what is asked with --benchmark NAME or --rubric FILE")
     if run is not None and not planned:
-        raise UsageError(f"{run}: no run here; --items takes a run directory, a file of a table, or, with --unit, transcripts")
+        raise UsageError(
+            f"{run}: no run here; --items takes a run directory, a file of a table, or, with --unit, transcripts"
+        )
     if name is None and rubric is None and len(planned) > 1:
         raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(planned)}")
     task = standalone_rubric.asked(name, rubric, run, content)

@@ -164,9 +164,7 @@ def write(
     return hidden
 
 
-def _pages(
-    folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, run: RunFacts
-) -> int:
+def _pages(folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, run: RunFacts) -> int:
     """Write figures for the models' own pages; return for how many models there are any."""
     pages = {files[model]: results.for_page(model, dataset, run.samples, run.date) for model in files}
     for file, page in pages.items():

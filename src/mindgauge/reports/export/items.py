@@ -18,6 +18,7 @@ from mindgauge.reports.export.evaluations import frame, rating_details
 from mindgauge.reports.export.metadata import TableMetadata
 from mindgauge.reports.export.placed import (
     SPLIT,
+    ExampleIds,
     canonical,
     config_name,
     file_names,
@@ -100,6 +101,7 @@ class ItemTables:
         for p in placed:
             examples.setdefault(p.sample.id, {})[p.example_id] = None
         items: dict[str, LayoutItem] = {}
+        ids = ExampleIds()
         for question in (self._benchmark, self.labelled):
             if question is None:
                 continue
@@ -109,9 +111,9 @@ class ItemTables:
                         items[sample.id].benchmarks.append(question.name)
                     continue
                 split = config_name(sample.tags.get("split") or SPLIT)
-                own = ident("ex", split, msgspec.to_builtins(sample.messages), 0)
+                own = ids.of(sample, split, (0,))
                 items[sample.id] = LayoutItem(
-                    sample, split, sorted(examples.get(sample.id, ())) or [own], [question.name]
+                    sample, split, sorted(examples.get(sample.id, ())) or own, [question.name]
                 )
         return list(items.values())
 

@@ -81,7 +81,9 @@ def _short_hash(name: str) -> str:
 SPLIT = "validation"
 """Where items go whose `split` tag does not say: the layout's own name for the set that people rate."""
 RULES = {
-    "example_id": 'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]',
+    "example_id": (
+        'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]; with sample_id behind it where a sample before has this text'
+    ),
     "response_id": "rs_ + [example_id, answer_model, answer_run]",
     "evaluation_id": (
         'ev_ + [response_id, evaluator_model, run], [response_id, evaluator_model, "merged"], '
@@ -135,6 +137,21 @@ def ident(prefix: str, *parts: Any) -> str:
     return f"{prefix}_{hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]}"
 
 
+class ExampleIds:
+    """The ids of items. Samples may share a text, as the parts of a dialogue do: all but the first have their own id in it."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+
+    def of(self, sample: Sample, split: str, occurrences: Iterable[int]) -> list[str]:
+        """Return the ids of a sample's occurrences; samples come in the order of the run."""
+        messages = msgspec.to_builtins(sample.messages)
+        first = ident("ex", split, messages, 0)
+        owner = self._owners.setdefault(first, sample.id)
+        own = () if owner == sample.id else (sample.id,)
+        return [ident("ex", split, messages, occurrence, *own) for occurrence in occurrences]
+
+
 def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     """Return the replies of a benchmark in a run, in the layout's order."""
     numbered = list(_occurrences(_replies(store, benchmark.name)))
@@ -142,11 +159,12 @@ def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     for reply, occurrence in numbered:
         wanted.setdefault(reply.sample, set()).add(occurrence)
     items: dict[tuple[str, int], tuple[int, Sample, str, str]] = {}
+    examples = ExampleIds()
     for number, sample in enumerate(store.samples(benchmark.name)):
-        split, messages = config_name(sample.tags.get("split") or SPLIT), msgspec.to_builtins(sample.messages)
-        bare = msgspec.structs.replace(sample, messages=())
-        for occurrence in wanted.get(sample.id, ()):
-            items[sample.id, occurrence] = number, bare, split, ident("ex", split, messages, occurrence)
+        split = config_name(sample.tags.get("split") or SPLIT)
+        bare, occurrences = msgspec.structs.replace(sample, messages=()), sorted(wanted.get(sample.id, ()))
+        for occurrence, example in zip(occurrences, examples.of(sample, split, occurrences), strict=True):
+            items[sample.id, occurrence] = number, bare, split, example
     placed = []
     for reply, occurrence in numbered:
         number, sample, split, example = items[reply.sample, occurrence]
