@@ -110,3 +110,17 @@ def test_another_benchmarks_export_is_refused(tmp_path: Path) -> None:
     mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0", dataset="a/b")
     with pytest.raises(DataError, match="an export of help_or_harm/response, not of psycrisis"):
         mindgauge.load("psycrisis", data=tmp_path / "hub", out=tmp_path / "loaded")
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "problem"),
+    [("details", '{"status": "bogus"}', "'bogus' in details is no status"), ("details", "{", "details is no JSON"),
+     ("evaluation_run", 10**9, "evaluation_run counts repeats, and is not 1000000000")],
+)  # fmt: skip
+def test_a_damaged_export_is_told_in_one_line(tmp_path: Path, column: str, cell: object, problem: str) -> None:
+    write_run(tmp_path / "run")
+    mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0")
+    path = min((tmp_path / "hub" / "evaluations" / "llm_raw").rglob("*.parquet"))
+    pl.read_parquet(path).with_columns(pl.lit(cell).alias(column)).write_parquet(path)
+    with pytest.raises(DataError, match=problem):
+        mindgauge.load("help_or_harm/response", data=tmp_path / "hub", out=tmp_path / "loaded")

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks.help_or_harm.inputs import LABELLER_OF_TEST
 from mindgauge.benchmarks.help_or_harm.released import HelpOrHarmRelease, ReleasedFile
+from mindgauge.benchmarks.hub_layout.cells import number
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE
 from mindgauge.benchmarks.hub_layout.reading import HubLayout, TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReader, number
+from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, LayoutReader
 from mindgauge.records import RaterKind, Status
 
 if TYPE_CHECKING:

@@ -7,12 +7,23 @@ and a missing status from what is there. Ids that a table gives go along, since 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mindgauge.benchmarks.hub_layout.cells import (
+    details,
+    exact,
+    level,
+    number,
+    origin,
+    rater_kind,
+    raw_of,
+    repeats,
+    status_of,
+    whole,
+)
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE, LayoutItems
 from mindgauge.benchmarks.hub_layout.reading import EXPECTED, HubLayout, LayoutRow, TableKind
 from mindgauge.benchmarks.released import Released
@@ -22,18 +33,15 @@ from mindgauge.records.files.bounds import clean
 from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from mindgauge.benchmarks.benchmark import Benchmark
     from mindgauge.records import Value
-    from mindgauge.records.rubric import Criterion
 
 RESPONSE = "response_id"
 """In a reply's provenance, as `example_id`: the ids that its table gave it and its item."""
 LABEL = "label"
 """In a reply's provenance: the label that stands in its row."""
-RAW_OUTPUT = "raw_output"
-"""In a rating's provenance: what the rater wrote, where no call of this run has it."""
 STATED = "score_status"
 """In a rating's provenance: what became of it in the layout's words, where its value does not tell."""
 OUT_OF_RANGE = "out_of_range"
@@ -145,11 +153,11 @@ class LayoutReader:
                 self._strangers[row.file] += 1
                 continue
             facts, value = details(row), row.cells.get(LABEL)
-            status = Status(facts.pop("status", Status.UNPARSABLE if value is None else Status.OK))
+            status = status_of(row, facts.pop("status", Status.UNPARSABLE if value is None else Status.OK))
             criterion_of = self._criteria.get(row.text("criterion") or criterion)
             level = criterion_of.read(value) if criterion_of is not None and value is not None else None
             self._keep(row, Rating(
-                sample.id, row.text("criterion") or criterion, row.text("labeller"), RaterKind(kind), row.whole("run") or 0,
+                sample.id, row.text("criterion") or criterion, row.text("labeller"), rater_kind(row, "labeller_kind"), row.whole("run") or 0,
                 status, level, row.text("explanation"), instrument=row.text("instrument"), provenance={**origin(row), **facts},
             ))  # fmt: skip
         return Released(list(samples.values()), [], list(self._ratings.values()), [*self._notes, *self._remarks()])
@@ -171,11 +179,8 @@ class LayoutReader:
             self._repeated[row.file] += 1
             return
         facts, text = details(row), row.cells.get("response_text")
-        status = Status(
-            facts.pop(
-                "status", Status.REFUSED if row.flag("refusal") else Status.OK if text or exact(row) else Status.FAILED
-            )
-        )
+        unsaid = Status.REFUSED if row.flag("refusal") else Status.OK if text or exact(row) else Status.FAILED
+        status = status_of(row, facts.pop("status", unsaid))
         provenance = {
             **origin(row), EXAMPLE: row.text(EXAMPLE), RESPONSE: ident, "model_raw": row.text("answer_model_raw") or model,
             **facts, **extra,
@@ -274,9 +279,9 @@ class LayoutReader:
             if reply is None:
                 continue
             facts = details(row)
-            value, status = facts.pop("value", row.cells.get("value")), Status(facts.pop("status", Status.OK))
+            value, status = facts.pop("value", row.cells.get("value")), status_of(row, facts.pop("status", Status.OK))
             self._keep(row, Rating(
-                reply.id, row.text("criterion"), row.text("rater"), RaterKind(row.text("rater_kind")), row.whole("run") or 0, status,
+                reply.id, row.text("criterion"), row.text("rater"), rater_kind(row, "rater_kind"), row.whole("run") or 0, status,
                 value, row.text("explanation"), instrument=row.text("instrument"), provenance={**origin(row), **facts},
             ))  # fmt: skip
 
@@ -327,7 +332,7 @@ class LayoutReader:
         value = level(row, criterion)
         stated = facts.pop("status", None)
         if stated is not None:
-            status = Status(stated)
+            status = status_of(row, stated)
         else:
             status = self._status(row, reply, value)
             if status is not Status.OK and row.text("score"):
@@ -367,96 +372,3 @@ class LayoutReader:
             yield f"{file}: {plural(count, 'row')} that repeat one; the first is kept"
         for file, count in self._unread.items() if not self._layout.exported() else ():
             yield f"{file}: {plural(count, 'row')} without a score of the scale; kept as unparsable"
-
-
-def exact(row: LayoutRow) -> bool:
-    """Whether a row is an export's of ours, which says all that is known of it."""
-    return "details" in row.cells
-
-
-def details(row: LayoutRow) -> dict[str, Any]:
-    """Return what an export of ours says of a row beside the layout's columns."""
-    facts = row.json("details") if exact(row) else None
-    return dict(facts) if isinstance(facts, dict) else {}
-
-
-def origin(row: LayoutRow) -> dict[str, Any]:
-    """Return where a row says that it was read from."""
-    place = {"source_file": row.text("source_file") or None, "source_row": row.whole("source_row")}
-    return {name: value for name, value in place.items() if value is not None}
-
-
-def raw_of(row: LayoutRow, output: str) -> dict[str, Any]:
-    """Return what a rater wrote as a rating keeps it: a released value as it stood, or a judge's text."""
-    if row.text("instrument"):
-        return {RAW_OUTPUT: output}
-    try:
-        value = json.loads(output)
-    except ValueError:
-        return {RAW_OUTPUT: output}
-    return {} if value == whole(row.cells.get("score")) and not isinstance(value, str) else {"raw": value}
-
-
-def level(row: LayoutRow, criterion: Criterion) -> Value | None:
-    """Return the level of a criterion that a row names; None where it names none."""
-    if name := row.text("level"):
-        return criterion.read(name)
-    score = whole(row.cells.get("score"))
-    if score is None:
-        return None
-    if all(isinstance(value, str) for value in criterion.values):
-        return criterion.values[score - 1] if 1 <= score <= len(criterion.values) else None
-    return score if score in criterion.values else None
-
-
-def number(cell: object) -> float | None:
-    """Return a number, however it is written; None where there is none."""
-    try:
-        value = float(str(cell)) if cell is not None else None
-    except ValueError:
-        return None
-    return value if value is not None and value == value else None  # noqa: PLR0124 - NaN
-
-
-def whole(cell: object) -> int | None:
-    """Return a whole number, however it is written; None for anything else."""
-    value = number(cell)
-    return int(value) if value is not None and value.is_integer() else None
-
-
-def repeats(
-    rows: Sequence[LayoutRow], column: str, lot: Callable[[LayoutRow], object], subject: Callable[[LayoutRow], object],
-    *, counted: bool = False,
-) -> list[int]:  # fmt: skip
-    """Return which repeat each row is, from 0.
-
-    It is what the column says. Where there is no such column, each file that the rows of a lot were read from is one
-    repeat, in the order of their names; and where they name none, or one file has a subject twice, rows of a subject count up.
-
-    Args:
-        rows: of all tables.
-        column: that may say it.
-        lot: what was repeated as a whole.
-        subject: what stands once in each repeat.
-        counted: whether rows count up where there is no such column, whatever files they name.
-    """
-    stated = [row.whole(column) for row in rows]
-    if rows and None not in stated:
-        first = 0 if any(exact(row) for row in rows) else min(n for n in stated if n is not None)
-        return [n - first for n in stated if n is not None]
-    files: dict[object, set[str]] = {}
-    for row in rows:
-        files.setdefault(lot(row), set()).add(row.text("source_file"))
-    places = {key: {file: place for place, file in enumerate(sorted(names))} for key, names in files.items()}
-    by_file = [places[lot(row)][row.text("source_file")] for row in rows]
-    if not counted and len({(lot(row), subject(row), place) for row, place in zip(rows, by_file, strict=True)}) == len(
-        rows
-    ):
-        return by_file
-    counter: Counter[object] = Counter()
-    ranks = []
-    for row in rows:
-        key = lot(row), subject(row)
-        ranks.append(counter[key])
-        counter[key] += 1
-    return ranks

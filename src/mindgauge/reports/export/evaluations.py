@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE, RAW_OUTPUT, STATED
+from mindgauge.benchmarks.hub_layout.cells import RAW_OUTPUT
+from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE, STATED
 from mindgauge.records import Status
 from mindgauge.records.drawn import DRAWN
 from mindgauge.records.rubric import Scale

@@ -10,9 +10,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from mindgauge import benchmarks
+from mindgauge.benchmarks.hub_layout.cells import repeats
 from mindgauge.benchmarks.hub_layout.items import EXAMPLE, text_of
 from mindgauge.benchmarks.hub_layout.reading import HubLayout, LayoutRow, TableKind
-from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE, repeats
+from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
 from mindgauge.benchmarks.released import RATINGS, TEXTS, DeclaredScales, Material, frame, unsafe_levels
 from mindgauge.records import RaterKind
 from mindgauge.records.errors import DataError, UsageError
