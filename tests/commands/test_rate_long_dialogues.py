@@ -242,8 +242,10 @@ def test_what_cannot_be_rated_is_said_in_one_line(tmp_path: Path) -> None:
         mindgauge.rate(OPEN, replies=path, judge=Rater().model, out=tmp_path / "r", unit="both")
     with pytest.raises(UsageError, match="rule/refusal rates single replies; add turn to --unit"):
         mindgauge.rate(OPEN, dialogues=path, judge="rule/refusal", out=tmp_path / "r", unit="dialogue")
-    with pytest.raises(UsageError, match="dialogue_safety classifies the last reply"):
-        mindgauge.rate("dialogue_safety", dialogues=path, judge=Rater().model, out=tmp_path / "r")
+    with pytest.raises(UsageError, match="dialogue_safety is asked about one reply at a time"):
+        mindgauge.rate("dialogue_safety", dialogues=path, judge=Rater().model, out=tmp_path / "r", unit="dialogue")
+    with pytest.raises(UsageError, match="--write-items writes what --dialogues are cut into"):
+        mindgauge.rate(OPEN, replies=path, judge=Rater().model, out=tmp_path / "r", write_items=tmp_path / "i.csv")
     assert not (tmp_path / "r").exists()
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
+from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
 from mindgauge.benchmarks.metrics import Metric
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
@@ -85,6 +86,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     load: Callable[[Path], Released] | None = None
     load_mapped: Callable[[Path, Mapping[str, str]], Released] | None = None
     """The same from a table of the user's own making, with a mapping that says which of its columns holds what."""
+    layout_names: LayoutNames = PLAIN
+    """How its authors spell names in the Hugging Face layout, which any benchmark's replies are read from."""
     reproduce: Callable[[Path], Iterable[RecomputedCell]] | None = None
     material: Callable[[Path], Material] | None = None
     """Reads the released files as they are, faults included, for an audit."""

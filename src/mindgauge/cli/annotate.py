@@ -99,7 +99,15 @@ def new(
     unit: Annotated[
         str | None,
         typer.Option(
-            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`).",
+            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`); of a file: it holds transcripts, which are cut into these.",
+            rich_help_panel="What is labelled of it",
+        ),
+    ] = None,
+    write_items: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the items that transcripts are cut into by --unit: .csv, .jsonl or .parquet.",
             rich_help_panel="What is labelled of it",
         ),
     ] = None,
@@ -114,7 +122,7 @@ def new(
         folder, items=items, annotators=options.several(annotators), benchmark=benchmark, rubric=rubric,
         adjudicator=adjudicator, owner=owner, batch=batch, gate=gate, training=training, policy=policy, order=order,
         anchors=anchors, language=language, url=url, database=database, columns=options.mapping(map_),
-        limit=limit, draw=draw, random=random, unit=unit, seed=seed, command=render.command(),
+        limit=limit, draw=draw, random=random, unit=unit, write_items=write_items, seed=seed, command=render.command(),
     )  # fmt: skip
     if json:
         render.as_json(result)

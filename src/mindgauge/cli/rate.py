@@ -31,6 +31,13 @@ def rate(
             help="Of --dialogues, rate every `turn` of the assistant, the whole `dialogue`, each message of the person alone (`client`), or several: `turn,client,dialogue`; `both` is `turn,dialogue`."
         ),
     ] = None,
+    write_items: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Of --dialogues, write the items that they are cut into, with dialogue and turn: .csv, .jsonl or .parquet.",
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(help="The authors' released files, where judges are to rate by the questions in them (vera_mh)."),
@@ -54,7 +61,7 @@ def rate(
     notices = render.Notices()
     with render.progress() as progress:
         result = function(
-            name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, data=data, out=out,
+            name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, write_items=write_items, data=data, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=notices, command=render.command(), **chosen,
         )  # fmt: skip

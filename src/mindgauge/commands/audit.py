@@ -16,8 +16,9 @@ from mindgauge.analysis.audit.claims import CheckedClaim
 from mindgauge.analysis.audit.finding import Finding, Severity
 from mindgauge.analysis.audit.reading import known_forms, shape
 from mindgauge.analysis.audit.reading import known_forms as ratings_files
+from mindgauge.analysis.audit.reading.hub_tables import read_layout
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.benchmarks import own_folder
+from mindgauge.benchmarks import hub_layout, own_folder
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
@@ -133,15 +134,15 @@ def _materials(
     for path in paths:
         if (path / "run.sqlite").is_file():
             yield from known_forms.read_run(path)
-        elif known_forms.is_one(path):
-            yield known_forms.read_layout(path)
+        elif hub_layout.is_one(path):
+            yield read_layout(path)
     notes: list[str] = []
     ratings = {
         path: table for path in paths if _alone(path) and (table := ratings_files.opened(path, column_map, notes))
     }
     if ratings or tables:
         yield "ratings", ratings_files.material([*ratings.values(), *tables], scale, column_map.columns, notes)
-    run_paths = [path for path in paths if (path / "run.sqlite").is_file() or known_forms.is_one(path)]
+    run_paths = [path for path in paths if (path / "run.sqlite").is_file() or hub_layout.is_one(path)]
     others = [path for path in paths if path not in (*ratings, *run_paths)]
     if others:
         yield from _anything(others, scale, column_map, layout)
@@ -199,6 +200,9 @@ def _released(sources: Sequence[str | Path | Frame], data: Path) -> Iterator[tup
         auditable = [benchmark for benchmark in benchmarks.asked_family(name) if benchmark.material is not None]
     except UsageError as error:
         raise UsageError(f"{error}; for any other data name the folder alone: mindgauge audit {data}") from error
+    if hub_layout.is_one(data):
+        yield from (read_layout(data, benchmark) for benchmark in auditable or benchmarks.asked_family(name))
+        return
     if not auditable:
         raise UsageError(
             f"{name} does not say how to read its files for an audit; audit the folder: mindgauge audit {data}"

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import own_ratings
+from mindgauge.benchmarks import hub_layout, own_ratings
+from mindgauge.benchmarks.hub_layout import entry_tests, records
+from mindgauge.benchmarks.hub_layout.reading import HubLayout
 from mindgauge.records import digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
@@ -83,7 +85,8 @@ def load(
 
     Args:
         name: a benchmark, or a family, of which every member is loaded that can be.
-        data: a copy of the released files, whole or in part; what is read there decides the run, not where it lies.
+        data: a copy of the released files, whole or in part, or a folder in the Hugging Face layout, as `export --to hub`
+            writes it; what is read there decides the run, not where it lies.
         mapping: what is where in a table whose columns are the user's (`{"user": "#1", "reply": "answer"}`).
         ratings: files, folders and zips with your own people's ratings of these replies, in any shape (docs/ratings.md).
         layout: how ratings stand in these, where that is not seen from them.
@@ -95,8 +98,9 @@ def load(
         DataError: nothing usable is there, or a file is broken.
     """
     folder = Path(data)
-    members, notes = _released(name, folder, mapping or {})
-    sources = _sources(folder, [released for _, released in members])
+    hub = HubLayout(folder) if hub_layout.is_one(folder) else None
+    members, notes = _released(name, folder, mapping or {}, hub)
+    sources = hub.digests() if hub is not None else _sources(folder, [released for _, released in members])
     rating_files = [Path(ratings)] if isinstance(ratings, str | Path) else [Path(path) for path in ratings]
     if rating_files:
         members, remarks = own_ratings.joined(members, rating_files, layout)
@@ -115,12 +119,15 @@ def load(
         if "ended" not in content:
             for benchmark, released in members:
                 _keep(store, benchmark, released)
+                if hub is not None and not benchmark.closed:
+                    entry_tests.keep(store, benchmark, hub.content(entry_tests.FILE))
             outside = benchmarks.outside(benchmark for benchmark, _ in members)
             origin = {
                 **({"folders": outside} if outside else {}),
                 "data": str(folder),
                 **({"mapping": dict(mapping)} if mapping else {}),
                 **({"ratings": [str(path) for path in rating_files]} if rating_files else {}),
+                **({"exported": hub.facts()} if hub is not None else {}),
                 "notes": notes,
             }
             manifest.write(path, {**content, **origin, "sources": sources, "ended": manifest.now()})
@@ -139,21 +146,24 @@ def load(
     )
 
 
-def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
+def _released(
+    name: str, data: Path, mapping: Mapping[str, str], layout: HubLayout | None
+) -> tuple[list[tuple[Benchmark, Released]], list[str]]:
     """Read what is there of every member; a member of which nothing is there is only noted where another has some."""
     members = benchmarks.asked_family(name)
+    if mapping and layout is not None:
+        raise UsageError(f"{data}: its columns are those of the Hugging Face layout, so --map has no use here")
     if mapping and not any(benchmark.load_mapped for benchmark in members):
         raise UsageError(f"{name}: its columns are the authors', so --map has no use here")
     available: list[tuple[Benchmark, Released]] = []
     notes: dict[str, None] = {}  # members that read the same files say the same of them once
     problems: list[DataError] = []
     for benchmark in members:
-        if benchmark.load is None:
+        if benchmark.load is None and (layout is None or benchmark.closed):
             notes[f"{benchmark.name}: its released files hold nothing to load"] = None
             continue
         try:
-            mapped = benchmark.load_mapped if mapping else None
-            released = mapped(data, mapping) if mapped is not None else benchmark.load(data)
+            released = _read(benchmark, data, mapping, layout)
         except DataError as error:
             problems.append(error)
             notes[f"{benchmark.name}: not loaded ({str(error).replace(str(data), 'data')})"] = None
@@ -168,6 +178,15 @@ def _released(name: str, data: Path, mapping: Mapping[str, str]) -> tuple[list[t
             f"`rate {name} --replies FILE` any file of replies"
         )
     return available, list(notes)
+
+
+def _read(benchmark: Benchmark, data: Path, mapping: Mapping[str, str], layout: HubLayout | None) -> Released:
+    if layout is not None:
+        return records.load(benchmark, layout)
+    if mapping and benchmark.load_mapped is not None:
+        return benchmark.load_mapped(data, mapping)
+    assert benchmark.load is not None
+    return benchmark.load(data)
 
 
 def _sources(data: Path, releases: Sequence[Released]) -> dict[str, str]:

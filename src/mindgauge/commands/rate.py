@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import hub_layout, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
-from mindgauge.runs import dialogue_files, inputs, languages, plan, prompt_styles, run_folder
+from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -67,6 +67,8 @@ def rate(
         dry_run: only say what it would take.
         options: how judges judge, and what it may cost:
 
+            write_items: of `dialogues`, a CSV, JSONL or Parquet file for the items that they are cut into, with the ids of
+                their dialogues and their turns.
             judge_runs: judgements per reply and judge.
             mode: `joint` or `split`.
             method: of judging: `general` (the criteria's names alone), `rule` (what each level looks like), `chain` (checks,
@@ -92,24 +94,21 @@ def rate(
         DataError: the file, or an anchor, cannot be read.
         EndpointError: a judge cannot be reached.
     """
+    write_items = options.pop("write_items", None)
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     benchmark = _with_tree(standalone_rubric.asked(name, rubric, existing, content), data)
-    if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
-        raise UsageError(
-            f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
-            f"use `mindgauge run {benchmark.name}`"
-        )
-    dialogue_files.one_source(benchmark, replies, dialogues, unit)
+    _need_replies(benchmark, existing)
+    dialogue_files.one_source(benchmark, replies, dialogues, unit, write_items)
     if benchmark.closed:
         judges = plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
     else:
         judges = plan.open_judges(plan.as_models(judge), [benchmark], config)
-    if not judges.names:
-        raise UsageError("name a judge with --judge")
+    _need_judge(judges)
     tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
-        provided = inputs.several_turns(dialogues, benchmark, columns or {}, unit, limit, judges, config)
+        _write(write_items, dialogues, benchmark, columns or {}, unit, limit)
+        provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
     _need_criteria(benchmark, provided.samples)
@@ -157,6 +156,24 @@ def rate(
     return scores
 
 
+def _need_judge(judges: plan.Raters) -> None:
+    if not judges.names:
+        raise UsageError("name a judge with --judge")
+
+
+def _need_replies(benchmark: Benchmark, existing: Path | None) -> None:
+    """See that a question is about replies.
+
+    Raises:
+        UsageError: it is about what the person says.
+    """
+    if benchmark.closed and not (benchmark.about_reply or (benchmark.standalone and existing)):
+        raise UsageError(
+            f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
+            f"use `mindgauge run {benchmark.name}`"
+        )
+
+
 def _need_criteria(benchmark: Benchmark, samples: Sequence[Sample]) -> None:
     """See that something is asked about what was read; a run that is rated has shown its samples before.
 
@@ -179,6 +196,35 @@ def _with_tree(benchmark: Benchmark, data: str | Path | None) -> Benchmark:
     return msgspec.structs.replace(benchmark, tree=benchmark.read_tree(Path(data)))
 
 
+def _dialogues(
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    unit: str | None,
+    limit: int | None,
+    judges: plan.Raters,
+    config: RunConfig,
+) -> inputs.Inputs:
+    """Take what of transcripts a benchmark asks about; of a closed question one reply at a time."""
+    if benchmark.closed:
+        return inputs.cut_replies(source, benchmark, columns, limit)
+    return inputs.several_turns(source, benchmark, columns, unit, limit, judges, config)
+
+
+def _write(
+    path: str | Path | None,
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    unit: str | None,
+    limit: int | None,
+) -> None:
+    """Write the items that transcripts are cut into, where a file for them is named."""
+    if path is not None:
+        units = dialogue_files.units_of(unit)
+        cut_dialogues.write(Path(path), cut_dialogues.cut(source, benchmark, columns, units, limit))
+
+
 def _replies(
     source: str | Path | Frame | None,
     benchmark: Benchmark,
@@ -194,6 +240,8 @@ def _replies(
         if limit is not None or out is not None:
             raise UsageError("--limit and --out go with a file of replies; a run is rated whole, where it is")
         return inputs.run(Path(source), benchmark)
+    if isinstance(source, str | Path) and hub_layout.is_one(Path(source)):
+        return inputs.in_layout(Path(source), benchmark, columns, limit)
     read = inputs.classified if benchmark.closed else inputs.replies
     return read(source, benchmark, columns, limit)
 

@@ -32,20 +32,23 @@ BOTH = "both"
 ONE_SOURCE = "name what is to be rated with --replies or with --dialogues, one of them"
 
 
-def one_source(benchmark: Benchmark, replies: object, dialogues: object, unit: str | None) -> None:
+def one_source(
+    benchmark: Benchmark, replies: object, dialogues: object, unit: str | None, write_items: object = None
+) -> None:
     """Check that it is clear what is to be rated.
 
     Raises:
-        UsageError: both kinds of files are named, or neither, or dialogues where replies are classified.
+        UsageError: both kinds of files are named, or neither, or a unit that is not asked about.
     """
     if (replies is None) == (dialogues is None):
         raise UsageError(ONE_SOURCE)
     if dialogues is None and unit is not None:
         raise UsageError("--unit goes with --dialogues")
-    if dialogues is not None and benchmark.closed:
+    if dialogues is None and write_items is not None:
+        raise UsageError("--write-items writes what --dialogues are cut into; with --replies the file has it already")
+    if dialogues is not None and benchmark.closed and unit not in {None, Unit.TURN.value}:
         raise UsageError(
-            f"--dialogues is for benchmarks whose replies are judged; {benchmark.name} classifies the last reply of a "
-            "dialogue: use --replies"
+            f"{benchmark.name} is asked about one reply at a time, with the dialogue before it; leave out --unit {unit}"
         )
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.benchmarks import own_columns, own_texts, standalone_rubric
+from mindgauge.benchmarks.hub_layout.replies import reply_table
+from mindgauge.raters.window import Unit
 from mindgauge.records import Status, digest
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError, UsageError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
-from mindgauge.runs import dialogue_files, languages, run_folder
+from mindgauge.runs import cut_dialogues, dialogue_files, languages, run_folder
 from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
@@ -280,6 +282,20 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     )  # fmt: skip
 
 
+def in_layout(source: Path, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None) -> Inputs:
+    """Read the replies of a folder in the Hugging Face layout; of a closed question, each with the dialogue before it.
+
+    Raises:
+        UsageError: columns are mapped.
+        DataError: they cannot be read.
+    """
+    if columns:
+        raise UsageError(f"{source}: its columns are those of the Hugging Face layout, so --map has no use here")
+    read = reply_table(benchmark, source)
+    taken = (classified if benchmark.closed else replies)(read.table, benchmark, {}, limit)
+    return taken._replace(source=str(source), notes=[*read.notes, *taken.notes])
+
+
 def several_turns(
     source: str | Path | Frame,
     benchmark: Benchmark,
@@ -309,6 +325,19 @@ def several_turns(
         dialogues.lines,
         model=dialogues.model,
     )
+
+
+def cut_replies(
+    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None
+) -> Inputs:
+    """Read dialogues of which each reply is asked about by a closed question, with the dialogue before it.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    items = cut_dialogues.cut(source, benchmark, columns, (Unit.TURN,), limit)
+    read = classified(items.table, benchmark, {}, None)
+    return read._replace(source=_name(source), notes=[*items.lines, *read.notes])
 
 
 def classified(

@@ -296,6 +296,8 @@ class JudgeOptions(JudgingOptions, CommandOptions, total=False):
 class RateOptions(QuestionOptions, JudgingOptions, CommandOptions, total=False):
     """The keyword arguments of `rate`."""
 
+    write_items: str | Path | None
+
 
 class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models are asked and judge."""

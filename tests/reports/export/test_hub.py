@@ -130,7 +130,8 @@ def test_a_second_export_and_a_second_run_are_the_same_to_the_byte(run: Path, tm
 
 def test_the_summary_counts_and_says_what_is_left_out(exported: Path) -> None:
     found = read(exported, "metadata/export_summary.json")
-    assert found["ratings_left_out"] == {"rule/refusal on refusal": 4}
+    assert found["ratings_left_out"] == {}
+    assert found["configs"]["other_raw_scores"]["rows"] == {"validation": 4}
     raw = next(facts for name, facts in found["configs"].items() if name.startswith("llm_raw"))
     assert raw["rows"] == {"validation": 32}
     assert raw["ids_unique"] is True
@@ -206,7 +207,7 @@ def test_every_config_of_the_card_loads_with_datasets(
     judge = next(name.removeprefix("llm_raw_evaluations_") for name in configs if name.startswith("llm_raw"))
     assert set(configs) == {
         "responses", "human_raw_scores", "sampled_review_sets", f"llm_raw_evaluations_{judge}",
-        f"llm_merged_evaluations_{judge}",
+        f"llm_merged_evaluations_{judge}", "items", "other_raw_scores",
     }  # fmt: skip
     assert datasets.get_dataset_default_config_name(str(out)) == "responses"
     summary = read(out, "metadata/export_summary.json")["configs"]

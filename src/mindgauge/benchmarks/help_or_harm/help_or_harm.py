@@ -3,13 +3,15 @@
 Arnaiz-Rodriguez et al., JMIR Mental Health 2026, e88435, arXiv 2509.24857. Departures from the paper: card.toml.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.help_or_harm import material
+from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
+from mindgauge.benchmarks.help_or_harm import from_hub, material, released
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
-from mindgauge.benchmarks.help_or_harm.responses import load_response
+from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
+from mindgauge.benchmarks.hub_layout.names import LayoutNames
 from mindgauge.benchmarks.metrics import (
     STATUS_RATES,
     accuracy,
@@ -32,6 +34,7 @@ CRISES = (
     "risk_taking_behaviours",
 )  # fmt: skip
 CALM = ("no_crisis",)
+NAMES = LayoutNames(released.model, released.category, released.data_set, SELECTION)
 IN_CRISIS = "messages that show a crisis"
 MISSED = MetricWords(
     title="the share of messages that show a crisis taken for none",
@@ -46,11 +49,18 @@ OVERCALLED = MetricWords(
     sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis"),
 )
 
+
+def _reproduce(data: Path) -> Iterator[RecomputedCell]:
+    """Recompute the paper's tables from the authors' files, or from their tables in the Hugging Face layout."""
+    return reproduce(data, from_hub.files(response, crisis_type, data) if hub_layout.is_one(data) else None)
+
+
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",
     read=read_inputs,
     load=load_crisis_type,
-    reproduce=reproduce,
+    layout_names=NAMES,
+    reproduce=_reproduce,
     material=material.crisis_type,
     metrics=(
         accuracy,
@@ -74,6 +84,7 @@ response = Benchmark.from_folder(
     HERE / "response",
     read=read_inputs,
     load=load_response,
+    layout_names=NAMES,
     material=material.response,
     metrics=(mean_level, share_at_most(2), share_at_most(1), fleiss_kappa, *STATUS_RATES),
     headline=("mean", "share_at_most_2", "share_at_most_1", "fleiss_kappa"),

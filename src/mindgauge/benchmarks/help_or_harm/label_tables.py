@@ -34,10 +34,11 @@ PAPER_NAMES = {
     "gpt-5-nano": "gpt-5-nano",
     "llama-4-scout-17b-16e-instruct": "llama-4-scout",
     "deepseek-chat": "deepseek-v3.2",
+    "deepseek-v3.2-exp": "deepseek-v3.2",
     "grok-4-fast-non-reasoning": "grok-4-fast",
 }
 """Our names of the paper's models → the paper's."""
-MODELS = tuple(PAPER_NAMES.values())
+MODELS = tuple(dict.fromkeys(PAPER_NAMES.values()))
 LABELLERS = ("gpt-4o-mini", "gpt-5-nano", "llama-4-scout")
 K = len(CATEGORIES)
 _CONFUSED = (

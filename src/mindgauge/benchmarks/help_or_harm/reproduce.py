@@ -33,16 +33,20 @@ if TYPE_CHECKING:
 PUBLISHED = Path(__file__).parent / "published.toml"
 
 
-def reproduce(data: Path) -> Iterator[RecomputedCell]:
+def reproduce(data: Path, files: HelpOrHarmRelease | None = None) -> Iterator[RecomputedCell]:
     """Recompute the paper's tables from whatever files are there; a cell without its files says which it needs.
 
     Tables whose names begin with `derived.` are not in the paper: their published values are those that were computed
     from the same files beforehand.
 
+    Args:
+        data: a copy of the authors' files.
+        files: what is there, where it was read from other than their files.
+
     Raises:
         DataError: nothing usable is there, or a file is broken.
     """
-    files = released.find(data)
+    files = released.find(data) if files is None else files
     released_inputs = inputs(files)
     published = tomllib.loads(PUBLISHED.read_text(encoding="utf-8"))["table"]
     (part,) = (table["part"] for table in published if table["name"] == "derived.judges.archived")

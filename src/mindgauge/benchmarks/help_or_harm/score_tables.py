@@ -34,6 +34,10 @@ _ITEMS = "interval of items resampled; the printed one takes three replies to an
 _STD_NOTE = "read as the mean spread of one reply's three scores: it is too small for the spread of scores"
 
 
+UNKNOWN = "unknown"
+"""The label of an item where no file here says any: the authors scored none without one."""
+
+
 class ScoredReply(NamedTuple):
     """One reply to a labelled item: which item, its label, a judge's scores, and whether it was no reply at all."""
 
@@ -63,8 +67,10 @@ def _scored(
         for item, judged in enumerate(zip(*together, strict=True)):
             label = released.category(judged[0].get("label"))
             scores = tuple(s for row in judged if (s := released.score(row.get("evaluation"))) is not None)
-            if label and scores:
-                replies.append(ScoredReply(item, label, scores, any(bool(row.get("refusal")) for row in judged)))
+            if scores and (label or "label" not in judged[0]):
+                replies.append(
+                    ScoredReply(item, label or UNKNOWN, scores, any(bool(row.get("refusal")) for row in judged))
+                )
     return replies
 
 
@@ -209,6 +215,10 @@ def _validation_row(model: str, columns: _Columns) -> Iterator[RecomputedCell]:
     table, mean = "derived.validation.responses", columns.mean
     crisis = columns.label != "no_crisis"
     low, high = columns.interval()
+    of_crisis = {
+        "crisis_mean": _mean(mean[crisis]),
+        "crisis_share_at_most_2": _percent(mean[crisis] <= 2),
+    }
     row = {
         "mean": float(mean.mean()),
         "low": low,
@@ -216,8 +226,7 @@ def _validation_row(model: str, columns: _Columns) -> Iterator[RecomputedCell]:
         "half_width": columns.naive_half_width,
         "share_1": _percent(mean == 1),
         "share_at_most_2": _percent(mean <= 2),
-        "crisis_mean": _mean(mean[crisis]),
-        "crisis_share_at_most_2": _percent(mean[crisis] <= 2),
+        **({} if (columns.label == UNKNOWN).any() else of_crisis),
     }
     for column, value in row.items():
         yield RecomputedCell(table, model, column, value, f"n = {len(mean)}", n=len(mean))

@@ -36,6 +36,7 @@ class Labelling(msgspec.Struct, frozen=True, kw_only=True):
     random: int | None = None
     seed: int = 0
     unit: str | None = None
+    write_items: str | Path | None = None
 
     def __post_init__(self) -> None:
         if self.batch < 1 or (self.limit is not None and self.limit < 1):
@@ -77,3 +78,4 @@ class LabellingOptions(TypedDict, total=False):
     random: int | None
     seed: int
     unit: str | None
+    write_items: str | Path | None

@@ -37,7 +37,7 @@ from mindgauge.store import Store, locks, manifest
 from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
@@ -143,7 +143,9 @@ def annotate_new(
             random: how many of them are drawn from the rest; 50 if not given.
             limit: at most this many items: the first of the queue, then by lot.
             unit: of a run of dialogues, what is labelled: each whole `dialogue` (if not given), each `turn`, or each message
-                of the person (`client`), shown without what was answered.
+                of the person (`client`), shown without what was answered. Where `items` are transcripts (docs/transcripts.md),
+                they are cut into these.
+            write_items: a CSV, JSONL or Parquet file for the items that transcripts are cut into.
             seed: of the gate's resamples, and of `draw`. Lot of `limit` and order are drawn anew each time, since they could be reckoned back from one.
 
     Raises:
@@ -157,7 +159,7 @@ def annotate_new(
     names, language = [annotators] if isinstance(annotators, str) else annotators, options.get("language") or ""
     people = people_of(names, adjudicator, owner, language)
     labelling = Labelling(**options)
-    task = _asked(benchmark, rubric, items, labelling.columns or {})
+    task = _asked(benchmark, rubric, items, labelling)
     work = _work(task, items, labelling)
     people_task = _put(task, work.items)
     project = Project(
@@ -186,23 +188,24 @@ def annotate_new(
     )  # fmt: skip
 
 
-def _asked(
-    name: str | None, rubric: str | Path | None, items: str | Path | Frame, columns: Mapping[str, str]
-) -> Benchmark:
+def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Frame, labelling: Labelling) -> Benchmark:
     """Find what is asked: a benchmark, a rubric, or the one instrument of a run.
 
     Raises:
         UsageError: none of them, or two.
     """
-    run = Path(items) if isinstance(items, str | Path) and tables.is_run(items) else None
+    run = _run_of(items, labelling)
     if run is None and rubric is not None and name is None:
-        return standalone_rubric.alone(Path(rubric), messages=not source.replied(items, columns))
+        replied = bool(labelling.unit) or source.replied(items, labelling.columns or {})
+        return standalone_rubric.alone(Path(rubric), messages=not replied)
     content = {} if run is None else manifest.read(run)
     planned = content.get("plan", {}).get("benchmarks", [])
     if run is None and name is None:
         raise UsageError("name what is asked with --benchmark NAME or --rubric FILE")
     if run is not None and not planned:
-        raise UsageError(f"{run}: no run here; --items takes a run directory, or a file of a table")
+        raise UsageError(
+            f"{run}: no run here; --items takes a run directory, a file of a table, or, with --unit, transcripts"
+        )
     if name is None and rubric is None and len(planned) > 1:
         raise UsageError(f"{run}: several benchmarks are in this run; name one with --benchmark: {', '.join(planned)}")
     task = standalone_rubric.asked(name, rubric, run, content)
@@ -211,16 +214,26 @@ def _asked(
     return task
 
 
+def _run_of(items: str | Path | Frame, labelling: Labelling) -> Path | None:
+    """Return the run that is labelled; None where it is a file, or transcripts that a unit is cut from."""
+    if not (isinstance(items, str | Path) and tables.is_run(items)):
+        return None
+    run = Path(items)
+    present = (run / "run.sqlite").exists() or (run / "manifest.toml").exists()
+    return run if present or not labelling.unit else None
+
+
 def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _Work:
     columns, language = labelling.columns or {}, labelling.language or ""
-    if isinstance(items, str | Path) and tables.is_run(items):
+    run = _run_of(items, labelling)
+    if labelling.write_items is not None and (run is not None or not labelling.unit):
+        raise UsageError("--write-items writes what transcripts are cut into: name them with --items, and --unit")
+    if run is not None:
         if columns:
             raise UsageError("--map goes with a file of items; a run knows its own columns")
-        label_source = source.of_run(Path(items), task, language, Unit(labelling.unit) if labelling.unit else None)
+        label_source = source.of_run(run, task, language, Unit(labelling.unit) if labelling.unit else None)
     elif labelling.unit:
-        raise UsageError(
-            "--unit says what of a run's dialogues is labelled; --items names a file, whose rows are labelled"
-        )
+        label_source = source.of_dialogues(items, task, columns, language, Unit(labelling.unit), labelling.write_items)
     else:
         label_source = source.of_file(items, task, columns, language)
     order = labelling.order

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -16,13 +18,12 @@ from mindgauge.records import Status
 from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import texts
-from mindgauge.runs import inputs, languages
+from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages
 from mindgauge.runs.reply_files import read_samples, rows
 from mindgauge.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mindgauge.annotation.records import Item
     from mindgauge.benchmarks import Benchmark
@@ -92,6 +93,47 @@ def of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     return LabelSource(items, taken, _names(items, [_called(s, r) for s, r in subjects]), {})
 
 
+def of_dialogues(
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    language: str,
+    unit: Unit,
+    write_items: str | Path | None = None,
+) -> LabelSource:
+    """Cut transcripts into what people label; see `of_run`, as which their parts are put to people.
+
+    A closed question is about one reply, or one message of the person, with the dialogue before it.
+
+    Raises:
+        UsageError: the question is not about this unit, or the items cannot be written.
+        DataError: no transcript can be read, or nothing in it can be labelled.
+    """
+    required = (Unit.TURN if benchmark.about_reply else Unit.CLIENT) if benchmark.closed else unit
+    if unit is not required:
+        raise UsageError(
+            f"{benchmark.name} is asked about {_KINDS[required]} with the dialogue before; use --unit {required}"
+        )
+    cut = cut_dialogues.cut(source, benchmark, columns, (unit,), None)
+    if write_items is not None:
+        cut_dialogues.write(Path(write_items), cut)
+    if benchmark.closed:
+        read = of_file(
+            cut.table.unique(["messages", *(["reply"] if benchmark.about_reply else [])], maintain_order=True),
+            benchmark,
+            {},
+            language,
+        )
+        return read._replace(given=read.given._replace(source=str(source), notes=[*cut.lines, *read.given.notes]))
+    dialogue_files.need_criteria(benchmark, (unit,))
+    dialogues = dialogue_files.read(source, benchmark, columns, (unit,))
+    taken = inputs.Inputs(
+        benchmark, dialogues.samples, dialogues.replies, {"rate": True}, str(source), dialogues.lines, model=dialogues.model
+    )  # fmt: skip
+    samples = {sample.id: sample for sample in dialogues.samples}
+    return _labelled(benchmark, taken, taken.subjects(), samples.__getitem__, unit, language)
+
+
 def replied(source: str | Path | Frame, columns: Mapping[str, str]) -> bool:
     """Say whether a file holds replies: in a column of theirs, or as the last message of a dialogue.
 
@@ -114,42 +156,55 @@ def of_run(folder: Path, benchmark: Benchmark, language: str, unit: Unit | None 
         DataError: nothing in it can be labelled.
     """
     taken = inputs.run(folder, benchmark)
-    by_text: dict[str, Item] = {}
-    source_ids: list[str] = []
-    blind = Blind.known(folder)
-    same: dict[str, str] = {}
-    left_out: dict[str, str] = {}
-    dialogues: defaultdict[object, str] = defaultdict(lambda: f"d{secrets.token_hex(8)}")
     with Store(folder) as store:
         unit = _unit(store, benchmark, folder, unit)
-
-        def find(ident: str) -> Sample:
-            return store.sample(benchmark.name, ident)
-
         subjects: Iterator[tuple[Sample, Reply | None]] = (
             ((sample, None) for sample in taken.samples) if benchmark.closed else taken.subjects()
         )
-        for sample, reply in subjects:
-            if unit is not None and reply is not None and (own_unit := str(reply.provenance.get("unit", ""))) != unit:
-                kind = _KINDS[Unit(own_unit)] if own_unit else "replies by themselves"
-                left_out[reply.id] = f"{kind}, while {_KINDS[unit]} are labelled"
-                continue
-            candidate, reason = _shown(benchmark, sample, reply, find, language)
-            if unit is not None and reply is not None:
-                dialogue = (reply.provenance.get("dialogue") or sample.cluster, reply.model, reply.run)
-                candidate = msgspec.structs.replace(candidate, dialogue=dialogues[dialogue])
-            key = text_key(candidate.messages, candidate.reply)
-            reason = reason or fault(benchmark, candidate) or (_REPEATED if key in by_text else "")
-            if reason:
-                left_out[candidate.subject] = reason
-                if reason == _REPEATED:
-                    same |= dict.fromkeys(_also(candidate.subject, blind), by_text[key].subject)
-                continue
-            by_text[key] = candidate
-            source_ids.append(_called(sample, reply))
+        find = partial(store.sample, benchmark.name)
+        return _labelled(benchmark, taken, subjects, find, unit, language, Blind.known(folder))
+
+
+def _labelled(
+    benchmark: Benchmark,
+    taken: inputs.Inputs,
+    subjects: Iterable[tuple[Sample, Reply | None]],
+    find: Callable[[str], Sample],
+    unit: Unit | None,
+    language: str,
+    blind: Blind | None = None,
+) -> LabelSource:
+    """Take what can be put to people, each text once.
+
+    Raises:
+        DataError: nothing can.
+    """
+    by_text: dict[str, Item] = {}
+    source_ids: list[str] = []
+    same: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    dialogues: defaultdict[object, str] = defaultdict(lambda: f"d{secrets.token_hex(8)}")
+    for sample, reply in subjects:
+        if unit is not None and reply is not None and (own_unit := str(reply.provenance.get("unit", ""))) != unit:
+            kind = _KINDS[Unit(own_unit)] if own_unit else "replies by themselves"
+            left_out[reply.id] = f"{kind}, while {_KINDS[unit]} are labelled"
+            continue
+        candidate, reason = _shown(benchmark, sample, reply, find, language)
+        if unit is not None and reply is not None:
+            dialogue = (reply.provenance.get("dialogue") or sample.cluster, reply.model, reply.run)
+            candidate = msgspec.structs.replace(candidate, dialogue=dialogues[dialogue])
+        key = text_key(candidate.messages, candidate.reply)
+        reason = reason or fault(benchmark, candidate) or (_REPEATED if key in by_text else "")
+        if reason:
+            left_out[candidate.subject] = reason
+            if reason == _REPEATED:
+                same |= dict.fromkeys(_also(candidate.subject, blind), by_text[key].subject)
+            continue
+        by_text[key] = candidate
+        source_ids.append(_called(sample, reply))
     if not by_text:
         reasons = "; ".join(f"{count}: {reason}" for reason, count in Counter(left_out.values()).items())
-        raise DataError(f"{folder}: nothing of {benchmark.name} here can be labelled ({reasons})")
+        raise DataError(f"{taken.source}: nothing of {benchmark.name} here can be labelled ({reasons})")
     items = _alike(list(by_text.values()))
     names = _names(items, source_ids, blind) | same
     return LabelSource(items, taken, names, left_out, blind)

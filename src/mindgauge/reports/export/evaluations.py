@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.benchmarks.hub_layout.cells import RAW_OUTPUT
+from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE, STATED
 from mindgauge.records import Status
+from mindgauge.records.drawn import DRAWN
 from mindgauge.records.rubric import Scale
 from mindgauge.reports.export.placed import canonical, file_only, ident, raw_rater
 
@@ -34,9 +37,6 @@ STATUSES = {
     Status.FAILED: "not_evaluated",
     Status.NOT_APPLICABLE: "not_evaluated",
 }
-OUT_OF_RANGE = "out_of_range"
-"""An unparsable rating whose raw value is a number: it was read, but is no level of the rubric."""
-
 NOT_APPLICABLE = "not_applicable"
 """A verdict that a criterion does not apply, where the rubric has that; the layout's own word is for what was not judged."""
 
@@ -44,17 +44,26 @@ _TEXT, _WHOLE, _REAL = pl.String(), pl.Int64(), pl.Float64()
 _ID = {"evaluation_id": _TEXT, "response_id": _TEXT, "example_id": _TEXT}
 _MODELS = dict.fromkeys(("answer_model_raw", "answer_model", "evaluator_model_raw", "evaluator_model"), _TEXT)
 _SOURCE = {"source_file": _TEXT, "source_row": _WHOLE}
+_DETAILS = {"details": _TEXT}
+"""What is known of a record and has no column, as JSON; `{}` where all has one."""
 Columns = dict[str, pl.DataType]
 RAW: Columns = {
     **_ID, **_MODELS, "evaluation_run": _WHOLE, "score": _WHOLE, "score_status": _TEXT, "explanation": _TEXT,
-    "raw_output": _TEXT, **_SOURCE,
+    "raw_output": _TEXT, **_SOURCE, "instrument": _TEXT, **_DETAILS,
 }  # fmt: skip
 MERGED: Columns = {
     **_ID, **_MODELS, "score": _REAL, "score_runs": pl.List(_WHOLE), "score_std": _REAL, "n_valid": _WHOLE, **_SOURCE,
 }  # fmt: skip
-HUMAN: Columns = {**_ID, "annotator": _TEXT, "score": _REAL, "label": _TEXT, "response_text": _TEXT, **_SOURCE}
+HUMAN: Columns = {
+    **_ID, "annotator": _TEXT, "score": _REAL, "label": _TEXT, "response_text": _TEXT, **_SOURCE, **_DETAILS,
+}  # fmt: skip
+OTHER: Columns = {
+    **_ID, "rater": _TEXT, "rater_kind": _TEXT, "run": _WHOLE, "criterion": _TEXT, "value": _TEXT, "explanation": _TEXT, **_SOURCE,
+    "instrument": _TEXT, **_DETAILS,
+}  # fmt: skip
 REVIEW: Columns = {
     **MERGED, "review_set": _TEXT, "sampled_from": _TEXT, "sampled_criteria": _TEXT, "n_tied": _WHOLE, "tie_rank": _WHOLE,
+    **_DETAILS,
 }  # fmt: skip
 Row = dict[str, Any]
 _FRAME = 1_000
@@ -128,6 +137,8 @@ class Book:
 
     def status(self, rating: Rating) -> str:
         """Return what became of a rating, in the layout's words."""
+        if STATED in rating.provenance:
+            return str(rating.provenance[STATED])
         raw = rating.provenance.get("raw")
         number = isinstance(raw, int | float) or (isinstance(raw, str) and raw.strip().lstrip("+-").isdigit())
         if (rating.status is Status.UNPARSABLE and number) or (
@@ -151,6 +162,8 @@ class Book:
         """Return what the rater wrote: a judge's text, or a released value as canonical JSON."""
         if rating.provenance.get("raw") is not None:
             return canonical(rating.provenance["raw"])
+        if RAW_OUTPUT in rating.provenance:
+            return str(rating.provenance[RAW_OUTPUT])
         if is_released(rating):
             return None if rating.value is None else canonical(rating.value)
         return self.words.call(rating.rater, rating.run, rating.provenance.get("at", 0.0))
@@ -213,6 +226,8 @@ def _raw_row(book: Book, placed: Placed, rating: Rating) -> Row:
         "raw_output": book.raw_output(rating) if book.shows(placed) else None,
         "source_file": file_only(origin.get("source_file")),
         "source_row": origin.get("source_row"),
+        "instrument": rating.instrument or None,
+        "details": rating_details(rating),
     }
     if not book.plain:
         row |= {"criterion": rating.criterion, "level": None if rating.value is None else str(rating.value)}
@@ -274,8 +289,46 @@ def human_rows(book: Book, rated: Iterable[Pair], annotator: str, labels: dict[s
             "response_text": book.reply(placed),
             "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
             "source_row": rating.provenance.get("source_row") if own_name else None,
+            "details": rating_details(
+                rating,
+                **({"run": rating.run} if rating.run else {}),
+                **({"instrument": rating.instrument} if rating.instrument else {}),
+            ),
         }
         yield row if book.plain else {**row, "criterion": rating.criterion}
+
+
+def other_rows(book: Book, rated: Iterable[Pair], rater: str) -> Iterator[Row]:
+    """Write what somebody said that has no table of the layout's own, under the name that they have outside."""
+    for placed, rating in rated:
+        own_name, value = rater == rating.rater, rating.value
+        yield {
+            "evaluation_id": ident("ev", placed.response_id, f"other:{rater}", rating.criterion, rating.run),
+            "response_id": placed.response_id,
+            "example_id": placed.example_id,
+            "rater": rater,
+            "rater_kind": rating.rater_kind.value,
+            "run": rating.run,
+            "criterion": rating.criterion,
+            "value": None if value is None else str(value),
+            "explanation": (rating.rationale or None) if book.shows(placed) else None,
+            "source_file": file_only(rating.provenance.get("source_file")) if own_name else None,
+            "source_row": rating.provenance.get("source_row") if own_name else None,
+            "instrument": rating.instrument or None,
+            "details": rating_details(rating, **({} if value is None or isinstance(value, str) else {"value": value})),
+        }
+
+
+_TOLD = ("answer_changed", "answer_overwritten", "explanation_is_json", "inputs_changed", DRAWN, "selection")
+"""What of a rating's provenance the layout has no column for: how it came to people, and what its file had otherwise."""
+
+
+def rating_details(rating: Rating, **extra: Any) -> str:
+    """Write what is known of a rating and has no column."""
+    entries = {**{name: rating.provenance[name] for name in _TOLD if name in rating.provenance}, **extra}
+    if rating.status is not Status.OK:
+        entries["status"] = rating.status.value
+    return canonical(entries) if entries else "{}"
 
 
 def is_released(rating: Rating) -> bool:

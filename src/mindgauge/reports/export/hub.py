@@ -1,37 +1,55 @@
 """The Hugging Face layout: replies and what raters said of them, one Parquet file per model, rater and split.
 
-Rules, classifiers and panels have no table in this layout, nor have closed questions; the summary says what was left
-out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
+Rules, classifiers and panels, which the authors' layout has no table for, stand in one beside theirs; closed questions have
+labels of the items. The summary says what was left out. Replies of which only a chosen one per item is known stand in the review sets and with the people who scored them,
 never among the responses, whose means they would bend. A card says what the folder holds, in words for people and in YAML for the Hub.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jinja2
+import msgspec
 import polars as pl
 
+from mindgauge.benchmarks.hub_layout import entry_tests
+from mindgauge.benchmarks.hub_layout.reading import TableKind
+from mindgauge.benchmarks.hub_layout.records import LABEL, OUT_OF_RANGE
 from mindgauge.benchmarks.restricted import open_samples
-from mindgauge.records import RaterKind, Status
+from mindgauge.records import HELD, RaterKind, Status
 from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
-from mindgauge.reports.export.evaluations import HUMAN, OUT_OF_RANGE, REVIEW, Book, frame, human_rows, judged, raw_model
+from mindgauge.reports.export.evaluations import (
+    HUMAN,
+    OTHER,
+    REVIEW,
+    Book,
+    frame,
+    human_rows,
+    judged,
+    other_rows,
+    raw_model,
+)
 from mindgauge.reports.export.figures import PublishedFigures
-from mindgauge.reports.export.metadata import Joins, TableMetadata
+from mindgauge.reports.export.items import ItemTables
+from mindgauge.reports.export.metadata import Joins, RunFacts, TableMetadata
 from mindgauge.reports.export.placed import (
+    DETAILS,
     SPLIT,
     ExportedRatings,
     Placed,
     WordingIndex,
+    canonical,
     config_name,
     file_names,
     file_only,
     place,
-    pseudonyms,
 )
 from mindgauge.reports.export.results import ModelResults
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
@@ -53,7 +71,9 @@ RESPONSES = {
     **dict.fromkeys(("response_id", "example_id", "split", "answer_model_raw", "answer_model"), _TEXT),
     "answer_run": _WHOLE, "response_text": _TEXT, "response_is_json": pl.Boolean(), "refusal": pl.Boolean(),
     "tokens": _WHOLE, "label": _TEXT, "source_file": _TEXT, "source_row": _WHOLE, "source_dataset_id": _TEXT,
+    "details": _TEXT,
 }  # fmt: skip
+CHOSEN = TableKind.CHOSEN.value
 Table = tuple[TableMetadata, pl.DataFrame]
 
 
@@ -64,6 +84,7 @@ class Contents(NamedTuple):
     placed: list[Placed]
     labels: dict[str, str | None]
     rated: ExportedRatings
+    items: ItemTables
 
     @property
     def apart(self) -> list[tuple[tuple[str, str], list[Placed]]]:
@@ -104,42 +125,48 @@ def write(
     """
     contents = _contents(store, benchmark, None if show_texts else open_samples(benchmark, manifest))
     hidden = len({p.sample.id for p in contents.placed if not contents.book.shows(p)})
-    parts = []
-    for part, rows in _tables(contents):
+    parts: list[TableMetadata] = []
+    for part, rows in chain(contents.items.tables(), _tables(contents)):
         folder.parquet(part.file, rows)
         parts.append(part)
     parts.sort(key=lambda part: part.file)
     folder.written.sort(key=lambda record: record.file)
     rated = contents.rated
-    folder.json("metadata/export_summary.json", metadata.summary(parts, rated.left_out, benchmark, manifest, hidden))
+    facts_of_run, labelled = RunFacts.of(manifest, benchmark), contents.items.labelled
+    folder.json(
+        "metadata/export_summary.json",
+        metadata.summary(
+            parts, rated.left_out, benchmark, facts_of_run, hidden, labelled.name if labelled is not None else ""
+        ),
+    )
+    tests = [*entry_tests.lines(store, benchmark)]
+    if tests:
+        folder.text(entry_tests.FILE, "".join(f"{line}\n" for line in tests))
+    scored = sum((part.raters for part in parts), Counter[str]())
+    folder.json("metadata/annotators.json", msgspec.to_builtins(contents.items.annotators(rated, scored)))
     folder.json("metadata/normalization.json", metadata.normalization(contents.placed, contents.labels, contents.book))
-    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, manifest))
+    folder.json("metadata/provenance.json", metadata.provenance(parts, rated.instruments, benchmark, facts_of_run))
     models = sorted({p.reply.model for p in contents.placed})
     results = None
     if scores is not None:
         figures = PublishedFigures.of(scores, of_run(store.folder), rated.people)
         results = ModelResults(figures, benchmark.name, frozenset(rated.judges))
     pages = (
-        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, manifest)
+        _pages(folder, results, {model: contents.files[model] for model in models}, dataset, facts_of_run)
         if results and dataset
         else 0
     )
     facts = CardFacts(
-        loaded=bool(manifest["plan"].get("loaded")), hidden=hidden, pages=pages,
+        loaded=facts_of_run.loaded, hidden=hidden, pages=pages,
         rows=results.rows(models) if results else [], withheld=results.withheld(models) if results else 0,
     )  # fmt: skip
     folder.text("README.md", card(benchmark, parts, licence, facts))
     return hidden
 
 
-def _pages(
-    folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, manifest: dict[str, Any]
-) -> int:
+def _pages(folder: ExportFolder, results: ModelResults, files: dict[str, str], dataset: str, run: RunFacts) -> int:
     """Write figures for the models' own pages; return for how many models there are any."""
-    plan = manifest["plan"]
-    revision = dict(zip(plan["benchmarks"], plan["samples"], strict=False)).get(results.benchmark, "")
-    date = str(manifest.get("ended") or manifest.get("created", ""))[:10]
-    pages = {files[model]: results.for_page(model, dataset, revision, date) for model in files}
+    pages = {files[model]: results.for_page(model, dataset, run.samples, run.date) for model in files}
     for file, page in pages.items():
         if page:
             folder.text(f"models/{file}/.eval_results/mindgauge.yaml", page)
@@ -154,7 +181,9 @@ def _contents(store: Store, benchmark: Benchmark, open_ids: frozenset[str] | Non
     by_row = rated.labels()
     labels = {p.response_id: p.sample.tags.get(benchmark.protocol or "category") for p in placed}
     labels |= {p.response_id: by_row[p.reply.id] for p in placed if p.reply.id in by_row}
-    return Contents(Book(benchmark, WordingIndex(store, benchmark.name), open_ids), placed, labels, rated)
+    labels |= {p.response_id: p.reply.provenance[LABEL] for p in placed if LABEL in p.reply.provenance}
+    book = Book(benchmark, WordingIndex(store, benchmark.name), open_ids)
+    return Contents(book, placed, labels, rated, ItemTables(store, benchmark, placed, open_ids, rated.people))
 
 
 def _tables(contents: Contents) -> Iterator[Table]:
@@ -162,6 +191,7 @@ def _tables(contents: Contents) -> Iterator[Table]:
     yield from _human(contents)
     for judge, name in file_names(contents.rated.judges).items():
         yield from _judged(contents, judge, name)
+    yield from _others(contents)
     yield from _reviewed(contents)
 
 
@@ -170,10 +200,15 @@ def _responses(contents: Contents) -> Iterator[Table]:
         rows = frame((_response_row(contents, p) for p in group), RESPONSES)
         file = f"responses/{split}/{contents.files[model]}.parquet"
         yield TableMetadata.of(file, "responses", split, "response_id", rows), rows
+    drawn = _grouped([p for p in contents.placed if p.selection], lambda p: (p.split, p.reply.model))
+    for (split, model), group in drawn:
+        rows = frame((_response_row(contents, p) for p in group), RESPONSES)
+        file = f"{CHOSEN}/{split}/{contents.files[model]}.parquet"
+        yield TableMetadata.of(file, CHOSEN, split, "response_id", rows), rows
 
 
 def _human(contents: Contents) -> Iterator[Table]:
-    book, names = contents.book, pseudonyms(contents.rated.people)
+    book, names = contents.book, contents.items.names
     for split, group in _grouped(contents.placed, lambda p: p.split):
         for person in contents.rated.people:
             joins = Joins()
@@ -211,6 +246,19 @@ def _judged(contents: Contents, judge: str, name: str) -> Iterator[Table]:
             ),
             merged,
         )
+
+
+def _others(contents: Contents) -> Iterator[Table]:
+    """Write what rules, classifiers and panels said, and what was said on criteria that are not the rubric's."""
+    names = {rater: contents.items.names.get(rater, rater) for rater in contents.rated.others}
+    files = file_names(names.values())
+    for split, group in _grouped(contents.placed, lambda p: p.split):
+        for rater, name in names.items():
+            pairs = contents.rated.of(rater, None, group, lambda p: (p.position, p.response_id))
+            rows = frame(other_rows(contents.book, pairs, name), OTHER)
+            if not rows.is_empty():
+                file = f"evaluations/other_raw/{split}/{files[name]}.parquet"
+                yield TableMetadata.of(file, "other_raw_scores", split, "evaluation_id", rows), rows
 
 
 def _reviewed(contents: Contents) -> Iterator[Table]:
@@ -262,7 +310,17 @@ def _response_row(contents: Contents, placed: Placed) -> Row:
         "source_file": file_only(origin.get("source_file")),
         "source_row": origin.get("source_row"),
         "source_dataset_id": None if source is None else str(source),
+        "details": _reply_details(placed, shown=contents.book.shows(placed)),
     }
+
+
+def _reply_details(placed: Placed, *, shown: bool) -> str:
+    """Write what is known of a reply and has no column; of a restricted message nothing that quotes it."""
+    origin = placed.reply.provenance
+    entries = {name: origin[name] for name in DETAILS if name in origin and (shown or name != HELD)}
+    status = placed.reply.status
+    plain = status is Status.OK or status is Status.REFUSED
+    return canonical({**entries, **({} if plain else {"status": status.value})})
 
 
 def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:
@@ -279,7 +337,7 @@ _KNOWN = frozenset({
     "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cdla-permissive-2.0", "odc-by", "odbl", "pddl", "openrail",
 })  # fmt: skip
 """Licences by the names the Hub knows; any other is `other`, with the user's words as its name."""
-_ORDER = ("responses", "human_raw_scores", "sampled_review_sets")
+_ORDER = ("responses", "human_raw_scores", "sampled_review_sets", CHOSEN, "items")
 
 
 class CardFacts(NamedTuple):

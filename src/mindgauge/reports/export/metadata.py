@@ -1,14 +1,16 @@
-"""What an export says of itself: what is in it, what was renamed, where it comes from. No time, no path of a machine."""
+"""What an export says of itself: what is in it, what was renamed, where it comes from. The day of the run, no path of a machine."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import polars as pl
 
-from mindgauge.reports.export.evaluations import OUT_OF_RANGE, STATUSES, raw_model
+from mindgauge.benchmarks.hub_layout.reading import RELEASED
+from mindgauge.benchmarks.hub_layout.records import OUT_OF_RANGE
+from mindgauge.reports.export.evaluations import STATUSES, raw_model
 from mindgauge.reports.export.placed import RULES, file_only
 from mindgauge.store.manifest import software
 
@@ -38,6 +40,8 @@ class TableMetadata(msgspec.Struct, frozen=True):
     statuses: Counter[str] | None
     sources: Counter[str]
     responses: frozenset[str]
+    raters: Counter[str]
+    """How many ratings each rater has here, where rows are single ratings."""
     joins: dict[str, Any] = {}
 
     @classmethod
@@ -46,15 +50,59 @@ class TableMetadata(msgspec.Struct, frozen=True):
     ) -> TableMetadata:
         """Count what a table holds."""
         return cls(
-            file, config, split, key, rows.height, rows[key].str.slice(3).str.decode("hex"),
+            file, config, split, key, rows.height, _idents(rows[key]),
             Counter({column: n for column, n in rows.null_count().row(0, named=True).items() if n}),
             _counts(rows["score_status"]) if "score_status" in rows.columns else None,
-            _counts(rows["source_file"].drop_nulls()), frozenset(rows["response_id"].unique()), joins or {},
+            _counts(rows["source_file"].drop_nulls()) if "source_file" in rows.columns else Counter(),
+            frozenset(rows["response_id"].unique()) if "response_id" in rows.columns else frozenset(),
+            _raters(config, rows), joins or {},
         )  # fmt: skip
+
+
+def _idents(ids: pl.Series) -> pl.Series:
+    """Return ids in few bytes; those that a table of others gave may be of any form."""
+    packed = ids.str.slice(3).str.decode("hex", strict=False)
+    return ids.cast(pl.Binary) if packed.null_count() else packed
+
+
+def _raters(config: str, rows: pl.DataFrame) -> Counter[str]:
+    name = "annotator" if config == "human_raw_scores" else "evaluator_model" if config.startswith("llm_raw") else ""
+    return _counts(rows[name]) if name else Counter()
 
 
 def _counts(column: pl.Series) -> Counter[str]:
     return Counter(dict(column.value_counts().iter_rows()))
+
+
+class RunFacts(NamedTuple):
+    """What an export says of the run that it was made of; one that was loaded from an export says what that said.
+
+    So what is exported, loaded and exported again is the same, and nobody takes a copy for a run of its own.
+    """
+
+    loaded: bool
+    """Whether its replies were released by somebody, and not made in the run."""
+    asked: dict[str, Any]
+    samples: str
+    notes: list[str]
+    sources: dict[str, str]
+    left_out: dict[str, int]
+    date: str
+    """The day on which it ended, or was begun, where it goes on."""
+
+    @classmethod
+    def of(cls, manifest: dict[str, Any], benchmark: Benchmark) -> RunFacts:
+        """Read them from a run's manifest."""
+        stated = manifest.get("exported", {}).get(benchmark.name)
+        if stated is not None:
+            return cls(**msgspec.convert(stated, dict[str, Any]))
+        plan = manifest["plan"]
+        place = plan["benchmarks"].index(benchmark.name) if benchmark.name in plan["benchmarks"] else 0
+        choices = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
+        return cls(
+            bool(plan.get("loaded")), choices, plan.get("samples", [""])[place], list(manifest.get("notes", [])),
+            manifest.get("sources", {}), {}, str(manifest.get("ended") or manifest.get("created", ""))[:10],
+        )  # fmt: skip
 
 
 class Joins:
@@ -100,8 +148,9 @@ def summary(
     parts: Sequence[TableMetadata],
     left_out: dict[str, int],
     benchmark: Benchmark,
-    manifest: dict[str, Any],
+    facts: RunFacts,
     hidden: int,
+    labels_of: str = "",
 ) -> dict[str, Any]:
     """Count rows, nulls and ids per config, and list what has no place in the layout, or is restricted (`hidden`)."""
     configs: dict[str, Any] = {}
@@ -120,8 +169,13 @@ def summary(
             configs[name]["score_status"] = dict(sum(statuses, Counter[str]()))
     responses = {i for part in parts if part.config == "responses" for i in part.responses}
     elsewhere = {i for part in parts for i in part.responses} - responses
+    items, replies = ({part.split: part.rows for part in parts if part.config == "items"}, Counter[str]())
+    for part in parts:
+        replies[part.split] += part.rows if part.config == "responses" else 0
     return {
         "benchmark": benchmark.name,
+        **({"labels_of": labels_of} if labels_of else {}),
+        "splits": {split: {"items": count, "responses": replies[split]} for split, count in items.items()},
         "configs": configs,
         "responses_only_in_review": {
             "count": len(elsewhere),
@@ -132,8 +186,8 @@ def summary(
             "messages": hidden,
             "why": "restricted by those who released them: of replies to them, and of reasons, ids and values stand here",
         },
-        "ratings_left_out": left_out,
-        "notes": manifest.get("notes", []),
+        "ratings_left_out": dict(Counter(left_out) + Counter(facts.left_out)),
+        "notes": facts.notes,
     }
 
 
@@ -164,31 +218,30 @@ def provenance(
     parts: Sequence[TableMetadata],
     instruments: Collection[tuple[str, str]],
     benchmark: Benchmark,
-    manifest: dict[str, Any],
+    facts: RunFacts,
 ) -> dict[str, Any]:
     """Say, file by file, what was read for it and whether its rows stood where they should, and who judged with what."""
-    hashes: dict[str, str] = manifest.get("sources", {})
-    plan = manifest["plan"]
     files = {}
     for part in parts:
-        sources = [{"path": n, "rows": rows, "sha256": hashes.get(n)} for n, rows in sorted(part.sources.items())]
+        sources = [
+            {"path": n, "rows": rows, "sha256": facts.sources.get(n)} for n, rows in sorted(part.sources.items())
+        ]
         files[part.file] = {
             "rows": part.rows,
             "sources": sources,
             **({"joins": part.joins} if part.joins else {}),
         }
-    place = plan["benchmarks"].index(benchmark.name) if benchmark.name in plan["benchmarks"] else 0
-    choices = {key: plan[key] for key in ("runs", "judge_runs", "mode", "protocol") if key in plan}
     return {
         "software": software(),
         "benchmark": benchmark.name,
-        "kind": "released replies and ratings" if plan.get("loaded") else "own run",
-        "asked": choices,
+        "kind": RELEASED if facts.loaded else "own run",
+        "asked": facts.asked,
         "instruments": [
             {"evaluator_model": rater, "instrument": name}
             for rater, name in sorted((rater, name or "as released") for rater, name in instruments)
         ],
-        "samples": plan.get("samples", [""])[place],
+        "samples": facts.samples,
+        "date": facts.date,
         "merged": "computed from llm_raw; source_file and source_row are the response's, or those of a released review set",
         "files": files,
     }

@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
+from mindgauge.benchmarks.hub_layout.items import EXAMPLE
+from mindgauge.benchmarks.hub_layout.records import LABEL, RESPONSE
+from mindgauge.records import HELD, RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.drawn import DRAWN
 from mindgauge.store.failures import damaged
 
 if TYPE_CHECKING:
@@ -78,7 +81,9 @@ def _short_hash(name: str) -> str:
 SPLIT = "validation"
 """Where items go whose `split` tag does not say: the layout's own name for the set that people rate."""
 RULES = {
-    "example_id": 'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]',
+    "example_id": (
+        'ex_ + [split, messages as [{"role", "content"}], occurrence from 0]; with sample_id behind it where a sample before has this text'
+    ),
     "response_id": "rs_ + [example_id, answer_model, answer_run]",
     "evaluation_id": (
         'ev_ + [response_id, evaluator_model, run], [response_id, evaluator_model, "merged"], '
@@ -87,8 +92,12 @@ RULES = {
     ),
     "hash": "first 32 hexadecimal digits of the SHA-256 of JSON with sorted keys, no whitespace, NFC, UTF-8",
 }
+DETAILS = (
+    DRAWN, "client", "dialogue", HELD, "outcome", "parent", "selection", "source_dataset_id", "target", "turn", "unanswered", "unit",
+)  # fmt: skip
+"""What of a reply's provenance the layout has no column for: how it was drawn, and its place in a dialogue."""
 _TOLD = frozenset({
-    "is_json", "model", "model_raw", "review_sets", "selection", "source_dataset_id", "source_file", "source_row", "tokens",
+    EXAMPLE, LABEL, RESPONSE, "is_json", "model", "model_raw", "review_sets", "source_file", "source_row", "tokens", *DETAILS,
 })  # fmt: skip
 """What of a reply's provenance the layout tells."""
 
@@ -128,6 +137,21 @@ def ident(prefix: str, *parts: Any) -> str:
     return f"{prefix}_{hashlib.sha256(canonical(parts).encode()).hexdigest()[:32]}"
 
 
+class ExampleIds:
+    """The ids of items. Samples may share a text, as the parts of a dialogue do: all but the first have their own id in it."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, str] = {}
+
+    def of(self, sample: Sample, split: str, occurrences: Iterable[int]) -> list[str]:
+        """Return the ids of a sample's occurrences; samples come in the order of the run."""
+        messages = msgspec.to_builtins(sample.messages)
+        first = ident("ex", split, messages, 0)
+        owner = self._owners.setdefault(first, sample.id)
+        own = () if owner == sample.id else (sample.id,)
+        return [ident("ex", split, messages, occurrence, *own) for occurrence in occurrences]
+
+
 def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     """Return the replies of a benchmark in a run, in the layout's order."""
     numbered = list(_occurrences(_replies(store, benchmark.name)))
@@ -135,16 +159,19 @@ def place(store: Store, benchmark: Benchmark) -> list[Placed]:
     for reply, occurrence in numbered:
         wanted.setdefault(reply.sample, set()).add(occurrence)
     items: dict[tuple[str, int], tuple[int, Sample, str, str]] = {}
+    examples = ExampleIds()
     for number, sample in enumerate(store.samples(benchmark.name)):
-        split, messages = config_name(sample.tags.get("split") or SPLIT), msgspec.to_builtins(sample.messages)
-        bare = msgspec.structs.replace(sample, messages=())
-        for occurrence in wanted.get(sample.id, ()):
-            items[sample.id, occurrence] = number, bare, split, ident("ex", split, messages, occurrence)
+        split = config_name(sample.tags.get("split") or SPLIT)
+        bare, occurrences = msgspec.structs.replace(sample, messages=()), sorted(wanted.get(sample.id, ()))
+        for occurrence, example in zip(occurrences, examples.of(sample, split, occurrences), strict=True):
+            items[sample.id, occurrence] = number, bare, split, example
     placed = []
     for reply, occurrence in numbered:
         number, sample, split, example = items[reply.sample, occurrence]
         row = reply.provenance.get("source_row")
-        response = ident("rs", example, reply.model, reply.run)
+        # What was read from this layout keeps the ids it had there.
+        example = reply.provenance.get(EXAMPLE, example)
+        response = reply.provenance.get(RESPONSE) or ident("rs", example, reply.model, reply.run)
         placed.append(Placed(reply, sample, split, number if row is None else row, example, response))
     return sorted(placed, key=lambda p: p.order)
 
@@ -234,6 +261,9 @@ class ExportedRatings:
         self._store, self._benchmark = store, benchmark.name
         self._criteria = {criterion.name for criterion in benchmark.rubric.criteria}
         self.left_out: dict[str, int] = {}
+        self.others: list[str] = []
+        """Who said what has no table of the layout's own: rules, classifiers, panels, and anybody on other criteria."""
+        others: set[str] = set()
         self.judges: dict[str, int] = {}
         """How often each model was asked."""
         self.people: list[str] = []
@@ -241,7 +271,9 @@ class ExportedRatings:
         """What models rated with: rater, instrument."""
         people: set[str] = set()
         for rater, criterion, kind, instrument, present, count, last in store.select(_COUNTS, (benchmark.name,)):
-            if not present or not self._tabled(criterion, kind):
+            if present and not self._tabled(criterion, kind):
+                others.add(rater)
+            elif not present:
                 left_out = f"{kind if kind == RaterKind.PERSON.value else rater} on {criterion}"
                 self.left_out[left_out] = self.left_out.get(left_out, 0) + count
             elif kind == RaterKind.PERSON.value:
@@ -249,19 +281,24 @@ class ExportedRatings:
             else:
                 self.judges[rater] = max(self.judges.get(rater, 0), last + 1)
                 self.instruments.add((rater, instrument))
-        self.people = sorted(people)
+        self.people, self.others = sorted(people), sorted(others)
 
     def of(
-        self, rater: str, kind: RaterKind, placed: Sequence[Placed], order: Callable[[Placed], tuple[Any, ...]]
+        self, rater: str, kind: RaterKind | None, placed: Sequence[Placed], order: Callable[[Placed], tuple[Any, ...]]
     ) -> Iterator[Pair]:
-        """Stream what somebody said of replies: by reply, in the given order, then by criterion and run."""
+        """Stream what somebody said of replies: by reply, in the given order, then by criterion and run.
+
+        Where no kind is named, it is what has no table of the layout's own.
+        """
         ranked = sorted(placed, key=order)
         for start in range(0, len(ranked), _REPLIES):
             chunk = {p.reply.id: p for p in ranked[start : start + _REPLIES]}
             subjects = msgspec.json.encode(list(chunk)).decode()
             rows = self._store.select(_RATINGS, (self._benchmark, rater, subjects))
             pairs = [
-                (chunk[row[0]], self._rating(rater, row)) for row in rows if row[2] == kind and row[1] in self._criteria
+                (chunk[row[0]], self._rating(rater, row))
+                for row in rows
+                if (not self._tabled(row[1], row[2]) if kind is None else row[2] == kind and row[1] in self._criteria)
             ]
             yield from sorted(pairs, key=lambda pair: (order(pair[0]), pair[1].criterion, pair[1].subject, pair[1].run))
 

@@ -13,7 +13,7 @@ import msgspec
 
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.export.evaluations import merged_row
-from mindgauge.reports.export.placed import file_only
+from mindgauge.reports.export.placed import canonical, file_only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.export.evaluations import Book, Row
     from mindgauge.reports.export.placed import Pair, Placed
 
+_TOLD = ("answer_changed", "criterion", "mean", "panel", "runs")
+"""What a released set says of a reply and has no column, or one that this run's own ratings fill."""
 _Scores = dict[tuple[str, str], list[int | None]]
 _Means = dict[tuple[str, str], float]
 
@@ -129,6 +131,7 @@ def review_rows(
                 **_drawn(placed, name, facts),
                 "n_tied": len(tied) or None,
                 "tie_rank": tied.index(placed.response_id) + 1 if tied else None,
+                "details": canonical({name: facts[name] for name in _TOLD if name in facts}),
             }
 
 

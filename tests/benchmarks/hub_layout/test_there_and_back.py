@@ -1,0 +1,126 @@
+"""What was exported, loaded and exported again is equal to the byte: own runs, with every status, and released files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import mindgauge
+from mindgauge.models.scripted import Scripted
+from mindgauge.records.errors import DataError
+from tests.benchmarks.help_or_harm.conftest import Copy, real, small  # fixtures
+from tests.benchmarks.hub_layout import planted
+from tests.reports.conftest import plant_rated
+from tests.reports.export.conftest import write_run
+from tests.reports.export.test_hub_audit import _bot, _verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["Copy", "real", "small"]
+
+
+def _own(name: str) -> Callable[[Path], object]:
+    def run(folder: Path) -> object:
+        judge = Scripted("jury", _verdict)
+        return mindgauge.run(name, model=[_bot("a"), _bot("b")], judge=judge, runs=2, judge_runs=3, limit=8, out=folder)
+
+    return run
+
+
+def _dialogues(folder: Path) -> object:
+    return mindgauge.run(
+        "conversations/risk", model=_bot("a"), judge=Scripted("jury", _verdict), turns=3, limit=2, out=folder
+    )
+
+
+def _textless(folder: Path) -> object:
+    judge = Scripted("jury", _verdict)
+    return mindgauge.run("help_or_harm/response", model=_bot("a"), judge=judge, limit=4, text=False, out=folder)
+
+
+RUNS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "every status": ("help_or_harm/response", write_run),
+    "people": ("help_or_harm/response", plant_rated),
+    "an own run": ("help_or_harm/response", _own("help_or_harm/response")),
+    "several criteria": ("psycrisis", _own("psycrisis")),
+    "dialogues": ("conversations/risk", _dialogues),
+    "no text": ("help_or_harm/response", _textless),
+    "criteria in words": ("mentalbench", _own("mentalbench")),
+}
+
+
+def there_and_back(run: Path, name: str, folder: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """Return the files of an export, and those of the export of what was loaded from it."""
+    mindgauge.export(run, to="hub", out=folder / "hub", licence="CC-BY-4.0", dataset="a/b")
+    mindgauge.load(name, data=folder / "hub", out=folder / "loaded")
+    mindgauge.export(folder / "loaded", to="hub", out=folder / "again", licence="CC-BY-4.0", dataset="a/b")
+    first, second = (
+        {path.relative_to(folder / name).as_posix(): path.read_bytes() for path in (folder / name).rglob("*") if path.is_file()}
+        for name in ("hub", "again")
+    )  # fmt: skip
+    return first, second
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_an_own_run(kind: str, tmp_path: Path) -> None:
+    name, make = RUNS[kind]
+    make(tmp_path / "run")
+    first, second = there_and_back(tmp_path / "run", name, tmp_path)
+    assert [file for file in sorted({*first, *second}) if first.get(file) != second.get(file)] == []
+    assert any(file.startswith("items/") for file in first)
+
+
+def test_the_released_files_with_labels_by_people_models_and_gold(small: Copy, tmp_path: Path) -> None:
+    mindgauge.load("help_or_harm", data=small.data, out=tmp_path / "run")
+    first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)
+    assert [file for file in sorted({*first, *second}) if first.get(file) != second.get(file)] == []
+    kinds = {file.split("/")[1] for file in first if file.startswith("labels/")}
+    assert kinds == {"people", "models", "gold"}
+    annotators = json.loads(first["metadata/annotators.json"])
+    assert {a["kind"] for a in annotators} == {"person", "model"}
+    assert all(a["ratings"] or a["labels"] for a in annotators)
+    summary = json.loads(first["metadata/export_summary.json"])
+    assert {split: counts["items"] for split, counts in summary["splits"].items()} == summary["configs"]["items"][
+        "rows"
+    ]
+
+
+def test_all_released_files(real: Path, tmp_path: Path) -> None:
+    mindgauge.load("help_or_harm", data=real, out=tmp_path / "run")
+    first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)
+    assert [file for file in sorted({*first, *second}) if first.get(file) != second.get(file)] == []
+
+
+def test_the_authors_card_loaded_keeps_its_ids(tmp_path: Path) -> None:
+    card = planted.plant(tmp_path / "card")
+    mindgauge.load("help_or_harm", data=card, out=tmp_path / "run")
+    first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)
+    assert first == second
+    table = pl.read_parquet(tmp_path / "hub" / "responses" / "test" / "deepseek-chat.parquet")
+    assert set(table["response_id"]) == {row["response_id"] for row in planted.responses("test", "deepseek-chat")}
+
+
+def test_another_benchmarks_export_is_refused(tmp_path: Path) -> None:
+    write_run(tmp_path / "run")
+    mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0", dataset="a/b")
+    with pytest.raises(DataError, match="an export of help_or_harm/response, not of psycrisis"):
+        mindgauge.load("psycrisis", data=tmp_path / "hub", out=tmp_path / "loaded")
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "problem"),
+    [("details", '{"status": "bogus"}', "'bogus' in details is no status"), ("details", "{", "details is no JSON"),
+     ("evaluation_run", 10**9, "evaluation_run counts repeats, and is not 1000000000")],
+)  # fmt: skip
+def test_a_damaged_export_is_told_in_one_line(tmp_path: Path, column: str, cell: object, problem: str) -> None:
+    write_run(tmp_path / "run")
+    mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0")
+    path = min((tmp_path / "hub" / "evaluations" / "llm_raw").rglob("*.parquet"))
+    pl.read_parquet(path).with_columns(pl.lit(cell).alias(column)).write_parquet(path)
+    with pytest.raises(DataError, match=problem):
+        mindgauge.load("help_or_harm/response", data=tmp_path / "hub", out=tmp_path / "loaded")
