@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import standalone_rubric, user_instrument
 from mindgauge.commands.qualified import remember
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -101,6 +101,7 @@ def run(
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
                 from our own samples, and never from the dialogue that is asked about.
             shot_seed: of the choice of examples, 0 if not given.
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             max_cost: US dollars that the run may cost in all, judges_there calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
@@ -121,7 +122,8 @@ def run(
     """
     config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
     asked = listed(names)
-    named = {b.name: b for b in standalone_rubric.all_asked(asked, rubric, about)}
+    chosen = user_instrument.one(standalone_rubric.all_asked(asked, rubric, about), config.instrument)
+    named = {b.name: b for b in chosen}
     return hold(
         named, config, asked=asked, model=model, judge=judge, data=data, columns=columns, out=out, limit=limit, where=where,
         text=text, dry_run=dry_run,

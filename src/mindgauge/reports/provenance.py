@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.raters.judge import Mode, PromptStyle
+from mindgauge.raters.judge import Mode
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, seconds, spending
 from mindgauge.records.rubric import in_language
@@ -345,7 +345,8 @@ def _models(run: OpenRun) -> ReportTable:
     for query in (_REPLIED, _RATED):
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
-                origins.setdefault(model_behind(name), (endpoint, _parameters(parameters)))
+                for rater in (name, model_behind(name)):
+                    origins.setdefault(rater, (endpoint, _parameters(parameters)))
     refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
@@ -366,8 +367,8 @@ def _models(run: OpenRun) -> ReportTable:
 
 
 def model_behind(rater: str) -> str:
-    """Return the model behind a rater, which another way of asking names `MODEL (way)`."""
-    return next((rater.removesuffix(f" ({way})") for way in PromptStyle if rater.endswith(f" ({way})")), rater)
+    """Return the model behind a rater, which another way of asking, or another instrument, names `MODEL (way)`."""
+    return rater.rpartition(" (")[0] if rater.endswith(")") and " (" in rater else rater
 
 
 def bare(resolved: str | None) -> str:

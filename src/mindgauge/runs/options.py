@@ -293,13 +293,23 @@ class JudgeOptions(JudgingOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models judge and are not asked."""
 
 
-class RateOptions(QuestionOptions, JudgingOptions, CommandOptions, total=False):
+class InstrumentOptions(TypedDict, total=False):
+    """Whose words everybody is asked in: those of a folder of the user's; the benchmark's if not given."""
+
+    instrument: str | Path | None
+
+
+class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of `rate`."""
 
     write_items: str | Path | None
 
 
-class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
+class CompareOptions(JudgeOptions, InstrumentOptions, total=False):
+    """The keyword arguments of `judges compare`."""
+
+
+class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models are asked and judge."""
 
 
@@ -316,6 +326,8 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     asking: Asking = Asking()
     judging: Judging = Judging()
     settings: Settings = Settings()
+    instrument: str | Path | None = None
+    """A folder of the user's, whose words stand in the place of the benchmark's."""
     max_cost: Annotated[float | None, Meta(description="Stop before the run costs more, in US dollars.")] = None
     sending: Sending = msgspec.field(default_factory=Sending)
     """The models that this command asks, and which key goes where; filled as models are opened."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
-from mindgauge.benchmarks.help_or_harm import from_hub, material, released
+from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released
 from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
@@ -93,5 +93,6 @@ response = Benchmark.from_folder(
     group_titles={"crisis only": IN_CRISIS},
     keep={"split": ("validation",)},
     protocol="category",
+    shipped_instrument={protocol.FILE: protocol.read},
     recognised_by=crisis_type,
 )
