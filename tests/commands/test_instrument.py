@@ -97,14 +97,14 @@ def test_a_folder_stands_in_the_place_of_the_judges_prompt_and_rubric(tmp_path: 
 
 
 def test_ratings_by_two_instruments_in_one_run_are_those_of_two_raters(tmp_path: Path, replies: Path) -> None:
-    ours = (
+    own_form = (
         "{"
         + ", ".join(f'"{c.name}": "no"' for c in benchmarks.asked_one("psycrisis").rubric.criteria)
         + ', "quotes": [], "rationale": "r"}'
     )
 
     def answer(body: dict[str, Any], count: int) -> web.Response:
-        return says(DICT if "The answer was" in words(body) else ours)
+        return says(DICT if "The answer was" in words(body) else own_form)
 
     with Stub(answer) as stub:
         folder_of_run = tmp_path / "run"
@@ -170,12 +170,12 @@ def test_judges_are_compared_by_ours_and_the_users_instrument(
         }
         for n in range(4)
     ]
-    ours = (
+    own_form = (
         "{"
         + ", ".join(f'"{c.name}": "no"' for c in benchmarks.asked_one("psycrisis").rubric.criteria)
         + ', "quotes": [], "rationale": "r"}'
     )
-    with Stub(lambda body, count: says(DICT if "The answer was" in words(body) else ours)) as stub:
+    with Stub(lambda body, count: says(DICT if "The answer was" in words(body) else own_form)) as stub:
         comparison = mindgauge.judges_compare(
             "psycrisis", replies=replies_file(*rows), judge=stub.judge, instrument=authors(tmp_path), out=tmp_path / "run",
             method="rule", judge_runs=1, resamples=100,

@@ -82,6 +82,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The questions by which judges decide its criteria, where they were read from the authors' files (`on`)."""
     read_tree: Callable[[Path], QuestionTree] | None = None
     """Reads these below a folder; without the authors' files judges go by the rubric's own levels."""
+    readers: Mapping[str, Callable[[Path], list[Sample]]] = {}
+    """Other ways to read the authors' files, by name: item by item as shipped, for a replica (`replica.toml`)."""
     brought: UserInstrument | None = None
     """The user's own instrument, whose rubric and prompts stand in the place of its own."""
     shipped_instrument: Mapping[str, Callable[[Path, Rubric], Rubric]] = {}

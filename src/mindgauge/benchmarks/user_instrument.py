@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks.card import SLOTS
+from mindgauge.raters import user_instrument
+from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.raters.verdict_form import VerdictForm
-from mindgauge.raters.user_instrument import OF_SAMPLE, UserInstrument
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.prompt import Prompt
@@ -77,7 +78,7 @@ def brought(benchmark: Benchmark, folder: Path) -> Benchmark:
     prompts, opening = _prompts(folder, kinds, benchmark)
     instrument = UserInstrument(
         name=name, hash=digest(sorted(contents.items()))[:_HASH], replaces=benchmark.rubric, answer=settings.answer, bare=not settings.fence,
-        speakers=settings.speakers, between=settings.between, opening=opening,
+        files=(*contents, *(f"{'.'.join(kinds[file])}.md" for file in kinds if file == PROMPT)), speakers=settings.speakers, between=settings.between, opening=opening,
     )  # fmt: skip
     return msgspec.structs.replace(
         benchmark, rubric=rubric, prompts={**benchmark.prompts, **prompts}, brought=instrument
@@ -199,7 +200,7 @@ def _prompts(
     prompts: dict[str, dict[str, Prompt]] = {}
     opening: dict[str, Prompt] = {}
     for file, (kind, language) in kinds.items():
-        slots = (*(SLOTS["judge"] if kind == OPENING else SLOTS[kind]), *OF_SAMPLE)
+        slots = (*(SLOTS["judge"] if kind == OPENING else SLOTS[kind]), *user_instrument.SLOTS)
         prompt = Prompt.load(folder / file, slots)
         if kind == OPENING:
             opening[language] = prompt

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.raters import verdict_form, verdict
+from mindgauge.raters import verdict, verdict_form
 from mindgauge.raters.echo import PromptText
 from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
@@ -181,6 +181,18 @@ class Judge(msgspec.Struct, frozen=True):
     """The fences' nonces, its own: it is made for one step of one command, when what it will rate has been written."""
     last: LastInput = msgspec.field(default_factory=LastInput)
     """What it was put last: a subject's repeats come one after the other."""
+    in_runs: dict[int, Judge] = msgspec.field(default_factory=dict)
+    """The same judge as it is in each repeat, where every repeat has examples of its own."""
+
+    def in_run(self, run: int) -> Judge:
+        """Return the judge as it is in a repeat."""
+        deck = self.instrument.deck
+        if deck is None or not deck.anew or deck.run == run:
+            return self
+        if run not in self.in_runs:
+            instrument = msgspec.structs.replace(self.instrument, deck=deck.of_run(run))
+            self.in_runs[run] = msgspec.structs.replace(self, instrument=instrument, last=LastInput(), in_runs={})
+        return self.in_runs[run]
 
     @property
     def rater(self) -> str:
@@ -194,6 +206,8 @@ class Judge(msgspec.Struct, frozen=True):
 
         A reply that never came is not judged: its ratings carry its status.
         """
+        if (judge := self.in_run(run)) is not self:
+            return await judge.rate(ask, sample, reply, run, protocol)
         calls: list[str] = []
         subject = self._subject(sample, reply, protocol)
 
@@ -285,10 +299,15 @@ class Judge(msgspec.Struct, frozen=True):
     def _first(self, part: JudgeCall, subject: JudgeInput) -> Request:
         sample = subject.sample
         texts = part.slots(sample.tags.get("language", "en"))
-        if subject.examples:
+        if subject.examples and "examples" not in subject.prompt.slots:
             texts = {**texts, "rubric": f"{texts['rubric']}\n\n{subject.examples}"}
         brought = self.instrument.brought
-        slots = {**texts, **subject.slots, **(brought.of_sample(sample) if brought is not None else {})}
+        slots = {
+            **texts,
+            **subject.slots,
+            "examples": subject.examples,
+            **(brought.of_sample(sample) if brought is not None else {}),
+        }
         messages: tuple[Message, ...] = (Message("user", subject.prompt.fill(slots)),)
         if brought is not None and brought.opening:
             opening = worded(brought.opening, sample.tags.get("language", "en"))

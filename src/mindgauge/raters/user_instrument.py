@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _SPEAKERS = {"user": "Person: ", "assistant": "Assistant: ", "system": "System: "}
 
 
-OF_SAMPLE = ("category", "target")
-"""Slots that only a prompt of the user's own may have: what is known of a sample. A judge of ours never sees its target."""
+SLOTS = ("category", "target", "examples")
+"""Slots that only a prompt of the user's own may have: what is known of a sample, and where examples stand.
+
+A judge of ours never sees a sample's target.
+"""
 
 
 class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +33,8 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
     """What raters are called by beside their model's name: `gpt-5-nano (authors)`."""
     hash: str
     """Of every byte that was read."""
+    files: tuple[str, ...] = ()
+    """The names of what lies in the folder; `prompt.txt` under that of the prompt that it is."""
     replaces: Rubric
     """The benchmark's own rubric, whose criteria the run is about."""
     answer: VerdictForm | None = None
