@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE = "replica.toml"
+RECORD = "as_published"
+"""The manifest's key for the protocol that a run was under."""
 
 
 class PublishedColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -109,7 +109,8 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         prompts = sorted((k, p.hash) for k, p in self.prompts.items())
         parts = [part.hash for part in (self.deck, self.tree, self.brought) if part is not None]
         words = digest(self.rubric.hash, prompts, *parts)
-        return f"{self.rubric.name}#{words[:12]}"
+        of_user = "" if self.brought is None else f"+{self.brought.name}-{self.brought.hash}"
+        return f"{self.rubric.name}{of_user}#{words[:12]}"
 
     def rater(self, model: str) -> str:
         """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from mindgauge.analysis.reliability import rule
+from mindgauge.benchmarks import replica
 from mindgauge.raters.judge import Mode
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, seconds, spending
@@ -294,6 +295,8 @@ def _made(run: OpenRun) -> Made:
         ("Asked", {"joint": "all criteria in one call", "split": "one criterion a call"}.get(plan.get("mode", ""), "")),
         ("Protocol", {"gold": "by the message's own category", "recognised": "by the category the judge saw"}.get(plan.get("protocol", ""), "")),
         ("Dialogues", _held(run)),
+        ("Instrument", f"the user’s own, {plan['instrument'].partition('#')[0]}" if plan.get("instrument") else ""),
+        ("Published tables", _beside_the_paper(run)),
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Kept verdicts", f"{count(manifest['kept_verdicts'])} of these calls were answered from what judges had answered to the same in other runs" if manifest.get("kept_verdicts") else ""),
@@ -307,6 +310,18 @@ def _made(run: OpenRun) -> Made:
         run.folder.resolve().name, [command for command in commands if command], commands.count(""), stated, tomli_w.dumps(plan).strip(), _models(run),
         [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
     )  # fmt: skip
+
+
+def _beside_the_paper(run: OpenRun) -> str:
+    """Say whether the run may stand in a table of its paper, and why not; nothing where no protocol is on record."""
+    record = run.manifest.get(replica.RECORD)
+    if record is None:
+        recorded = any(replica.replicas(section.benchmark.folder) for section in run.sections)
+        asks = "models" in run.manifest.get("plan", {}) and not run.manifest["plan"].get("loaded")
+        return "not comparable: not run as published" if recorded and asks else ""
+    if record["comparable"]:
+        return f"comparable with {record['table']}, by the protocol {record['protocol']}"
+    return f"not comparable: {'; '.join(record['lacks'])}"
 
 
 def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:

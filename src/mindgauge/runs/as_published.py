@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from mindgauge.records import Sample
     from mindgauge.runs.options import RunConfig
 
-RECORD = "as_published"
-"""The manifest's key for what `noted` returns."""
 _OWN = "own"
 NO_TABLE = "its source prints no result of a model"
 
@@ -165,7 +163,7 @@ def noted(replica: Replica | None, lacking: Sequence[str]) -> dict[str, Any]:
         "lacks": reasons,
         "not_stated": replica.not_stated,
     }
-    return {RECORD: entry}
+    return {protocols.RECORD: entry}
 
 
 def told(replica: Replica | None, lacking: Sequence[str]) -> list[str]:
