@@ -83,7 +83,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -
         (s.model, s.rater) for s in scored if _rated(s, scores) and s.name in _metrics(replica)
     ):
         figures = [s for s in scored if (s.model, s.rater) == (model, rater)]
-        values = {column: _value(of, figures) for column, of in replica.columns.items()}
+        values = {column: _value(published, figures) for column, published in replica.columns.items()}
         missing = sum(s.missing for s in figures if s.name == next(iter(_metrics(replica))))
         lost = [f"{missing} verdicts are missing"] if missing else []
         title = model if rater in ("", model, "gold") else f"{model}, judged by {rater}"

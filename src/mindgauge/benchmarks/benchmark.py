@@ -319,11 +319,11 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if not words:
             return sample.messages
         text = in_language(words, sample.tags.get("language", "en"))
-        around = Prompt(text)
-        if "dialogue" not in around.slots:
+        prompt = Prompt(text)
+        if "dialogue" not in prompt.slots:
             return (Message("system", text), *sample.messages)
         *before, last = sample.messages
-        return (*before, Message("user", around.fill({"dialogue": last.content})))
+        return (*before, Message("user", prompt.fill({"dialogue": last.content})))
 
     def unasked(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return a dialogue without what `asked` puts before it, where it stands there."""

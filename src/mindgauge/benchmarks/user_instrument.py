@@ -224,8 +224,8 @@ def _needed(kind: str, benchmark: Benchmark) -> tuple[str, ...]:
         return ("examples",)
     if kind == "reply":
         return ()
-    about = _NEEDED if not benchmark.closed or benchmark.about_reply else ("dialogue",)
-    return tuple(slot for slot in about if slot in SLOTS[kind])
+    required = _NEEDED if not benchmark.closed or benchmark.about_reply else ("dialogue",)
+    return tuple(slot for slot in required if slot in SLOTS[kind])
 
 
 def stated(benchmarks: Iterable[Benchmark]) -> dict[str, Any]:
