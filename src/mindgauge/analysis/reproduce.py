@@ -12,6 +12,10 @@ Published numbers, and words such as a class, stand in a TOML file, one array en
     n = 206                            # of how many subjects; figures of another number are not compared
     [table.rows]
     "first model" = [0.549, 206, "A"]  # nan where nothing is printed; a word must be the same word
+
+    [measured_on]                      # of tables named `derived.…`, which are ours: see `measured_on.py`
+    files = ["*/ratings/*.json"]
+    sha256 = "…"
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from mindgauge.analysis.measured_on import MeasuredOn
 from mindgauge.records.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 
 Verdict: TypeAlias = Literal["match", "differs", "missing", "repaired"]
 VERDICTS: tuple[Verdict, ...] = ("match", "differs", "missing", "repaired")
+OURS = "derived."
+"""Before the names of tables whose figures are ours, measured on the files that `[measured_on]` names."""
 _SLACK = 1e-9  # a value that lies exactly half a unit away must not fail by the last bit of a float
 
 
@@ -48,6 +55,8 @@ class Published(NamedTuple):
     """How many subjects it was measured on; 0 where that is not recorded."""
     of_print: bool = False
     """Whether it follows from other printed numbers, without a released file."""
+    of_files: MeasuredOn | None = None
+    """The files that it was measured on by us; None where the paper prints it."""
 
 
 class CellComparison(msgspec.Struct, frozen=True):
@@ -86,16 +95,18 @@ def load_published(path: Path) -> list[Published]:
     try:
         content: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         tables = msgspec.convert(content.get("table", []), list[_Table])
+        measured_on = msgspec.convert(content.get("measured_on"), MeasuredOn | None)
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise DataError(f"{path}: cannot read the published numbers ({error})") from error
-    published = [cell for table in tables for cell in _cells(table, path)]
+    published = [cell for table in tables for cell in _cells(table, path, measured_on)]
     twice = [key for key, count in Counter(cell[:3] for cell in published).items() if count > 1]
     if twice:
         raise DataError(f"{path}: {' / '.join(twice[0])} occurs twice")
     return published
 
 
-def _cells(table: _Table, path: Path) -> Iterator[Published]:
+def _cells(table: _Table, path: Path, measured_on: MeasuredOn | None) -> Iterator[Published]:
+    of_files = measured_on if table.needs and table.name.startswith(OURS) else None
     width = len(table.columns)
     tolerances = table.tolerance if isinstance(table.tolerance, list) else [table.tolerance] * width
     for row, n in [*((row, len(values)) for row, values in table.rows.items()), ("tolerance", len(tolerances))]:
@@ -104,13 +115,21 @@ def _cells(table: _Table, path: Path) -> Iterator[Published]:
     for row, values in table.rows.items():
         for column, value, tolerance in zip(table.columns, values, tolerances, strict=True):
             if isinstance(value, str) or not math.isnan(value):
-                yield Published(table.name, row, column, value, tolerance, table.n, not table.needs)
+                yield Published(table.name, row, column, value, tolerance, table.n, not table.needs, of_files)
 
 
-def compare(published: Iterable[Published], cells: Iterable[RecomputedCell]) -> list[CellComparison]:
+def compare(
+    published: Iterable[Published], cells: Iterable[RecomputedCell], data: Path | None = None
+) -> list[CellComparison]:
     """Put each published number beside its recomputed one, in the published order; those that files state come last.
 
     A repaired cell follows the number that it corrects, as a comparison of its own.
+
+    Args:
+        published: the printed numbers, and ours of `derived.` tables.
+        cells: the recomputed ones.
+        data: the files that these were computed from; where they are not those that ours were measured on, ours are not
+            compared.
 
     Raises:
         ValueError: a recomputed cell has no published number, or occurs twice.
@@ -130,7 +149,13 @@ def compare(published: Iterable[Published], cells: Iterable[RecomputedCell]) -> 
             raise ValueError(f"{' / '.join(key)} is recomputed twice")
         by_cell[*key, cell.repaired] = cell
     comparisons = []
+    other_files = data is not None and any(
+        o is not None and not o.holds(data) for o in {n.of_files for n in printed.values()}
+    )
     for place, number in printed.items():
+        if other_files and number.of_files is not None:
+            comparisons.append(_of_other_files(number, by_cell.get((*place, False))))
+            continue
         comparisons.append(_beside(number, by_cell.get((*place, False))))
         if (*place, True) in by_cell:
             comparisons.append(_beside(number, by_cell[*place, True]))
@@ -155,6 +180,12 @@ def _beside(published: Published, cell: RecomputedCell | None) -> CellComparison
         verdict = "match" if _same(value, published) else "differs"
     table, row, column, printed, tolerance, *_ = published
     return CellComparison(table, row, column, printed, value, tolerance, verdict, note)
+
+
+def _of_other_files(published: Published, cell: RecomputedCell | None) -> CellComparison:
+    """Leave a figure of ours uncompared, since what lies here is not what it was measured on."""
+    note = "not compared: measured on other files than these (their checksum differs)"
+    return CellComparison(*published[:4], cell.value if cell else None, published.tolerance, "missing", note)
 
 
 def _same(value: float | str, published: Published) -> bool:

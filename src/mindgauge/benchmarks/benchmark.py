@@ -21,6 +21,7 @@ from mindgauge.benchmarks.released import Material, RecomputedCell, Released
 from mindgauge.raters.judge import Instrument, Mode, PromptStyle
 from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
+from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.records import BASE, Message, Reply, Sample, Status, Value
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
@@ -81,6 +82,12 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """The questions by which judges decide its criteria, where they were read from the authors' files (`on`)."""
     read_tree: Callable[[Path], QuestionTree] | None = None
     """Reads these below a folder; without the authors' files judges go by the rubric's own levels."""
+    readers: Mapping[str, Callable[[Path], list[Sample]]] = {}
+    """Other ways to read the authors' files, by name: item by item as shipped, for a replica (`replica.toml`)."""
+    brought: UserInstrument | None = None
+    """The user's own instrument, whose rubric and prompts stand in the place of its own."""
+    shipped_instrument: Mapping[str, Callable[[Path, Rubric], Rubric]] = {}
+    """Files in which its authors ship words of their instrument: name → reads it into a rubric that has its own words."""
     read_persons: Callable[[Path], Persons] | None = None
     """Reads the persons below a folder with whom dialogues are held; without the authors' files one reply is asked for."""
     load: Callable[[Path], Released] | None = None
@@ -304,11 +311,19 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         return value
 
     def asked(self, sample: Sample) -> tuple[Message, ...]:
-        """Return what a model under test is shown of a sample: the bare dialogue, or `reply.md` before it as a system message."""
+        """Return what a model under test is shown of a sample: the bare dialogue, or `reply.md` before it as a system message.
+
+        Where `reply.md` has a slot `{dialogue}`, the last message stands in it, in one message with these words.
+        """
         words = {language: prompt.text for language, prompt in self.prompts.get("reply", {}).items()}
         if not words:
             return sample.messages
-        return (Message("system", in_language(words, sample.tags.get("language", "en"))), *sample.messages)
+        text = in_language(words, sample.tags.get("language", "en"))
+        prompt = Prompt(text)
+        if "dialogue" not in prompt.slots:
+            return (Message("system", text), *sample.messages)
+        *before, last = sample.messages
+        return (*before, Message("user", prompt.fill({"dialogue": last.content})))
 
     def unasked(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
         """Return a dialogue without what `asked` puts before it, where it stands there."""
@@ -411,7 +426,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             raise UsageError(f"{self.name} has no {kinds[-1]}.md, so nothing can be asked")
         total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
         of_dialogues, of_clients = (self.prompts.get(kind, {}) for kind in ("judge.dialogue", "judge.client"))
-        return Instrument(self.rubric, prompts, mode, way, deck, method, of_dialogues, of_clients, total, self.tree)
+        return Instrument(
+            self.rubric, prompts, mode, way, deck, method, of_dialogues, of_clients, total, self.tree, self.brought
+        )
 
     @classmethod
     def from_folder(cls, folder: Path, *, shared: Path | None = None, **details: Any) -> Benchmark:

@@ -31,6 +31,7 @@ def compare(
     judge: options.Judges,
     name: options.NameIfAny = None,
     rubric: options.Rubric = None,
+    instrument: options.Instrument = None,
     reference: Annotated[
         list[str], typer.Option(help="Raters of the run to compare with; people if not given. May be repeated.")
     ] = [],  # noqa: B006
@@ -50,7 +51,7 @@ def compare(
 
     with render.progress() as progress:
         comparison = function(
-            name, replies=replies, judge=judge, rubric=rubric, reference=reference, out=out, columns=options.mapping(map_),
+            name, replies=replies, judge=judge, rubric=rubric, instrument=instrument, reference=reference, out=out, columns=options.mapping(map_),
             limit=limit, dry_run=dry_run, resamples=resamples, seed=seed, progress=progress, notice=render.notice,
             command=render.command(), **chosen,
         )  # fmt: skip

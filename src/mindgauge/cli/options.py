@@ -30,6 +30,12 @@ NameIfAny = Annotated[
 Rubric = Annotated[
     Path | None, typer.Option(help="A rubric file of your own, in place of a benchmark; see docs/own_rubric.md.")
 ]
+Instrument = Annotated[
+    Path | None,
+    typer.Option(
+        help="A folder with prompts and a rubric in the place of a benchmark's own, such as its authors'; see docs/papers.md."
+    ),
+]
 Judges = Annotated[
     list[str],
     typer.Option("--judge", help="Who rates: a model, classifier/FOLDER, or a rule (rule/refusal). May be repeated."),

@@ -15,6 +15,7 @@ def rate(
     judge: options.Judges,
     name: options.NameIfAny = None,
     rubric: options.Rubric = None,
+    instrument: options.Instrument = None,
     replies: Annotated[
         Path | None,
         typer.Option(help=f"A table of replies with their dialogues ({options.TABLE}), or a run directory."),
@@ -61,7 +62,7 @@ def rate(
     notices = render.Notices()
     with render.progress() as progress:
         result = function(
-            name, replies=replies, judge=judge, rubric=rubric, dialogues=dialogues, unit=unit, write_items=write_items, data=data, out=out,
+            name, replies=replies, judge=judge, rubric=rubric, instrument=instrument, dialogues=dialogues, unit=unit, write_items=write_items, data=data, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=notices, command=render.command(), **chosen,
         )  # fmt: skip

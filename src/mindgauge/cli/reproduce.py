@@ -11,6 +11,7 @@ from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import decimal
 
 if TYPE_CHECKING:
+    from mindgauge.analysis.beside_published import NewRow
     from mindgauge.commands.reproduce import Reproduction
 
 _GRAVEST_FIRST = {"differs": 0, "missing": 2}
@@ -20,6 +21,9 @@ _GRAVEST_FIRST = {"differs": 0, "missing": 2}
 def reproduce(
     name: options.Name,
     data: Annotated[Path, typer.Option(help="A copy of the authors' released files, whole or in part.")],
+    beside: Annotated[
+        Path | None, typer.Option(help="A run, whose rows stand below the published ones: comparable or not, and why.")
+    ] = None,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:
@@ -27,7 +31,7 @@ def reproduce(
     from mindgauge.commands.reproduce import reproduce as function
 
     with render.working("Recomputing"):
-        result = function(name, data=data)
+        result = function(name, data=data, beside=beside)
     if json:
         render.as_json(result)
     else:
@@ -52,6 +56,18 @@ def _show(result: "Reproduction", *, full: bool) -> None:
         result.benchmark, ["table", "row", "column", "published", "recomputed", "tolerance", "verdict", "note"], rows
     )
     render.more(len(cells) - len(listed))
+    for table in dict.fromkeys(row.table for row in result.beside):
+        _below([row for row in result.beside if row.table == table])
+
+
+def _below(rows: "list[NewRow]") -> None:
+    """Print a published table, and below it the rows of a run, each with whether it may stand there."""
+    columns = [*rows[0].values]
+    lines = [[name, *(_shown(values.get(column)) for column in columns)] for name, values in rows[0].published.items()]
+    added = [[f"new: {row.row}", *(_shown(row.values[column]) for column in columns)] for row in rows]
+    render.table(rows[0].title, ["row", *columns], [*lines, *added])
+    for row in rows:
+        print(ended(row.told))
 
 
 def _shown(value: float | str | None) -> str:

@@ -29,6 +29,14 @@ def run(
     names: options.Names = None,
     judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
     rubric: options.Rubric = None,
+    instrument: options.Instrument = None,
+    as_published: Annotated[
+        bool,
+        typer.Option(
+            "--as-published",
+            help="Set everything of the paper's protocol that is no wording, and say what is still to be brought.",
+        ),
+    ] = False,
     about: Annotated[
         str, typer.Option(help="What --rubric is about: `replies`, or `messages`, which models then rate themselves.")
     ] = "replies",
@@ -50,7 +58,7 @@ def run(
     notices = render.Notices()
     with render.progress() as progress:
         result = function(
-            names or (), model=model, judge=judge, rubric=rubric, about=about, data=data, columns=options.mapping(map_), out=out, limit=limit,
+            names or (), model=model, judge=judge, rubric=rubric, instrument=instrument, as_published=as_published, about=about, data=data, columns=options.mapping(map_), out=out, limit=limit,
             where=options.where(where), text=not no_text, dry_run=dry_run, progress=progress, notice=notices, command=render.command(), **chosen,
         )  # fmt: skip
     if json:

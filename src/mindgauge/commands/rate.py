@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import hub_layout, standalone_rubric
+from mindgauge.benchmarks import hub_layout, standalone_rubric, user_instrument
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
@@ -79,6 +79,7 @@ def rate(
             ask: how a closed question is put to models, see `run`.
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
@@ -97,13 +98,11 @@ def rate(
     write_items = options.pop("write_items", None)
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
-    benchmark = _with_tree(standalone_rubric.asked(name, rubric, existing, content), data)
+    (benchmark,) = user_instrument.one([standalone_rubric.asked(name, rubric, existing, content)], config.instrument)
+    benchmark = _with_tree(benchmark, data)
     _need_replies(benchmark, existing)
     dialogue_files.one_source(benchmark, replies, dialogues, unit, write_items)
-    if benchmark.closed:
-        judges = plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
-    else:
-        judges = plan.open_judges(plan.as_models(judge), [benchmark], config)
+    judges = _raters(judge, benchmark, config)
     _need_judge(judges)
     tests = entry_tests([benchmark], judges.models, config)
     if dialogues is not None:
@@ -172,6 +171,13 @@ def _need_replies(benchmark: Benchmark, existing: Path | None) -> None:
             f"{benchmark.name} is a closed question about what the person says: there are no replies to rate; "
             f"use `mindgauge run {benchmark.name}`"
         )
+
+
+def _raters(judge: AnyModel | Sequence[AnyModel], benchmark: Benchmark, config: RunConfig) -> plan.Raters:
+    """Find who rates: those who answer a closed question, or judge replies."""
+    if benchmark.closed:
+        return plan.open_tested(plan.as_models(judge), [benchmark], config, config.judged)
+    return plan.open_judges(plan.as_models(judge), [benchmark], config)
 
 
 def _need_criteria(benchmark: Benchmark, samples: Sequence[Sample]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.analysis.beside_published import NewRow, new_rows
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural
@@ -23,6 +24,8 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
     cells: list[CellComparison]
     counts: dict[str, int]
     from_files: int = 0
+    beside: list[NewRow] = []
+    """The rows of a run, each for a published table: comparable or not, and why."""
 
     def summary(self) -> list[str]:
         """Say how many published numbers the files give again, and name those that differ."""
@@ -40,6 +43,7 @@ class Reproduction(Tabular, msgspec.Struct, frozen=True):
                 else ["Nothing could be recomputed from the files; the notes in .table say which are missing."]
             ),
             *first_of(differing, 6),
+            *(row.told for row in self.beside),
         ]
 
     def _listed(self) -> list[CellComparison]:
@@ -50,15 +54,16 @@ def _written(value: float | str | None) -> str:
     return value if isinstance(value, str) else decimal(value, 4)
 
 
-def reproduce(name: str, *, data: str | Path) -> Reproduction:
+def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) -> Reproduction:
     """Recompute a paper's tables from its released files, as far as they are there.
 
     Args:
         name: a benchmark or a family of them.
         data: a copy of the authors' released files, whole or in part.
+        beside: a run, whose rows stand below the published ones: comparable or not, and why.
 
     Raises:
-        UsageError: the benchmark has no published numbers.
+        UsageError: the run is of another benchmark, or the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
     members = [b for b in benchmarks.asked_family(name) if b.reproduce is not None and b.published is not None]
@@ -71,7 +76,8 @@ def reproduce(name: str, *, data: str | Path) -> Reproduction:
         assert benchmark.published is not None
         published = load_published(benchmark.published)
         of_print = {number.table for number in published if number.of_print}
-        compared = compare(published, benchmark.reproduce(Path(data)))
+        compared = compare(published, benchmark.reproduce(Path(data)), Path(data))
         from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
         cells += compared
-    return Reproduction(name, cells, counts(cells), from_files)
+    rows = [] if beside is None else new_rows(Path(beside), members)
+    return Reproduction(name, cells, counts(cells), from_files, rows)

@@ -10,11 +10,11 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import standalone_rubric, user_instrument
 from mindgauge.commands.qualified import remember
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
-from mindgauge.runs import conversations, languages, plan, prompt_styles, run_folder
+from mindgauge.runs import as_published, conversations, languages, plan, prompt_styles, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -101,6 +101,9 @@ def run(
             shots: examples per label in the few-shot way, 1 if not given. They come from the training part below `data`, or
                 from our own samples, and never from the dialogue that is asked about.
             shot_seed: of the choice of examples, 0 if not given.
+            instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
+            as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
+                brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
             max_cost: US dollars that the run may cost in all, judges_there calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
@@ -121,7 +124,11 @@ def run(
     """
     config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
     asked = listed(names)
-    named = {b.name: b for b in standalone_rubric.all_asked(asked, rubric, about)}
+    chosen = user_instrument.one(standalone_rubric.all_asked(asked, rubric, about), config.instrument)
+    if config.as_published:
+        benchmark, config = as_published.protocol(chosen, config, where)
+        chosen = [benchmark]
+    named = {b.name: b for b in chosen}
     return hold(
         named, config, asked=asked, model=model, judge=judge, data=data, columns=columns, out=out, limit=limit, where=where,
         text=text, dry_run=dry_run,
@@ -199,6 +206,7 @@ def hold(
     available = available._replace(benchmarks=[run_folder.for_calls(b, path, record) for b in available.benchmarks])
     steps = _steps(path, available, questions, (tested, clients, judges), config)
     warn_of_length(steps, config.notice)
+    lacking = as_published.to_bring(config.replica, available.benchmarks[0], folder, available.samples[0], judges.names)
     worded = [
         line for each in zip(available.benchmarks, available.samples, strict=True) for line in languages.notes(*each)
     ]
@@ -206,6 +214,7 @@ def hold(
         *available.lines,
         *worded,
         *conversations.notes(clients, tested.models, available.benchmarks),
+        *as_published.told(config.replica, lacking),
         *_unjudged(available.benchmarks, judges, path),
     ):
         config.notice(line)
@@ -224,7 +233,7 @@ def hold(
     ) as store:
         run_folder.keep_classifiers(path, classifiers)
         kinship.keep(path, kin)
-        manifest.write(path, {**manifest.read(path), **available.told})
+        manifest.write(path, {**manifest.read(path), **available.told, **as_published.noted(config.replica, lacking)})
         for benchmark, samples in zip(available.benchmarks, available.samples, strict=True):
             run_folder.keep_samples(store, benchmark, samples, config.command)
             if isinstance(store, TextlessStore) and not benchmark.closed:

@@ -1,7 +1,8 @@
 """Examples in the prompt: as many for each label, in the sample's language, drawn with a seed, and never its own dialogue.
 
 Candidates stand in an order that follows from the seed and each one's id, so a draw is the same on every machine, and
-one candidate more or less changes no other's place. All repeats of a run see the same examples.
+one candidate more or less changes no other's place. All repeats of a run see the same examples, unless each is to
+have its own.
 """
 
 from __future__ import annotations
@@ -36,12 +37,22 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
     pool: tuple[Sample, ...]
     each: int = 1
     seed: int = 0
+    anew: bool = False
+    """Whether every repeat draws examples of its own, shown in the order of the labels."""
+    bare: bool = False
+    """Whether they stand without fences, as in a user's own instrument that has none."""
+    run: int = 0
+    """The repeat that these are for, where each has its own."""
+
+    def of_run(self, run: int) -> FewShotExamples:
+        """Return the examples of a repeat."""
+        return msgspec.structs.replace(self, run=run) if self.anew else self
 
     @cached_property
     def hash(self) -> str:
         """Hash over the words around the examples and over how they are drawn."""
         words = sorted((k, prompt.hash) for k, prompt in self.prompts.items())
-        return digest("shots", words, sorted({s.id for s in self.pool}), self.each, self.seed)
+        return digest("shots", words, sorted({s.id for s in self.pool}), self.each, self.seed, *(["anew"] * self.anew))
 
     @cached_property
     def _ranked(self) -> dict[tuple[str, object], list[Sample]]:
@@ -76,13 +87,13 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
                     "outside the dialogue that is asked about; ask with fewer --shots, or give more labelled samples"
                 )
             drawn += examples
-        return tuple(sorted(drawn, key=self._place))
+        return tuple(drawn) if self.anew else tuple(sorted(drawn, key=self._place))
 
     def _rank(self, sample: Sample) -> str:
-        return digest("shot", self.seed, sample.id)
+        return digest("shot", self.seed + self.run, sample.id)
 
     def _place(self, sample: Sample) -> str:
-        return digest("place", self.seed, sample.id)
+        return digest("place", self.seed + self.run, sample.id)
 
     def block(self, sample: Sample, nonces: Nonces, *folded: str) -> Block:
         """Write the examples for one sample, each behind a fence and with its label below it.
@@ -101,7 +112,7 @@ class FewShotExamples(msgspec.Struct, frozen=True, dict=True):
         nonce = nonces.draw(digest("examples", ids), *self._folded(ids, texts), *folded)
         if (language, nonce) not in self._blocks:
             examples = (
-                f"{fence('example', text, nonce)}\n{self.criterion.name}: {s.target}"
+                f"{text if self.bare else fence('example', text, nonce)}\n{self.criterion.name}: {s.target}"
                 for s, text in zip(drawn, texts, strict=True)
             )
             filled = worded(self.prompts, language).fill({"examples": "\n\n".join(examples), "nonce": nonce})

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.raters import verdict
+from mindgauge.raters import verdict, verdict_form
 from mindgauge.raters.echo import PromptText
 from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.part import DecisionTree, JudgeCall, ParsedVerdicts, worded
 from mindgauge.raters.question_tree import QuestionTree, TreeWalk
 from mindgauge.raters.quotes import QuoteSource
+from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
 from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
-from mindgauge.records.request import Request
+from mindgauge.records.request import Request, seeded
 from mindgauge.records.rubric import Method, Rubric
 
 if TYPE_CHECKING:
@@ -75,6 +76,13 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     """The criteria of which a judge may state a total, which is then held against its own values."""
     tree: QuestionTree | None = None
     """Questions that decide the criteria in place of their levels' words: in joint mode all in one call, in split mode one a call."""
+    brought: UserInstrument | None = None
+    """The user's own, whose prompts and words these are; ours if not given."""
+
+    @property
+    def own_form(self) -> verdict_form.VerdictForm | None:
+        """The form in which it asks for an answer, where that is not ours: then nothing is asked twice."""
+        return None if self.brought is None else self.brought.answer
 
     @property
     def asks_in_turn(self) -> bool:
@@ -99,14 +107,16 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     def name(self) -> str:
         """Rubric, version and the hash of every word a judge is shown, as ratings carry it."""
         prompts = sorted((k, p.hash) for k, p in self.prompts.items())
-        parts = [part.hash for part in (self.deck, self.tree) if part is not None]
+        parts = [part.hash for part in (self.deck, self.tree, self.brought) if part is not None]
         words = digest(self.rubric.hash, prompts, *parts)
-        return f"{self.rubric.name}#{words[:12]}"
+        of_user = "" if self.brought is None else f"+{self.brought.name}-{self.brought.hash}"
+        return f"{self.rubric.name}{of_user}#{words[:12]}"
 
     def rater(self, model: str) -> str:
         """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
         unusual = [str(self.way)] * (self.way is not PromptStyle.FLAT) + [str(self.method)] * (not self.method.usual)
         unusual += ["tree"] * (self.tree is not None)
+        unusual += [self.brought.name] if self.brought is not None else []
         return f"{model} ({', '.join(unusual)})" if unusual else model
 
     @cached_property
@@ -172,6 +182,18 @@ class Judge(msgspec.Struct, frozen=True):
     """The fences' nonces, its own: it is made for one step of one command, when what it will rate has been written."""
     last: LastInput = msgspec.field(default_factory=LastInput)
     """What it was put last: a subject's repeats come one after the other."""
+    in_runs: dict[int, Judge] = msgspec.field(default_factory=dict)
+    """The same judge as it is in each repeat, where every repeat has examples of its own."""
+
+    def in_run(self, run: int) -> Judge:
+        """Return the judge as it is in a repeat."""
+        deck = self.instrument.deck
+        if deck is None or not deck.anew or deck.run == run:
+            return self
+        if run not in self.in_runs:
+            instrument = msgspec.structs.replace(self.instrument, deck=deck.of_run(run))
+            self.in_runs[run] = msgspec.structs.replace(self, instrument=instrument, last=LastInput(), in_runs={})
+        return self.in_runs[run]
 
     @property
     def rater(self) -> str:
@@ -185,6 +207,8 @@ class Judge(msgspec.Struct, frozen=True):
 
         A reply that never came is not judged: its ratings carry its status.
         """
+        if (judge := self.in_run(run)) is not self:
+            return await judge.rate(ask, sample, reply, run, protocol)
         calls: list[str] = []
         subject = self._subject(sample, reply, protocol)
 
@@ -263,7 +287,7 @@ class Judge(msgspec.Struct, frozen=True):
 
         def taken(bare: JudgeInput) -> int:
             """With room for the form once more, should the answer have to be repaired."""
-            return max(size(self._request(part, bare, 0).messages[0].content, part.form) for part in parts)
+            return max(size(*(m.content for m in self._request(part, bare, 0).messages), part.form) for part in parts)
 
         return JudgeInput.fitted(sample, self.instrument, reply, self.nonces, self.room, taken)
 
@@ -276,10 +300,21 @@ class Judge(msgspec.Struct, frozen=True):
     def _first(self, part: JudgeCall, subject: JudgeInput) -> Request:
         sample = subject.sample
         texts = part.slots(sample.tags.get("language", "en"))
-        if subject.examples:
+        if subject.examples and "examples" not in subject.prompt.slots:
             texts = {**texts, "rubric": f"{texts['rubric']}\n\n{subject.examples}"}
-        messages = (Message("user", subject.prompt.fill({**texts, **subject.slots})),)
-        return Request(messages, 0, {**self.parameters, "seed": 0}, part.schema, subject.nonces, sample)
+        brought = self.instrument.brought
+        slots = {
+            **texts,
+            **subject.slots,
+            "examples": subject.examples,
+            **(brought.of_sample(sample) if brought is not None else {}),
+        }
+        messages: tuple[Message, ...] = (Message("user", subject.prompt.fill(slots)),)
+        if brought is not None and brought.opening:
+            opening = worded(brought.opening, sample.tags.get("language", "en"))
+            messages = (Message("system", opening.fill(slots)), *messages)
+        schema = part.schema if self.instrument.own_form is None else None
+        return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample)
 
     async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
@@ -289,13 +324,15 @@ class Judge(msgspec.Struct, frozen=True):
         exchange = await ask(request)
         verdicts = self._read(exchange, part, prompt_text)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
-        if exchange.status is Status.OK and problems:
+        if exchange.status is Status.OK and problems and self.instrument.own_form is None:
             # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
-            (question,) = request.messages
+            *before, question = request.messages
             hint = (
                 f"An earlier answer could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"
             )
-            repair = msgspec.structs.replace(request, messages=(Message("user", f"{question.content}\n\n{hint}"),))
+            repair = msgspec.structs.replace(
+                request, messages=(*before, Message("user", f"{question.content}\n\n{hint}"))
+            )
             calls.append(repair.key(self.identity or self.model).hex())
             second = await ask(repair)
             if second.status is Status.OK:
@@ -313,14 +350,17 @@ class Judge(msgspec.Struct, frozen=True):
         criteria, summed = part.rubric.criteria, self.instrument.total
         return ParsedVerdicts(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
 
-    @staticmethod
-    def _read(exchange: Exchange, part: JudgeCall, prompt_text: PromptText) -> dict[str, verdict.Verdict]:
+    def _read(self, exchange: Exchange, part: JudgeCall, prompt_text: PromptText) -> dict[str, verdict.Verdict]:
         """Read an answer, held against what was shown."""
         if exchange.status is not Status.OK:
             return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
         if exchange.finish_reason == "length" and len(exchange.text) > LONGEST:
             return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
-        verdicts = verdict.read(exchange.text, part.rubric.criteria, prompt_text)
+        own_form, criteria = self.instrument.own_form, part.rubric.criteria
+        if own_form is None:
+            verdicts = verdict.read(exchange.text, criteria, prompt_text)
+        else:
+            verdicts = verdict_form.read(own_form, exchange.text, criteria, prompt_text)
         if exchange.finish_reason != "length":
             return verdicts
         cut = {name for name, judged in verdicts.items() if judged.status is Status.UNPARSABLE}
@@ -362,11 +402,15 @@ class JudgeInput(NamedTuple):
         source = QuoteSource.of(window.transcript(dialogue), reply)
         folded = (source.dialogue, source.reply)
         nonce = nonces.draw(sample.id, *folded)
-        slots = {
-            "dialogue": fence("dialogue", window.transcript(dialogue, nonce), nonce),
-            "reply": fence("reply", reply, nonce),
-            "nonce": nonce,
-        }
+        brought = instrument.brought
+        if brought is not None and brought.bare:
+            slots = {"dialogue": brought.transcript(dialogue), "reply": reply, "nonce": ""}
+        else:
+            slots = {
+                "dialogue": fence("dialogue", window.transcript(dialogue, nonce), nonce),
+                "reply": fence("reply", reply, nonce),
+                "nonce": nonce,
+            }
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
         if instrument.deck is None:
             prompt_text = PromptText(slots["dialogue"], slots["reply"])

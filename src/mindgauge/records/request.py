@@ -37,10 +37,11 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     sample: Sample | None = None
 
     def repeated(self, run: int) -> Request:
-        """Return the same question as another repeat, whose number is its seed."""
+        """Return the same question as another repeat, whose number is its seed, if one is sent."""
         if run == self.run:
             return self
-        return msgspec.structs.replace(self, run=run, parameters={**self.parameters, "seed": run})
+        seed = {"seed": run} if "seed" in self.parameters else {}
+        return msgspec.structs.replace(self, run=run, parameters={**self.parameters, **seed})
 
     @cached_property
     def prompt_hash(self) -> bytes:
@@ -59,6 +60,17 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _keys(self) -> dict[str, bytes]:
         return {}
+
+
+def seeded(parameters: dict[str, Any], run: int) -> dict[str, Any]:
+    """Return parameters with the number of a repeat as the seed; without one where they say that none is sent (None)."""
+    seed = {"seed": run} if parameters.get("seed", run) is not None else {}
+    return {**stated(parameters), **seed}
+
+
+def stated(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that are sent: those that are not None."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def asked_for(request: Request) -> set[str]:

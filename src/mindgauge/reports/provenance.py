@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from mindgauge.analysis.reliability import rule
-from mindgauge.raters.judge import Mode, PromptStyle
+from mindgauge.benchmarks import replica
+from mindgauge.raters.judge import Mode
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, seconds, spending
 from mindgauge.records.rubric import in_language
@@ -294,6 +295,8 @@ def _made(run: OpenRun) -> Made:
         ("Asked", {"joint": "all criteria in one call", "split": "one criterion a call"}.get(plan.get("mode", ""), "")),
         ("Protocol", {"gold": "by the message's own category", "recognised": "by the category the judge saw"}.get(plan.get("protocol", ""), "")),
         ("Dialogues", _held(run)),
+        ("Instrument", f"the user’s own, {plan['instrument'].partition('#')[0]}" if plan.get("instrument") else ""),
+        ("Published tables", _beside_the_paper(run)),
         ("Labelled by", labelled_by(manifest)),
         ("Calls", f"{count(calls['made'])}, {count(calls['failed'])} failed, {count(calls['retries'])} repeated attempts" if calls["made"] else "none: loaded from files"),
         ("Kept verdicts", f"{count(manifest['kept_verdicts'])} of these calls were answered from what judges had answered to the same in other runs" if manifest.get("kept_verdicts") else ""),
@@ -307,6 +310,18 @@ def _made(run: OpenRun) -> Made:
         run.folder.resolve().name, [command for command in commands if command], commands.count(""), stated, tomli_w.dumps(plan).strip(), _models(run),
         [(name, tomli_w.dumps(facts, multiline_strings=True).strip()) for name, facts in manifest.get("models", {}).items()],
     )  # fmt: skip
+
+
+def _beside_the_paper(run: OpenRun) -> str:
+    """Say whether the run may stand in a table of its paper, and why not; nothing where no protocol is on record."""
+    record = run.manifest.get(replica.RECORD)
+    if record is None:
+        recorded = any(replica.replicas(section.benchmark.folder) for section in run.sections)
+        asks = "models" in run.manifest.get("plan", {}) and not run.manifest["plan"].get("loaded")
+        return "not comparable: not run as published" if recorded and asks else ""
+    if record["comparable"]:
+        return f"comparable with {record['table']}, by the protocol {record['protocol']}"
+    return f"not comparable: {'; '.join(record['lacks'])}"
 
 
 def _joined(manifest: dict[str, Any]) -> list[tuple[str, str]]:
@@ -345,7 +360,8 @@ def _models(run: OpenRun) -> ReportTable:
     for query in (_REPLIED, _RATED):
         for name, endpoint, parameters in run.store.select(query):
             if endpoint:
-                origins.setdefault(model_behind(name), (endpoint, _parameters(parameters)))
+                for rater in (name, model_behind(name)):
+                    origins.setdefault(rater, (endpoint, _parameters(parameters)))
     refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
     for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
@@ -366,8 +382,8 @@ def _models(run: OpenRun) -> ReportTable:
 
 
 def model_behind(rater: str) -> str:
-    """Return the model behind a rater, which another way of asking names `MODEL (way)`."""
-    return next((rater.removesuffix(f" ({way})") for way in PromptStyle if rater.endswith(f" ({way})")), rater)
+    """Return the model behind a rater, which another way of asking, or another instrument, names `MODEL (way)`."""
+    return rater.rpartition(" (")[0] if rater.endswith(")") and " (" in rater else rater
 
 
 def bare(resolved: str | None) -> str:

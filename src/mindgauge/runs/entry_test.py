@@ -96,8 +96,12 @@ def entry_tests(
     opened = [benchmark for benchmark in benchmarks if not benchmark.closed]
     if qualify is False:
         return []
+    if qualify and any(benchmark.brought is not None for benchmark in opened):
+        raise UsageError(
+            "--qualify tests judges on replies whose level is known by our own words; with --instrument leave it out"
+        )
     if qualify is None:
-        return list(_unknown(opened, judges, config, where))
+        return list(_unknown([b for b in opened if b.brought is None], judges, config, where))
     if not judges:
         raise UsageError("--qualify tests models that judge; name one with --judge")
     if not opened:

@@ -6,13 +6,16 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from mindgauge.benchmarks import benchmark as selection
 from mindgauge.records import RaterKind, Rating, Status, digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
 from mindgauge.records.files.mapping import LABEL
+from mindgauge.records.instruments import RELEASED
 from mindgauge.runs.reply_files import read_replies
-from mindgauge.store import Store
+from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,9 +86,10 @@ def read(
 def _of_run(folder: Path, benchmark: Benchmark, named: Sequence[str]) -> LabelledReplies:
     """Take the replies that people, or those named, have rated; all of them where nobody has."""
     criteria = {criterion.name for criterion in benchmark.rubric.criteria}
+    loaded = bool(manifest.read(folder).get("plan", {}).get("loaded"))
     with Store(folder) as store:
         replies = list(store.replies(benchmark.name))
-        ratings = [rating for rating in store.ratings(benchmark.name) if rating.criterion in criteria]
+        ratings = [_with_instrument(r, loaded=loaded) for r in store.ratings(benchmark.name) if r.criterion in criteria]
         samples = list(store.samples(benchmark.name))
     if not replies:
         raise DataError(f"{folder}: no replies to {benchmark.name} in this run")
@@ -105,6 +109,11 @@ def _of_run(folder: Path, benchmark: Benchmark, named: Sequence[str]) -> Labelle
         else []
     )
     return LabelledReplies(samples, replies, ratings, notes).of(selected)
+
+
+def _with_instrument(rating: Rating, *, loaded: bool) -> Rating:
+    """Return a rating as another run keeps it: that a paper released it, by its own instrument, goes with it."""
+    return msgspec.structs.replace(rating, instrument=RELEASED) if loaded and not rating.instrument else rating
 
 
 def _of_file(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str]) -> LabelledReplies:

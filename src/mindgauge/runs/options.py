@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from mindgauge.benchmarks.persons.dialogues import MOST_TURNS, PersonMode
+from mindgauge.benchmarks.replica import Replica
 from mindgauge.models.config_file import system_text
 from mindgauge.models.settings import Settings
 from mindgauge.raters.judge import Mode, PromptStyle
@@ -70,6 +71,13 @@ def _check(options: msgspec.Struct) -> None:
             unit = (meta.extra or {}).get("unit", "")
             limit = "" if meta.le is None else f" and at most {count(round(meta.le))}{unit}"
             raise UsageError(f"--{name.replace('_', '-')} must be at least {meta.ge:g}{limit}, not {value:g}")
+
+
+def _sent(temperature: float | None, top_p: float | None, *, seed: bool) -> dict[str, Any]:
+    """Return parameters of a request; a seed of None where none is sent (`records.request.seeded`)."""
+    stated = {"temperature": temperature, "top_p": top_p}
+    parameters = {name: value for name, value in stated.items() if value is not None}
+    return parameters if seed else {**parameters, "seed": None}
 
 
 class Asking(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,6 +139,12 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
         None
     )
     shot_seed: Annotated[int | None, Meta(description="Of the choice of examples; 0 if not given.")] = None
+    top_p: float | None = None
+    """Of the models under test; like what follows, set by a paper's protocol alone."""
+    seed: bool = True
+    """Whether the repeat's number is sent as the seed."""
+    new_shots: bool = False
+    """Whether every repeat sees examples of its own."""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -166,7 +180,7 @@ class Asking(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> dict[str, Any]:
         """What is sent along with every request to a model under test."""
-        return {} if self.temperature is None else {"temperature": self.temperature}
+        return _sent(self.temperature, self.top_p, seed=self.seed)
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
@@ -214,6 +228,10 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
             description="A folder in which judges' answers are kept for other runs that ask the same; if not given, that of MINDGAUGE_CACHE, or none."
         ),
     ] = None
+    judge_top_p: float | None = None
+    """Of the judges; like what follows, set by a paper's protocol alone."""
+    judge_seed: bool = True
+    """Whether the repeat's number is sent as the seed."""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -223,7 +241,7 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def parameters(self) -> dict[str, Any]:
         """What is sent along with every request to a judge."""
-        return {} if self.judge_temperature is None else {"temperature": self.judge_temperature}
+        return _sent(self.judge_temperature, self.judge_top_p, seed=self.judge_seed)
 
     @property
     def recognises(self) -> bool:
@@ -293,14 +311,26 @@ class JudgeOptions(JudgingOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models judge and are not asked."""
 
 
-class RateOptions(QuestionOptions, JudgingOptions, CommandOptions, total=False):
+class InstrumentOptions(TypedDict, total=False):
+    """Whose words everybody is asked in: those of a folder of the user's; the benchmark's if not given."""
+
+    instrument: str | Path | None
+
+
+class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of `rate`."""
 
     write_items: str | Path | None
 
 
-class RunOptions(AskingOptions, JudgingOptions, CommandOptions, total=False):
+class CompareOptions(JudgeOptions, InstrumentOptions, total=False):
+    """The keyword arguments of `judges compare`."""
+
+
+class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of a command whose models are asked and judge."""
+
+    as_published: bool
 
 
 class ClientCheckOptions(JudgingOptions, CommandOptions, total=False):
@@ -316,6 +346,12 @@ class RunConfig(msgspec.Struct, frozen=True, kw_only=True):
     asking: Asking = Asking()
     judging: Judging = Judging()
     settings: Settings = Settings()
+    instrument: str | Path | None = None
+    """A folder of the user's, whose words stand in the place of the benchmark's."""
+    as_published: bool = False
+    """Whether everything of the paper's protocol that is no wording is set."""
+    replica: Replica | None = None
+    """That protocol, once it is set."""
     max_cost: Annotated[float | None, Meta(description="Stop before the run costs more, in US dollars.")] = None
     sending: Sending = msgspec.field(default_factory=Sending)
     """The models that this command asks, and which key goes where; filled as models are opened."""

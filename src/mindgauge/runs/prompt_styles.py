@@ -45,6 +45,12 @@ def questions(
             missing = next(kind for kind in WAYS[way] if kind not in benchmark.prompts)
             others = ", ".join(benchmark.ways)
             raise UsageError(f"{benchmark.name} cannot be asked {way}: it has no {missing}.md (its ways: {others})")
+        if way is PromptStyle.FEW_SHOT and not all(
+            {"rubric", "examples"} & p.slots for p in benchmark.prompts["ask"].values()
+        ):
+            raise UsageError(
+                f"{benchmark.name} cannot be asked {way}: the prompt has no slot {{examples}} in which they stand"
+            )
     return [
         benchmark.instrument(
             config.judging.mode,
@@ -60,7 +66,12 @@ def _deck(benchmark: Benchmark, data: Path | None, asking: Asking, samples: Sequ
     clusters = {sample.cluster for sample in pool if sample.messages in texts}
     others = tuple(sample for sample in pool if sample.cluster not in clusters)
     return FewShotExamples(
-        benchmark.rubric.criteria[0], benchmark.prompts["shots"], others, asking.shots or 1, asking.shot_seed or 0
+        benchmark.rubric.criteria[0],
+        benchmark.prompts["shots"],
+        others,
+        asking.shots or 1,
+        asking.shot_seed or 0,
+        asking.new_shots,
     )
 
 
@@ -80,8 +91,11 @@ def planned(
         return {}
     if not any(instruments):
         raise UsageError(f"--ask is for closed questions, and {benchmarks[0].name} is an open one")
+    repeats = range(asking.runs if asking.new_shots else 1)
     example_ids = {
-        benchmark.name: sorted({shot.id for sample in asked_about for shot in instrument.deck.draw(sample)})
+        benchmark.name: sorted(
+            {shot.id for run in repeats for sample in asked_about for shot in instrument.deck.of_run(run).draw(sample)}
+        )
         for benchmark, asked_about, variants in zip(benchmarks, samples, instruments, strict=True)
         for instrument in variants
         if instrument.deck is not None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import standalone_rubric, user_instrument
 from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
 from mindgauge.records.english import named
@@ -68,12 +68,18 @@ def plan_record(
         "protocol": judging.protocol,
         "temperature": asking.temperature,
         "judge_temperature": judging.judge_temperature,
+        "top_p": asking.top_p,
+        "judge_top_p": judging.judge_top_p,
+        "seed": None if asking.seed else False,
+        "judge_seed": None if judging.judge_seed else False,
+        "new_shots": asking.new_shots or None,
         "max_tokens": config.asked.max_tokens,
         "judge_max_tokens": config.judged.max_tokens,
         "setups": {name: _hashed(setup.facts) for name, setup in config.sending.setups.items()} or None,
         "methods": None if judging.method == (Method.RULE,) else [str(method) for method in judging.method],
-        "words": {b.name: _words(b, config) for b in benchmarks},
+        "words": {b.name: words(b, config) for b in benchmarks},
         "text": None if text else False,
+        **user_instrument.stated(benchmarks),
         **extra,
     }
     for name, examples in content.pop("examples", {}).items():
@@ -86,7 +92,7 @@ def _hashed(facts: dict[str, Any]) -> dict[str, Any]:
     return {**facts, **({"system": f"#{digest(facts['system'])[:8]}"} if facts.get("system") else {})}
 
 
-def _words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
+def words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
     """Hash every word that a model is shown beside the subject: criterion by criterion, and each prompt."""
     judging = config.judging
     split = " (split)" if judging.mode is Mode.SPLIT else ""
@@ -99,6 +105,7 @@ def _words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
         }
     )
     prompts = {kind: instrument.prompts for kind, instrument in instruments.items()}
+    brought = benchmark.brought
     if benchmark.closed:
         prompts = {
             f"{way} prompt": benchmark.instrument(judging.mode, way).prompts
@@ -107,10 +114,16 @@ def _words(benchmark: Benchmark, config: RunConfig) -> dict[str, str]:
         }
     if "reply" in benchmark.prompts:
         prompts["reply prompt"] = benchmark.prompts["reply"]
+    own_rubric = benchmark.rubric if brought is None else brought.replaces
+    of_user = f" ({brought.name})" if brought is not None else ""
     return {
         **({"tree": benchmark.tree.hash[:_HASH]} if benchmark.tree is not None else {}),
-        **{f"{growth.CRITERION}{c.name}": digest(c)[:_HASH] for c in benchmark.rubric.criteria},
-        **{kind: digest(sorted((k, p.hash) for k, p in texts.items()))[:_HASH] for kind, texts in prompts.items()},
+        **({f"instrument{of_user}": brought.hash} if brought is not None else {}),
+        **{f"{growth.CRITERION}{c.name}": digest(c)[:_HASH] for c in own_rubric.criteria},
+        **{
+            f"{kind}{of_user}": digest(sorted((k, p.hash) for k, p in texts.items()))[:_HASH]
+            for kind, texts in prompts.items()
+        },
     }
 
 
@@ -133,6 +146,7 @@ def folder_for(record: dict[str, Any], benchmarks: Sequence[Benchmark], populati
             b.rubric.hash,
             sorted((kind, k, p.hash) for kind, of in b.prompts.items() for k, p in of.items()),
             *([b.tree.hash] if b.tree is not None else []),
+            *([b.brought.title] if b.brought is not None else []),
         )
         for b in benchmarks
     ]

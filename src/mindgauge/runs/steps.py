@@ -17,7 +17,7 @@ from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import BASE, HELD, Reply, Sample
-from mindgauge.records.request import Model, Request, identity
+from mindgauge.records.request import Model, Request, identity, seeded, stated
 from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.step_outputs import RATING, REPLY, StepOutput
 from mindgauge.store.manifest import now, software
@@ -37,7 +37,7 @@ def provenance(model: Model, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return where an answer comes from, as far as it is the same for all of a model's answers."""
     return {
         "endpoint": endpoint(model),
-        "parameters": {**parameters, **model.setup.parameters},
+        "parameters": {**stated(parameters), **model.setup.parameters},
         "software": software(),
         "began": now(),
     }
@@ -131,7 +131,7 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asked_with(self) -> dict[str, Any]:
         """The parameters of its calls, the longest answer among them where the model is told one."""
-        parameters = {**self.own_parameters, **self.model.setup.parameters}
+        parameters = {**stated(self.own_parameters), **self.model.setup.parameters}
         if isinstance(self.model, Bot | Scripted | Replay) or not parameters.keys().isdisjoint(TOKEN_LIMITS):
             return parameters
         return {**parameters, "max_tokens": self.model.max_tokens}
@@ -308,7 +308,7 @@ Step: TypeAlias = CallStep | LocalStep
 
 def reply_request(benchmark: Benchmark, sample: Sample, run: int, parameters: dict[str, Any]) -> Request:
     """Put a sample to a model under test."""
-    return Request(benchmark.asked(sample), run, {**parameters, "seed": run}, sample=sample)
+    return Request(benchmark.asked(sample), run, seeded(parameters, run), sample=sample)
 
 
 class ReplyStep(CallStep, frozen=True, kw_only=True):

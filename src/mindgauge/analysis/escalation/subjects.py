@@ -13,8 +13,9 @@ from mindgauge.analysis import unsafe_replies as stated
 from mindgauge.analysis.reliability import pairs
 from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
-from mindgauge.records import Evidence
+from mindgauge.records import Evidence, instruments
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.store import manifest
 from mindgauge.store.textless import characters
 
 if TYPE_CHECKING:
@@ -171,6 +172,9 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     """
     rows, notes = frame.ratings(store, benchmark), list[str]()
     people, others = pairs.split(rows, named, notes)
+    loaded = bool(manifest.read(store.folder).get("plan", {}).get("loaded"))
+    used = instruments.by_rater(rows.select("rater", "instrument").unique().iter_rows(), loaded=loaded)
+    notes[:0] = instruments.all_differences(others, people, used)
     by_name = composites.criteria(benchmark)
     rated_criteria = set(rows.filter(pl.col("rater").is_in(people))["criterion"].unique())
     rule = read_rule(text, {name: by_name[name] for name in by_name if name in rated_criteria})

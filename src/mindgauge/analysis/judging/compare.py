@@ -14,7 +14,7 @@ from mindgauge.analysis.judging.paired import ACCURACY, bounds, of_systems, pair
 from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeCost, JudgeDifference, Stability
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.records import Status
+from mindgauge.records import Status, instruments
 from mindgauge.records.errors import UsageError
 from mindgauge.stats import bootstrap, comparison, proportion
 from mindgauge.stats.jackknife import p_value, student
@@ -84,7 +84,8 @@ def compare(
         raise UsageError(f"--reference {unknown!r}: no such rater; raters are {', '.join(kinds)}")
     people = list(named) or [rater for rater, kind in kinds.items() if kind == "person"]
     judges = [rater for rater, kind in kinds.items() if kind in _JUDGES and rater not in people]
-    notes = [*ratings.notes, *([] if people else [NOBODY])]
+    sentences = instruments.all_differences(judges, people, ratings.instruments)
+    notes = [*sentences, *ratings.notes, *([] if people else [NOBODY])]
     agreements: list[JudgeAgreement] = []
     differences: list[JudgeDifference] = []
     for name in ratings.frame["criterion"].unique().sort().to_list():

@@ -38,6 +38,7 @@ from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
+from mindgauge.records.instruments import all_differences, difference
 from mindgauge.records.rounding import bounded, decimal, plural
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     who = independence.settle(ratings.frame, everybody, options.adjudicators)
     judges = [judge for judge in judges if judge not in options.adjudicators]
     persons = everybody if named else who.independent or everybody
+    notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
     valued = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
     notes += [sentence for _, sentence in only_repeats(valued)]
@@ -144,7 +146,11 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         ceiling = agreement.estimates if agreement else {}
         compared = Compared(persons, everybody, who.independent)
         judge_cards += [
-            msgspec.structs.replace(card, asked=ratings.asked.get(card.judge, ""))
+            msgspec.structs.replace(
+                card,
+                asked=ratings.asked.get(card.judge, ""),
+                warnings=[*filter(None, [difference(card.judge, persons, ratings.instruments)]), *card.warnings],
+            )
             for card in cards_beside(criterion, compared, judges, ceiling, options)
         ]
     if len(ratings.stated):

@@ -18,6 +18,7 @@ from mindgauge.records import languages
 from mindgauge.records import ratings as shaped
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
+from mindgauge.records.instruments import by_rater
 from mindgauge.records.ratings import NOTHING_SAID, long
 from mindgauge.store import sent
 
@@ -64,6 +65,8 @@ class Ratings(NamedTuple):
     stated: pl.DataFrame = NO_MEANS
     asked: Mapping[str, str] = MappingProxyType({})
     """Rater → what was really sent with its calls, in words, as far as a run says it."""
+    instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
+    """Rater → the instruments that it rated by, as far as a run says it."""
     account: Account | None = None
     """What was read of tables; None where there were only runs."""
 
@@ -124,7 +127,8 @@ def read(
     return Ratings(
         names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
-        {rater: line for part in parts for rater, line in part.asked.items()}, account,
+        {rater: line for part in parts for rater, line in part.asked.items()},
+        {rater: names for part in parts for rater, names in part.instruments.items()}, account,
     )  # fmt: skip
 
 
@@ -176,6 +180,7 @@ class _Source(NamedTuple):
     critical: dict[str, tuple[str, ...]]
     stated: pl.DataFrame = NO_MEANS
     asked: Mapping[str, str] = MappingProxyType({})
+    instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
 
 
 def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
@@ -244,11 +249,14 @@ def _run(folder: Path) -> _Source:
     scales: dict[str, ValueScale] = {}
     critical: dict[str, tuple[str, ...]] = {}
     means = [NO_MEANS]
+    used: list[tuple[str, str | None]] = []
+    loaded = bool(manifest.get("plan", {}).get("loaded"))
     with store:
         for benchmark in benchmarks:
             criteria = runs.criteria(benchmark)
             run_names = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
+            used += rows.select("rater", "instrument").unique().iter_rows()
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             critical |= dict.fromkeys(run_names.values(), benchmark.rubric.critical)
             absent = unsafe_replies.standing_in(unsafe_replies.means(store, benchmark), rows).filter(
@@ -275,7 +283,7 @@ def _run(folder: Path) -> _Source:
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
-    return _Source(frame, scales, critical, pl.concat(means), asked)
+    return _Source(frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded))
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:

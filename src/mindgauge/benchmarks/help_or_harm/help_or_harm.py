@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark, RecomputedCell, hub_layout
-from mindgauge.benchmarks.help_or_harm import from_hub, material, released
-from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_inputs
+from mindgauge.benchmarks.help_or_harm import from_hub, material, protocol, released
+from mindgauge.benchmarks.help_or_harm.inputs import load_crisis_type, read_as_shipped, read_inputs
 from mindgauge.benchmarks.help_or_harm.reproduce import reproduce
 from mindgauge.benchmarks.help_or_harm.responses import SELECTION, load_response
 from mindgauge.benchmarks.hub_layout.names import LayoutNames
@@ -58,6 +58,7 @@ def _reproduce(data: Path) -> Iterator[RecomputedCell]:
 crisis_type = Benchmark.from_folder(
     HERE / "crisis_type",
     read=read_inputs,
+    readers={"as_shipped": read_as_shipped},
     load=load_crisis_type,
     layout_names=NAMES,
     reproduce=_reproduce,
@@ -83,6 +84,7 @@ crisis_type = Benchmark.from_folder(
 response = Benchmark.from_folder(
     HERE / "response",
     read=read_inputs,
+    readers={"as_shipped": read_as_shipped},
     load=load_response,
     layout_names=NAMES,
     material=material.response,
@@ -93,5 +95,6 @@ response = Benchmark.from_folder(
     group_titles={"crisis only": IN_CRISIS},
     keep={"split": ("validation",)},
     protocol="category",
+    shipped_instrument={protocol.FILE: protocol.read},
     recognised_by=crisis_type,
 )

@@ -12,7 +12,7 @@ import msgspec
 from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.benchmarks.help_or_harm.released import ReleasedFile, plural
-from mindgauge.records import Message, RaterKind, Rating, Sample, Status
+from mindgauge.records import Message, RaterKind, Rating, Sample, Status, digest
 from mindgauge.records.errors import DataError, MissingDataError
 
 if TYPE_CHECKING:
@@ -67,6 +67,53 @@ def read_inputs(data: Path) -> list[Sample]:
     if not released_inputs.samples:
         raise MissingDataError(f"{data}: no inputs here; {released.EXPECTED}")
     return list(released_inputs.samples.values())
+
+
+def read_as_shipped(data: Path) -> list[Sample]:
+    """Read every row of both sets, duplicates included, with the label that the authors shipped as target and category.
+
+    Rows of one text are one cluster. A row whose label they left open has no target, and the category of no crisis.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    files = released.find(data)
+    read = inputs(files)
+    if not read.samples:
+        raise MissingDataError(f"{data}: no inputs here; {released.EXPECTED}")
+    shipped = _shipped_rows(files, read)
+    rows = []
+    for data_set in read.sets.values():
+        for number, (text, source) in enumerate(zip(data_set.texts, data_set.sources, strict=True)):
+            label = shipped[data_set.name][number]
+            tags = {
+                "language": "en",
+                "split": data_set.split,
+                "source": source,
+                "row": str(number),
+                **({"category": label, "shipped_label": label} if label else {}),
+            }
+            plain = Sample.of((Message("user", text),))
+            ident = digest("row", data_set.split, number, plain.id)
+            rows.append(Sample(ident, plain.messages, label, {k: v for k, v in tags.items() if v}, plain.id))
+    return rows
+
+
+def _shipped_rows(files: HelpOrHarmRelease, read: HelpOrHarmInputs) -> dict[str, list[str | None]]:
+    """Return the shipped label of every row, by data set: by its place, or, where no file has it by row, by its text."""
+    labels: dict[str, list[str | None]] = {}
+    for name, data_set in read.sets.items():
+        candidates = [*files.of("consensus"), *files.of("merged_labels", dataset=name)]
+        candidates = [
+            f
+            for f in candidates
+            if len(f.rows()) == len(data_set.texts) and (f.kind == "consensus") == (data_set.split == "validation")
+        ]
+        candidates.sort(key=lambda file: file.model != LABELLER_OF_TEST)
+        rows = candidates[0].rows() if candidates else []
+        by_text = {s.messages[0].content: s.tags.get("shipped_label") for s in read.samples.values()}
+        labels[name] = [released.category(row.get("label")) for row in rows] or [by_text.get(t) for t in data_set.texts]
+    return labels
 
 
 def inputs(files: HelpOrHarmRelease) -> HelpOrHarmInputs:

@@ -11,7 +11,7 @@ from mindgauge.analysis import fitness, frame
 from mindgauge.analysis import fitness as qualify_
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import IntervalOptions
-from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks import standalone_rubric, user_instrument
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
@@ -19,7 +19,7 @@ from mindgauge.runs import labelled, plan, run_folder
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
-from mindgauge.runs.options import COMPARED, JudgeOptions, RunConfig, listed
+from mindgauge.runs.options import COMPARED, CompareOptions, RunConfig, listed
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, continued, manifest
 
@@ -44,7 +44,7 @@ def compare(
     dry_run: bool = False,
     resamples: int = 2000,
     seed: int = 0,
-    **options: Unpack[JudgeOptions],
+    **options: Unpack[CompareOptions],
 ) -> JudgeComparison | DryRun:
     """Judge the same replies by several models and methods, and say what differs; the same call goes on where it stopped.
 
@@ -72,6 +72,8 @@ def compare(
             protocol: `gold` or `recognised`, see `run`.
             judge_temperature: of the judges; None for their own default.
             judge_max_tokens: the longest answer asked of a judge.
+            instrument: a folder with prompts and a rubric of another instrument, such as the authors' (docs/papers.md): judges rate by
+                it and by the benchmark's own, so that both stand beside people on the same replies.
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too.
             qualify: whether judges first rate replies of ours whose level is known, by each method, see `run`.
@@ -88,8 +90,9 @@ def compare(
         EndpointError: a judge cannot be reached.
         BudgetError: the next call could pass `max_cost`.
     """
-    config = RunConfig.of(options, JudgeOptions, compare, judging=COMPARED, dry_run=dry_run)
+    config = RunConfig.of(options, CompareOptions, compare, judging=COMPARED, dry_run=dry_run)
     benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
+    (other,) = user_instrument.one([benchmark], config.instrument)
     if benchmark.closed:
         raise UsageError(
             f"{benchmark.name} is a closed question: there are no replies to judge; mindgauge compare compares ways"
@@ -101,7 +104,8 @@ def compare(
     named = listed(reference) if reference else []
     labelled_replies = labelled.read(replies, benchmark, columns or {}, named)
     labelled_replies = labelled_replies.limited(limit) if limit is not None else labelled_replies
-    rater_names = {i.rater(m.name) for m in judges for i in plan.instruments(benchmark, config.judging)}
+    versions = [benchmark] if other is benchmark else [benchmark, other]
+    rater_names = {i.rater(m.name) for m in judges for b in versions for i in plan.instruments(b, config.judging)}
     existing_ratings = [rating for rating in labelled_replies.ratings if rating.rater not in rater_names]
     reply_counts = Counter(reply.model for reply in labelled_replies.replies if reply.status is Status.OK)
     kin = kinship.judged(judges, reply_counts, config)
@@ -109,12 +113,14 @@ def compare(
         [benchmark], [labelled_replies.samples], config,
         replies=digest(sorted(r.id for r in labelled_replies.replies)), judges=[m.name for m in judges], compared=True,
     )  # fmt: skip
-    folder = Path(out) if out is not None else run_folder.folder_for(record, [benchmark])
+    record["words"][benchmark.name] |= run_folder.words(other, config)
+    folder = Path(out) if out is not None else run_folder.folder_for(record, versions)
     benchmark = run_folder.for_calls(benchmark, folder, record)
     by_id = {sample.id: sample for sample in labelled_replies.samples}
     judged = [PlannedSubject(by_id[reply.sample], reply) for reply in labelled_replies.replies]
     scope = ReplyScope.of_ids(reply.id for reply in labelled_replies.replies)
-    steps = plan.judging(benchmark, lambda: judged, judges, config, scope=scope)
+    versions = [benchmark, *versions[1:]]
+    steps = [step for b in versions for step in plan.judging(b, lambda: judged, judges, config, scope=scope)]
     warn_of_length(steps, config.notice)
     announce(folder, tests, config)
     if dry_run:

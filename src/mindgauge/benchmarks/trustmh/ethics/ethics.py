@@ -127,6 +127,7 @@ CONSISTENCY = msgspec.structs.replace(option_consistency, supports=lambda levels
 ethics = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    readers={"as_shipped": read},
     notes=notes_of(dilemmas),
     load=load,
     reproduce=reproduce,

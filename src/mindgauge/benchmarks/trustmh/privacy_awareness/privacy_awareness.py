@@ -36,8 +36,17 @@ def read(data: Path) -> list[Sample]:
     return [_sample(item) for item in privacy.expectations(TrustMHRelease.below(data))[0]]
 
 
-def _sample(item: privacy.Expectation) -> Sample:
-    text = item.text.partition("\n")[2].strip() or item.text
+def read_lines(data: Path) -> list[Sample]:
+    """Read the same items, each as its whole line with the question in it, as the authors asked them.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    return [_sample(item, whole=True) for item in privacy.expectations(TrustMHRelease.below(data))[0]]
+
+
+def _sample(item: privacy.Expectation, *, whole: bool = False) -> Sample:
+    text = item.text if whole else item.text.partition("\n")[2].strip() or item.text
     tags = {"language": "en", "tier": item.tier, HUMAN: str(item.people), "source": "people"}
     return Sample.of((Message("user", text),), tags=tags, cluster=f"tier {item.tier[0]}, item {item.number}")
 
@@ -86,6 +95,7 @@ def _rating(answer: outputs.ItemOutput, model: str, sample: Sample, run: int, so
 privacy_awareness = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    readers={"lines": read_lines},
     notes=notes_of(expectations),
     load=load,
     metrics=(correlation_with_people, rank_correlation_with_people, *STATUS_RATES),

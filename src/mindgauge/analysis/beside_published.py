@@ -1,0 +1,114 @@
+"""A run's row for a published table, and whether it may stand there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.analysis.reproduce import load_published
+from mindgauge.analysis.score import score
+from mindgauge.benchmarks import replica as protocols
+from mindgauge.records.errors import UsageError
+from mindgauge.store import manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from mindgauge.analysis.score import Score, Scores
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.replica import PublishedColumn, Replica
+
+
+class NewRow(msgspec.Struct, frozen=True):
+    """One model of a run in a published table: column by column, None where the run does not have the figure."""
+
+    table: str
+    title: str
+    """What the paper calls the table."""
+    row: str
+    values: dict[str, float | None]
+    published: dict[str, dict[str, float | str]]
+    """The printed rows, each by column."""
+    comparable: bool
+    reasons: list[str]
+    """Why it may not stand there."""
+
+    @property
+    def told(self) -> str:
+        """Say whether it may stand there."""
+        if self.comparable:
+            return f"{self.row}: comparable with {self.title}"
+        return f"{self.row}: not comparable with {self.title}: {'; '.join(self.reasons)}"
+
+
+def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
+    """Return the rows of a run.
+
+    Args:
+        folder: of the run.
+        members: the benchmarks whose tables are reproduced.
+
+    Raises:
+        UsageError: the run is of none of them, or none of their protocols has a table.
+    """
+    content = manifest.read(folder)
+    names = content.get("plan", {}).get("benchmarks", [])
+    matching = [benchmark for benchmark in members if benchmark.name in names]
+    if not matching:
+        raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {members[0].name}")
+    scores = score(folder)
+    rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
+    if not rows:
+        raise UsageError(
+            f"--beside {folder}: no protocol of {matching[0].name} has a table of models' results to stand beside"
+        )
+    return rows
+
+
+def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -> Iterator[NewRow]:
+    candidates = [replica for replica in protocols.replicas(benchmark.folder) if replica.table]
+    name = None if record is None else record["protocol"]
+    replica = next((r for r in candidates if r.name == name), candidates[0] if candidates and record is None else None)
+    if replica is None or benchmark.published is None:
+        return
+    reasons = ["it was not run --as-published"] if record is None else list(record["lacks"])
+    printed: dict[str, dict[str, float | str]] = {}
+    for number in load_published(benchmark.published):
+        if number.table == replica.table:
+            printed.setdefault(number.row, {})[number.column] = number.value
+    scored = [s for s in scores.metrics if s.benchmark == benchmark.name and s.slice == "all"]
+    for model, rater in dict.fromkeys(
+        (s.model, s.rater) for s in scored if _rated(s, scores) and s.name in _metrics(replica)
+    ):
+        figures = [s for s in scored if (s.model, s.rater) == (model, rater)]
+        values = {column: _value(published, figures) for column, published in replica.columns.items()}
+        missing = sum(s.missing for s in figures if s.name == next(iter(_metrics(replica))))
+        lost = [f"{missing} verdicts are missing"] if missing else []
+        title = model if rater in ("", model, "gold") else f"{model}, judged by {rater}"
+        yield NewRow(
+            replica.table, replica.compares_with, title, values, printed, not reasons and not lost, [*reasons, *lost]
+        )
+
+
+def _rated(score_of: Score, scores: Scores) -> bool:
+    """Whether a figure is a model's by its own answers or a judge's verdicts: no baseline, and no majority of repeats."""
+    return score_of.model in scores.models and score_of.rater in (*scores.judges, score_of.model)
+
+
+def _metrics(replica: Replica) -> dict[str, None]:
+    return dict.fromkeys(column.metric for column in replica.columns.values())
+
+
+def _value(column: PublishedColumn, figures: Sequence[Score]) -> float | None:
+    """Return a figure as the paper has it: the mean, or the standard deviation, of its repeats' own."""
+    of_metric = [s for s in figures if s.name == column.metric and column.criterion in ("", s.criterion)]
+    if not of_metric:
+        return None
+    (figure, *_) = of_metric
+    if column.over_runs == "sd":
+        value = figure.sd
+    else:
+        value = figure.value if figure.mean_of_runs is None else figure.mean_of_runs
+    return None if value is None or figure.void else value * column.times

@@ -1,0 +1,86 @@
+"""`replica.toml`: what a paper says of its protocol that is no wording, so that a run may stand beside its tables.
+
+What a source does not state stands in `not_stated` and nowhere else: then ours holds, and the report says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from mindgauge.records.errors import UsageError
+from mindgauge.records.files import bounds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "replica.toml"
+RECORD = "as_published"
+"""The manifest's key for the protocol that a run was under."""
+
+
+class PublishedColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One column of the published table as one of our metrics: over each repeat, then over repeats."""
+
+    metric: str
+    criterion: str = ""
+    times: float = 1.0
+    """100 where the paper prints percent."""
+    over_runs: Literal["mean", "sd"] = "mean"
+
+
+class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One protocol of a paper."""
+
+    name: str
+    compares_with: str = ""
+    """What the paper calls its table; empty where it prints no result of a model."""
+    table: str = ""
+    """That table's name in `published.toml`."""
+    items: int
+    """How many items were asked about, duplicates counted."""
+    reader: str = ""
+    """Which of the benchmark's readers gives these items with their labels as shipped; the usual one if empty."""
+    tags: dict[str, list[str]] = {}
+    options: dict[str, Any] = {}
+    """Fields of `Asking` and `Judging`; `own` where the paper sent none, so that a model's default holds."""
+    criteria: list[str] = []
+    """Those that were asked; all if empty."""
+    unconditional: list[str] = []
+    """Criteria that were rated on every reply, where ours may not apply."""
+    prompts: dict[str, str] = {}
+    """A kind of prompt → the kind that stands in its place: `ask = "ask.unordered"`."""
+    language: str
+    """Of the prompts."""
+    words: list[str] = []
+    """The files of an instrument that hold what the paper's words were; only a user has them."""
+    examples: bool = False
+    """Whether it takes the authors' training part, of which examples are drawn."""
+    judge: str = ""
+    """The paper's judge; empty where nobody judged."""
+    columns: dict[str, PublishedColumn] = {}
+    not_stated: list[str] = []
+    not_rebuilt: list[str] = []
+    """What of the protocol is known, and cannot be done here."""
+
+
+class ReplicaFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The protocols of one paper."""
+
+    replica: list[Replica]
+
+
+def replicas(folder: Path) -> list[Replica]:
+    """Read the protocols of a benchmark's paper; none where nothing is recorded.
+
+    Raises:
+        UsageError: the file is broken.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return []
+    try:
+        return msgspec.convert(bounds.toml(path), ReplicaFile).replica
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from error

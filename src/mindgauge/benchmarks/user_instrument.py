@@ -1,0 +1,253 @@
+"""`--instrument DIR`: files of the user's own in the place of a benchmark's, by name; such as a paper's prompts and anchors.
+
+Whatever lies in the folder is read, or refused: a misspelt name would else leave our own words in the authors' place.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from mindgauge.benchmarks.card import SLOTS
+from mindgauge.raters import user_instrument
+from mindgauge.raters.user_instrument import UserInstrument
+from mindgauge.raters.verdict_form import VerdictForm
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.files import bounds
+from mindgauge.records.prompt import Prompt
+from mindgauge.records.records import digest
+from mindgauge.records.rubric import Rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mindgauge.benchmarks.benchmark import Benchmark
+
+SETTINGS, RUBRIC, PROMPT = "instrument.toml", "rubric.toml", "prompt.txt"
+OPENING = "system"
+"""The kind of the prompt that stands before the question as a system message."""
+_HASH = 12
+_NAME = re.compile(r"[^\W_][\w.-]*")
+_NEEDED = ("reply", "dialogue")
+"""The slots without which nobody sees what is asked about: a judge's prompt has both."""
+
+
+class InstrumentSettings(msgspec.Struct, forbid_unknown_fields=True):
+    """What `instrument.toml` says."""
+
+    name: str = ""
+    answer: VerdictForm | None = None
+    fence: bool = True
+    speakers: dict[str, str] = {}
+    between: str = "\n\n"
+    keys: dict[str, str | list[str]] = {}
+    """Criterion → the names under which an answer has it."""
+
+
+def brought(benchmark: Benchmark, folder: Path) -> Benchmark:
+    """Return a benchmark with a folder's files in the place of its own.
+
+    Args:
+        benchmark: that is asked.
+        folder: with `ask.en.md`, `judge.zh.md`, `reply.en.md`, `system.en.md`, `rubric.toml`, `prompt.txt`, what else the benchmark's
+            authors ship, and `instrument.toml`.
+
+    Raises:
+        UsageError: a file is not read by anything, cannot be read, or lacks a slot; the message names it.
+    """
+    contents = _contents(folder)
+    settings = _settings(folder) if SETTINGS in contents else InstrumentSettings()
+    name = settings.name or folder.resolve().name
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f'{folder / SETTINGS}: name = {name!r} stands beside models\' names; write letters, digits, `-`, `_` and `.`, for example name = "authors"'
+        )
+    kinds = {file: kind for file in contents if (kind := _kind(file, benchmark)) is not None}
+    readers = {file: reader for file, reader in benchmark.shipped_instrument.items() if file in contents}
+    _refuse_unread(folder, contents, {SETTINGS, RUBRIC, *kinds, *readers}, benchmark)
+    rubric = benchmark.rubric
+    if RUBRIC in contents:
+        rubric = Rubric.load(folder / RUBRIC)
+    for file, reader in readers.items():
+        rubric = reader(folder / file, rubric)
+    rubric = _with_keys(_same_scale(rubric, benchmark, folder), settings, folder)
+    prompts, opening = _prompts(folder, kinds, benchmark)
+    instrument = UserInstrument(
+        name=name, hash=digest(sorted(contents.items()))[:_HASH], replaces=benchmark.rubric, answer=settings.answer, bare=not settings.fence,
+        files=(*contents, *(f"{'.'.join(kinds[file])}.md" for file in kinds if file == PROMPT)), speakers=settings.speakers, between=settings.between, opening=opening,
+    )  # fmt: skip
+    return msgspec.structs.replace(
+        benchmark, rubric=rubric, prompts={**benchmark.prompts, **prompts}, brought=instrument
+    )
+
+
+def _contents(folder: Path) -> dict[str, str]:
+    """Return the hash of every file in the folder by its name; hidden ones are no part of it.
+
+    Raises:
+        UsageError: there is no such folder, or nothing lies there, or a file cannot be read.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--instrument {folder}: no such folder")
+    paths = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    if not paths:
+        raise UsageError(
+            f"--instrument {folder}: nothing lies there; put in prompts (judge.en.md), rubric.toml, instrument.toml"
+        )
+    try:
+        return {path.name: digest("file", bounds.content(path, bounds.SETTINGS).decode()) for path in paths}
+    except IsADirectoryError as error:
+        raise UsageError(
+            f"{error.filename}: a folder within --instrument; its files stand beside each other"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"--instrument {folder}: a file cannot be read ({error})") from error
+
+
+def _settings(folder: Path) -> InstrumentSettings:
+    path = folder / SETTINGS
+    try:
+        return msgspec.convert(bounds.toml(path), InstrumentSettings)
+    except (OSError, ValueError) as error:
+        hint = f"; answer is {', '.join(VerdictForm)}" if "answer" in str(error) or "enum" in str(error) else ""
+        raise UsageError(f"{path}: {error}{hint}") from error
+
+
+def _kind(file: str, benchmark: Benchmark) -> tuple[str, str] | None:
+    """Return the kind of prompt that a file is, and its language; None where it is none."""
+    if file == PROMPT:
+        return ("ask" if benchmark.closed else "judge"), (benchmark.card.languages or ("en",))[0]
+    stem, _, ending = file.rpartition(".")
+    kind, _, language = stem.rpartition(".")
+    closed = kind.startswith(("ask", "node", "shots"))
+    judging = kind.startswith("judge") or kind == "reply"
+    if ending != "md" or (kind not in SLOTS and kind != OPENING):
+        return None
+    fits = kind == OPENING or (closed if benchmark.closed else judging)
+    return (kind, language) if fits else None
+
+
+def _refuse_unread(folder: Path, contents: Iterable[str], read: set[str], benchmark: Benchmark) -> None:
+    stray = next((file for file in contents if file not in read), None)
+    if stray is None:
+        return
+    kinds = ("ask", "ask.unordered", "shots", "node") if benchmark.closed else ("judge", "judge.split", "reply")
+    names = [f"{kind}.en.md" for kind in kinds] + [
+        RUBRIC,
+        PROMPT,
+        SETTINGS,
+        f"{OPENING}.en.md",
+        *benchmark.shipped_instrument,
+    ]
+    near = difflib.get_close_matches(stray, names, 1)
+    hint = f"did you mean {near[0]}?" if near else f"read are {', '.join(names)}"
+    raise UsageError(f"{folder / stray}: nothing of {benchmark.name} reads this file; {hint}")
+
+
+def _same_scale(rubric: Rubric, benchmark: Benchmark, folder: Path) -> Rubric:
+    """Return the rubric if it rates what the benchmark does: fewer criteria perhaps, and other words, but the same levels.
+
+    Raises:
+        UsageError: its numbers would be about something else.
+    """
+    own = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+    for criterion in rubric.criteria:
+        if criterion.name not in own:
+            raise UsageError(
+                f"{folder / RUBRIC}: {benchmark.name} has no criterion {criterion.name!r} (it has {', '.join(own)}); rate by another instrument with --rubric FILE"
+            )
+        levels = own[criterion.name].values
+        if criterion.values != levels:
+            raise UsageError(
+                f"{folder / RUBRIC}: {criterion.name} has the levels {', '.join(map(str, levels))} in {benchmark.name}, in this order; rate by other levels with --rubric FILE"
+            )
+    return rubric
+
+
+def _with_keys(rubric: Rubric, settings: InstrumentSettings, folder: Path) -> Rubric:
+    names = [criterion.name for criterion in rubric.criteria]
+    unknown = next((name for name in settings.keys if name not in names), None)
+    if unknown is not None:
+        raise UsageError(
+            f"{folder / SETTINGS}: keys.{unknown}: there is no such criterion; there are {', '.join(names)}"
+        )
+    if settings.answer is VerdictForm.LABEL and len(names) != 1:
+        raise UsageError(
+            f'{folder / SETTINGS}: answer = "label" is for one criterion, and there are {len(names)}; write "list", "dict" or "json"'
+        )
+    criteria = tuple(
+        msgspec.structs.replace(c, aliases=(*c.aliases, *_several(settings.keys.get(c.name, []))))
+        for c in rubric.criteria
+    )
+    return msgspec.structs.replace(rubric, criteria=criteria)
+
+
+def _several(names: str | list[str]) -> list[str]:
+    return [names] if isinstance(names, str) else names
+
+
+def _prompts(
+    folder: Path, kinds: dict[str, tuple[str, str]], benchmark: Benchmark
+) -> tuple[dict[str, dict[str, Prompt]], dict[str, Prompt]]:
+    """Read the prompts, by kind and language, and those that stand before the question.
+
+    A kind that is replaced is replaced in every language, so that nobody is asked partly by one instrument and partly by another.
+    """
+    prompts: dict[str, dict[str, Prompt]] = {}
+    opening: dict[str, Prompt] = {}
+    for file, (kind, language) in kinds.items():
+        slots = (*(SLOTS["judge"] if kind == OPENING else SLOTS[kind]), *user_instrument.SLOTS)
+        prompt = Prompt.load(folder / file, slots)
+        if kind == OPENING:
+            opening[language] = prompt
+            continue
+        missing = [slot for slot in _needed(kind, benchmark) if slot not in prompt.slots]
+        if missing:
+            raise UsageError(f"{folder / file}: no slot {{{missing[0]}}}; write that where it is to stand")
+        if kind == "reply" and not prompt.slots <= {"dialogue"}:
+            raise UsageError(f"{folder / file}: a reply prompt has no slot but {{dialogue}}")
+        if language in prompts.get(kind, {}):
+            raise UsageError(
+                f"{folder / file}: another file is the {kind} prompt in {language!r}, too; keep one of them"
+            )
+        prompts.setdefault(kind, {})[language] = prompt
+    return prompts, opening
+
+
+def _needed(kind: str, benchmark: Benchmark) -> tuple[str, ...]:
+    """Return the slots that a prompt must have, so that whoever answers sees what is asked about."""
+    if kind == "shots":
+        return ("examples",)
+    if kind == "reply":
+        return ()
+    required = _NEEDED if not benchmark.closed or benchmark.about_reply else ("dialogue",)
+    return tuple(slot for slot in required if slot in SLOTS[kind])
+
+
+def stated(benchmarks: Iterable[Benchmark]) -> dict[str, Any]:
+    """Return what a plan says of instruments of the user's own; nothing where all are ours."""
+    named = [benchmark.brought.title for benchmark in benchmarks if benchmark.brought is not None]
+    return {"instrument": named[0]} if named else {}
+
+
+def one(benchmarks: list[Benchmark], folder: str | Path | None) -> list[Benchmark]:
+    """Return what a command names with the user's files in the place of its own, where a folder is given.
+
+    Raises:
+        UsageError: it names several benchmarks, or the folder is not fit.
+    """
+    if folder is None:
+        return benchmarks
+    if len(benchmarks) != 1:
+        listed = ", ".join(benchmark.name for benchmark in benchmarks)
+        raise UsageError(f"--instrument is for one benchmark, and {listed or 'none'} was named; name one")
+    try:
+        return [brought(benchmarks[0], Path(folder))]
+    except MindgaugeError as error:
+        if str(folder) in str(error):
+            raise
+        raise UsageError(f"--instrument {folder}: {error}") from error

@@ -1,0 +1,175 @@
+"""`--as-published`: everything of a paper's protocol that is no wording, set at once; and whether the run may stand beside its tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from mindgauge.benchmarks import replica as protocols
+from mindgauge.raters.judge import Mode, PromptStyle
+from mindgauge.records.english import named
+from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import count, plural
+from mindgauge.runs.options import Asking, Judging
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.replica import Replica
+    from mindgauge.records import Sample
+    from mindgauge.runs.options import RunConfig
+
+_OWN = "own"
+NO_TABLE = "its source prints no result of a model"
+
+
+class PublishedProtocol(NamedTuple):
+    """A benchmark and a command as the paper has them."""
+
+    benchmark: Benchmark
+    config: RunConfig
+
+
+def protocol(
+    benchmarks: Sequence[Benchmark], config: RunConfig, tags: Mapping[str, tuple[str, ...]] | None
+) -> PublishedProtocol:
+    """Return what a command names under its paper's protocol: the first that no option of the user's contradicts.
+
+    Raises:
+        UsageError: there is no protocol on record, several benchmarks are named, or an option contradicts every protocol.
+    """
+    if len(benchmarks) != 1:
+        raise UsageError("--as-published is for one benchmark, whose paper it is; name one")
+    (benchmark,) = benchmarks
+    candidates = protocols.replicas(benchmark.folder)
+    if not candidates:
+        raise UsageError(
+            f"{benchmark.name}: no protocol of a paper is on record here, so --as-published sets nothing; leave it out"
+        )
+    contradictions = [_contradiction(replica, config, tags or {}) for replica in candidates]
+    fitting = next((r for r, problem in zip(candidates, contradictions, strict=True) if not problem), None)
+    if fitting is None:
+        raise UsageError(
+            f"{benchmark.name} as published ({candidates[0].name}): {contradictions[0]}; leave out the one or the other"
+        )
+    asking = msgspec.structs.replace(config.asking, **_fields(config.asking, fitting))
+    judging = msgspec.structs.replace(config.judging, **_fields(config.judging, fitting))
+    config = msgspec.structs.replace(config, asking=asking, judging=judging, replica=fitting)
+    return PublishedProtocol(_asked(benchmark, fitting), config)
+
+
+def _contradiction(replica: Replica, config: RunConfig, tags: Mapping[str, tuple[str, ...]]) -> str:
+    """Say which option of the user's is another than the paper's; empty where none is."""
+    for options, usual in ((config.asking, Asking()), (config.judging, Judging())):
+        for name, wanted in _fields(options, replica).items():
+            chosen = getattr(options, name)
+            if chosen not in (getattr(usual, name), wanted):
+                option = f"--{name.replace('_', '-')}"
+                return f"{option} is {_written(wanted)} in the paper, and {_written(chosen)} was asked for"
+    tag = next((tag for tag, values in replica.tags.items() if tag in tags and {*tags[tag]} != {*values}), None)
+    if tag is not None:
+        return f"--where {tag} is {', '.join(replica.tags[tag])} in the paper, and {', '.join(tags[tag])} was asked for"
+    return ""
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "the model's own"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _fields(options: Asking | Judging, replica: Replica) -> dict[str, Any]:
+    """Return what a protocol says of these options."""
+    values = {name: value for name, value in replica.options.items() if name in options.__struct_fields__}
+    return {name: _value(name, value) for name, value in values.items()}
+
+
+def _value(name: str, value: Any) -> Any:
+    if name == "ask":
+        return (PromptStyle(value),)
+    if name == "mode":
+        return Mode(value)
+    return None if value == _OWN else value
+
+
+def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
+    """Return a benchmark with the items, criteria and prompts of a protocol."""
+    rubric = benchmark.rubric.restricted(replica.criteria) if replica.criteria else benchmark.rubric
+    criteria = tuple(
+        msgspec.structs.replace(c, not_applicable={}) if c.name in replica.unconditional else c for c in rubric.criteria
+    )
+    prompts = {**benchmark.prompts, **{kind: benchmark.prompts[other] for kind, other in replica.prompts.items()}}
+    return msgspec.structs.replace(
+        benchmark,
+        rubric=msgspec.structs.replace(rubric, criteria=criteria),
+        prompts={
+            kind: {k: p for k, p in by_language.items() if k == replica.language} or by_language
+            for kind, by_language in prompts.items()
+        },
+        read=benchmark.readers[replica.reader] if replica.reader else benchmark.read,
+        keep={tag: tuple(values) for tag, values in replica.tags.items()},
+        variants=None if replica.reader else benchmark.variants,
+    )
+
+
+def to_bring(
+    replica: Replica | None, benchmark: Benchmark, data: Path | None, samples: Sequence[Sample], judges: Sequence[str]
+) -> list[str]:
+    """Return what stands between a run and the paper's table, each in words; nothing where it may stand beside it.
+
+    Args:
+        replica: the protocol; None for none.
+        benchmark: as it is asked.
+        data: where the authors' files lie.
+        samples: that are asked about.
+        judges: who rates replies.
+    """
+    if replica is None:
+        return []
+    files = benchmark.brought.files if benchmark.brought is not None else ()
+    words = [file for file in replica.words if file not in files]
+    lacking = [
+        *(["the authors' files with --data, so it asks our own samples"] if data is None else []),
+        *([f"{named(words, limit=len(words))} in --instrument DIR, so these words are ours"] if words else []),
+        *(
+            [f"the paper's judge {replica.judge} with --judge"]
+            if replica.judge and not _among(replica.judge, judges)
+            else []
+        ),
+    ]
+    if data is not None and replica.items and len(samples) != replica.items:
+        lacking.append(f"all {count(replica.items)} items: {plural(len(samples), 'was', 'were')} asked about")
+    if replica.examples and not any(s.tags.get("split") == "train" for s in (benchmark.read(data) if data else [])):
+        lacking.append("the authors' training part, so the examples are ours")
+    return lacking
+
+
+def _among(judge: str, judges: Sequence[str]) -> bool:
+    return any(judge in name for name in judges)
+
+
+def noted(replica: Replica | None, lacking: Sequence[str]) -> dict[str, Any]:
+    """Return what the manifest says of a run under a paper's protocol; nothing where it is under none."""
+    if replica is None:
+        return {}
+    reasons = [*lacking, *replica.not_rebuilt, *([] if replica.compares_with else [NO_TABLE])]
+    entry = {
+        "protocol": replica.name,
+        "table": replica.compares_with,
+        "comparable": not reasons,
+        "lacks": reasons,
+        "not_stated": replica.not_stated,
+    }
+    return {protocols.RECORD: entry}
+
+
+def told(replica: Replica | None, lacking: Sequence[str]) -> list[str]:
+    """Say in one line what the user must still bring; nothing where there is no protocol."""
+    if replica is None:
+        return []
+    table = f"beside {replica.compares_with}" if replica.compares_with else NO_TABLE
+    rest = f"still to bring: {'; '.join(lacking)}" if lacking else "nothing is left to bring"
+    return [f"as published ({replica.name}), {table}: {rest}"]

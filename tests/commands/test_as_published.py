@@ -1,0 +1,194 @@
+"""`--as-published`: what is sent under protocol paper's protocol, held against what its specification states, fact by fact.
+
+The words are ours throughout; so are the samples, so that nothing here is comparable, and protocol run says why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import mindgauge
+from mindgauge import benchmarks
+from mindgauge.analysis.reproduce import load_published
+from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks import replica
+from mindgauge.records.errors import UsageError
+from mindgauge.store import manifest
+from tests.stub import PROBED, Stub, says, words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ALL = [b for b in map(benchmarks.find_one, benchmarks.names()) if replica.replicas(b.folder)]
+ASK = {
+    "ask.unordered.en.md": "Which label?\n{dialogue}\n{reply}\n{examples}",
+    "shots.en.md": "Such as:\n{examples}",
+    "instrument.toml": 'name = "authors"\nanswer = "label"\nfence = false',
+}
+JUDGE = {
+    "judge.en.md": "{dialogue}\n{reply}\nT={target}\nC={category}",
+    "instrument.toml": 'name = "authors"\nanswer = "json"\nfence = false',
+}
+
+
+def sent(
+    name: str, tmp_path: Path, files: dict[str, str] | None = None, **options: Any
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return what models under test and judges were sent in a run of four samples as published."""
+    if files is not None:
+        folder = tmp_path / "authors"
+        folder.mkdir()
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        options["instrument"] = folder
+    with Stub(lambda body, count: says("I hear you.")) as stub:
+        if not benchmarks.asked_one(name).closed:
+            options["judge"] = stub.judge
+        scores = mindgauge.run(name, model=stub.model, as_published=True, out=tmp_path / "run", limit=4, **options)
+    assert isinstance(scores, Scores)
+    bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
+    return [b for b in bodies if b["model"] == "stub"], [b for b in bodies if b["model"] == "judge"]
+
+
+def facts(body: dict[str, Any], *names: str) -> list[Any]:
+    return [body.get(name) for name in names]
+
+
+@pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)
+def test_a_replica_names_what_the_benchmark_has(benchmark: benchmarks.Benchmark) -> None:
+    assert benchmark.published is not None
+    tables: dict[str, set[str]] = {number.table: set() for number in load_published(benchmark.published)}
+    for number in load_published(benchmark.published):
+        tables[number.table].add(number.column)
+    for protocol in replica.replicas(benchmark.folder):
+        assert {*protocol.criteria, *protocol.unconditional} <= {c.name for c in benchmark.rubric.criteria}
+        assert not protocol.table or {*protocol.columns} <= tables[protocol.table]
+        assert bool(protocol.table) == bool(protocol.compares_with)
+        assert all(benchmark.metric(column.metric) for column in protocol.columns.values())
+        assert not protocol.reader or protocol.reader in benchmark.readers
+        assert protocol.prompts.keys() | {*protocol.prompts.values()} <= benchmark.prompts.keys()
+
+
+def test_dialogue_safety_zero_shot(tmp_path: Path) -> None:
+    tested, _ = sent("dialogue_safety", tmp_path, ASK)
+    assert len(tested) == 4 * 5, "five runs, nothing asked twice"
+    for body in tested:
+        assert facts(body, "temperature", "top_p", "max_tokens", "seed", "response_format") == [
+            1.0,
+            1.0,
+            10,
+            None,
+            None,
+        ]
+        assert [message["role"] for message in body["messages"]] == ["user"]
+        assert words(body).startswith("Which label?"), "English words, whatever the dialogue's language"
+    entry = manifest.read(tmp_path / "run")["as_published"]
+    assert (entry["protocol"], entry["table"], entry["comparable"]) == ("zero-shot", "Table 2", False)
+    assert any("--data" in reason for reason in entry["lacks"])
+    assert not any("--instrument" in reason for reason in entry["lacks"])
+
+
+def test_dialogue_safety_few_shot_has_new_examples_in_each_run(tmp_path: Path) -> None:
+    tested, _ = sent("dialogue_safety", tmp_path, ASK, ask="few-shot", where={"language": ("zh",)})
+    by_question: dict[str, set[str]] = {}
+    for body in tested:
+        text = words(body)
+        assert text.startswith("Which label?")
+        question, _, examples = text.partition("Such as:")
+        by_question.setdefault(question, set()).add(examples)
+        assert facts(body, "temperature", "top_p", "max_tokens", "seed") == [1.0, 1.0, 10, None]
+    example_ids = manifest.read(tmp_path / "run")["plan"]["shown"]["dialogue_safety"]
+    assert len(example_ids) > len(benchmarks.asked_one("dialogue_safety").rubric.criteria[0].levels)
+    assert len({examples for sets in by_question.values() for examples in sets}) > 1
+
+
+def test_help_or_harm_sends_no_parameter_and_no_schema(tmp_path: Path) -> None:
+    names = [*benchmarks.asked_one("help_or_harm/response").rubric.criteria[0].protocols]
+    table = "label,1,2,3,4,5\n" + "".join(f"{name},a,b,c,d,e\n" for name in names)
+    tested, judges = sent("help_or_harm/response", tmp_path, {**JUDGE, "protocol.csv": table})
+    assert (len(tested), len(judges)) == (4 * 3, 4 * 3)
+    for body in (*tested, *judges):
+        assert facts(body, "temperature", "top_p", "seed", "response_format") == [None] * 4
+        assert [message["role"] for message in body["messages"]] == ["user"]
+    assert all(words(body).splitlines()[-1].removeprefix("C=") in names for body in judges), (
+        "the judge is told the item's label"
+    )
+
+
+def test_psycrisis_asks_its_five_criteria_in_one_call_the_fourth_of_every_reply(tmp_path: Path) -> None:
+    _, judges = sent("psycrisis", tmp_path)
+    for body in judges:
+        properties = body["response_format"]["json_schema"]["schema"]["properties"]
+        assert {*properties} - {"quotes", "rationale"} == {
+            "empathy",
+            "regulation",
+            "exploration",
+            "risk_assessment",
+            "referral",
+        }
+        assert properties["risk_assessment"]["enum"] == ["no", "yes"]
+        assert facts(body, "temperature", "seed") == [0.7, None]
+
+
+def test_trustmh_ethics_has_a_judge_that_sees_gold(tmp_path: Path) -> None:
+    files = {**JUDGE, "reply.en.md": "Choose.\n{dialogue}"}
+    with Stub(lambda body, count: says('{"choice": "A", "reasoning": "so"}')) as stub:
+        folder = tmp_path / "authors"
+        folder.mkdir()
+        for file, text in files.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        mindgauge.run(
+            "trustmh/ethics",
+            model=stub.model,
+            judge=stub.judge,
+            as_published=True,
+            instrument=folder,
+            out=tmp_path / "run",
+            limit=4,
+        )
+    bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
+    tested, judges = ([b for b in bodies if b["model"] == model] for model in ("stub", "judge"))
+    assert {facts(b, "temperature", "seed")[0] for b in tested} == {0.0}
+    assert all([m["role"] for m in b["messages"]] == ["user"] and words(b).startswith("Choose.") for b in tested)
+    targets = {str(sample.target) for sample in benchmarks.asked_one("trustmh/ethics").own_samples()}
+    assert judges
+    assert all(words(body).splitlines()[-2].removeprefix("T=") in targets for body in judges)
+
+
+def test_mentalbench_asks_in_one_message_for_512_tokens(tmp_path: Path) -> None:
+    tested, judges = sent(
+        "mentalbench", tmp_path, {**JUDGE, "reply.en.md": "You are kind. {dialogue}"}, where={"language": ("en",)}
+    )
+    assert len(tested) == 4
+    for body in tested:
+        assert facts(body, "temperature", "max_tokens", "seed", "top_p") == [0.7, 512, None, None]
+        assert [m["role"] for m in body["messages"]] == ["user"]
+        assert words(body).startswith("You are kind. ")
+    for body in judges:
+        assert facts(body, "temperature", "max_tokens", "seed", "response_format") == [0.7, 512, None, None]
+
+
+def test_privacy(tmp_path: Path) -> None:
+    tested, _ = sent("trustmh/privacy_leakage", tmp_path)
+    assert {tuple(facts(b, "temperature", "max_tokens", "seed")) for b in tested} == {(0.0, 256, None)}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("dialogue_safety", {"runs": 3}, "--runs is 5 in the paper, and 3 was asked for"),
+        ("dialogue_safety", {"temperature": 0.2}, "--temperature is 1.0 in the paper"),
+        ("dialogue_safety", {"ask": "sequential"}, "--ask is unordered in the paper"),
+        ("psycrisis", {"mode": "split"}, "--mode is joint in the paper"),
+        ("trustmh", {}, "--as-published is for one benchmark"),
+        ("conversations/risk", {}, "no protocol of a paper is on record"),
+    ],
+)
+def test_what_contradicts_the_paper_is_refused_in_one_line(
+    name: str, options: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=reason) as raised:
+        mindgauge.run(name, model="replay/none", as_published=True, out=tmp_path / "run", **options)
+    assert "\n" not in str(raised.value)
