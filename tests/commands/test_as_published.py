@@ -1,6 +1,6 @@
-"""`--as-published`: what is sent under protocol paper's protocol, held against what its specification states, fact by fact.
+"""`--as-published`: what is sent under a paper's protocol, held against what its specification states, fact by fact.
 
-The words are ours throughout; so are the samples, so that nothing here is comparable, and protocol run says why.
+The words are ours throughout; so are the samples, so that nothing here is comparable, and the run says why.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from mindgauge.analysis.reproduce import load_published
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import replica
 from mindgauge.records.errors import UsageError
+from mindgauge.runs import as_published
 from mindgauge.store import manifest
 from tests.stub import PROBED, Stub, says, words
 
@@ -192,3 +193,20 @@ def test_what_contradicts_the_paper_is_refused_in_one_line(
     with pytest.raises(UsageError, match=reason) as raised:
         mindgauge.run(name, model="replay/none", as_published=True, out=tmp_path / "run", **options)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("judge", "rated_by_it"),
+    [
+        ("openai/gpt-4.1", True),
+        ("gpt-4.1-2025-04-14 (authors)", True),
+        ("http://127.0.0.1:9/v1#gpt-4.1", True),
+        ("openai/gpt-4.1-mini", False),
+        ("acme/not-gpt-4.1", False),
+    ],
+)
+def test_the_papers_judge_is_no_sibling_of_it(judge: str, rated_by_it: bool) -> None:
+    ethics = benchmarks.asked_one("trustmh/ethics")
+    (protocol,) = replica.replicas(ethics.folder)
+    lacking = as_published.to_bring(protocol, ethics, None, [], [judge])
+    assert not any(protocol.judge in entry for entry in lacking) is rated_by_it

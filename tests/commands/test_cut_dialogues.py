@@ -103,6 +103,10 @@ def test_what_is_not_asked_is_said_in_one_line(talks: Path, tmp_path: Path) -> N
         annotate_new(tmp_path / "a", items=talks, benchmark="dialogue_safety", annotators=["ana"], unit="client")
     with pytest.raises(UsageError, match="or, with --unit, transcripts"):
         annotate_new(tmp_path / "a", items=talks, benchmark="psycrisis", annotators=["ana"])
+    text = tmp_path / "chat.txt"
+    text.write_text("user: Hello\nbot: Hi\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="say what of it is labelled with --unit"):
+        annotate_new(tmp_path / "a", items=text, benchmark="psycrisis", annotators=["ana"])
     table = tmp_path / "table.csv"
     table.write_text("user,reply\nHello,Hi\n", encoding="utf-8")
     with pytest.raises(UsageError, match="--write-items writes what transcripts are cut into"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -148,7 +149,9 @@ def to_bring(
 
 
 def _among(judge: str, judges: Sequence[str]) -> bool:
-    return any(judge in name for name in judges)
+    """Whether a judge is among those named, by whatever provider or address; a dated build of it is it, a smaller sibling is not."""
+    model = re.compile(rf"(?:.*[/#:])?{re.escape(judge)}(?:-\d{{4}}(?:-\d\d-\d\d)?)?(?: \(.*\))?", re.DOTALL)
+    return any(model.fullmatch(name) for name in judges)
 
 
 def noted(replica: Replica | None, lacking: Sequence[str]) -> dict[str, Any]:

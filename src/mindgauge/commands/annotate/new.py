@@ -26,6 +26,7 @@ from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.annotate import drawing, source
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.raters.window import Unit
+from mindgauge.records import transcripts
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.records.files import private, tables
@@ -234,6 +235,10 @@ def _work(task: Benchmark, items: str | Path | Frame, labelling: Labelling) -> _
         label_source = source.of_run(run, task, language, Unit(labelling.unit) if labelling.unit else None)
     elif labelling.unit:
         label_source = source.of_dialogues(items, task, columns, language, Unit(labelling.unit), labelling.write_items)
+    elif isinstance(items, str | Path) and Path(items).suffix.lower() in transcripts.TEXTS and Path(items).is_file():
+        raise UsageError(
+            f"{items}: a text is a transcript; say what of it is labelled with --unit (turn, dialogue or client)"
+        )
     else:
         label_source = source.of_file(items, task, columns, language)
     order = labelling.order
