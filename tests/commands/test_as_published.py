@@ -209,4 +209,4 @@ def test_the_papers_judge_is_no_sibling_of_it(judge: str, rated_by_it: bool) -> 
     ethics = benchmarks.asked_one("trustmh/ethics")
     (protocol,) = replica.replicas(ethics.folder)
     lacking = as_published.to_bring(protocol, ethics, None, [], [judge])
-    assert not any(protocol.judge in entry for entry in lacking) is rated_by_it
+    assert any(protocol.judge in entry for entry in lacking) is not rated_by_it
