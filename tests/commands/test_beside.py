@@ -14,10 +14,13 @@ from mindgauge.analysis.reproduce import compare, load_published
 from mindgauge.benchmarks import RecomputedCell
 from mindgauge.records.errors import UsageError
 from tests import in_process
+from tests.benchmarks.help_or_harm.conftest import Copy, small
 from tests.stub import Stub, says
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["small"]
 
 
 def release(path: Path) -> Path:
@@ -45,6 +48,17 @@ def test_a_run_stands_below_the_published_rows_and_says_why_it_may_not(published
     result = in_process.mindgauge("reproduce", "dialogue_safety", "--data", data, "--beside", tmp_path / "run")
     assert f"new: {row.row}"[:20] in result.stdout
     assert "not comparable with Table 2" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["help_or_harm", "help_or_harm/response"])
+def test_a_run_of_any_benchmark_of_the_paper_stands_below_its_table(name: str, small: Copy, tmp_path: Path) -> None:
+    """The paper's files are one benchmark's to recompute; the run is another's, and its judge gives no verdict."""
+    with Stub(lambda body, count: says("I cannot say.")) as stub:
+        mindgauge.run("help_or_harm/response", model=stub.model, judge=stub.judge, out=tmp_path / "run", limit=2)
+    (row,) = mindgauge.reproduce(name, data=small.root, beside=tmp_path / "run").beside
+    assert (row.table, row.row) == ("test.responses", "stub, judged by judge")
+    assert row.values == {"mean": None}
+    assert row.reasons == ["it was not run --as-published", "no usable verdict in 2 of 2", "2 verdicts are missing"]
 
 
 def test_a_run_of_another_benchmark_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ import msgspec
 from mindgauge.analysis.reproduce import load_published
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks import replica as protocols
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
+from mindgauge.records.rounding import plural
+from mindgauge.records.short_names import short_names
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
@@ -48,7 +51,7 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
 
     Args:
         folder: of the run.
-        members: the benchmarks whose tables are reproduced.
+        members: the benchmarks of the paper whose tables are reproduced.
 
     Raises:
         UsageError: the run is of none of them, or none of their protocols has a table.
@@ -57,7 +60,8 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
     names = content.get("plan", {}).get("benchmarks", [])
     matching = [benchmark for benchmark in members if benchmark.name in names]
     if not matching:
-        raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {members[0].name}")
+        wanted = named([benchmark.name for benchmark in members], "or")
+        raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
     scores = score(folder)
     rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
     if not rows:
@@ -78,6 +82,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -
     for number in load_published(benchmark.published):
         if number.table == replica.table:
             printed.setdefault(number.row, {})[number.column] = number.value
+    shown = short_names([*scores.models, *scores.judges])
     scored = [s for s in scores.metrics if s.benchmark == benchmark.name and s.slice == "all"]
     for model, rater in dict.fromkeys(
         (s.model, s.rater) for s in scored if _rated(s, scores) and s.name in _metrics(replica)
@@ -85,8 +90,13 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -
         figures = [s for s in scored if (s.model, s.rater) == (model, rater)]
         values = {column: _value(published, figures) for column, published in replica.columns.items()}
         missing = sum(s.missing for s in figures if s.name == next(iter(_metrics(replica))))
-        lost = [f"{missing} verdicts are missing"] if missing else []
-        title = model if rater in ("", model, "gold") else f"{model}, judged by {rater}"
+        lost = [
+            *dict.fromkeys(s.void for s in figures if s.void and s.name in _metrics(replica)),
+            *([f"{plural(missing, 'verdict is', 'verdicts are')} missing"] if missing else []),
+        ]
+        title = shown.get(model, model)
+        if rater not in ("", model, "gold"):
+            title = f"{title}, judged by {shown.get(rater, rater)}"
         yield NewRow(
             replica.table, replica.compares_with, title, values, printed, not reasons and not lost, [*reasons, *lost]
         )

@@ -66,7 +66,10 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
         UsageError: the run is of another benchmark, or the benchmark has no published numbers.
         DataError: nothing usable is there, or a file is broken.
     """
-    members = [b for b in benchmarks.asked_family(name) if b.reproduce is not None and b.published is not None]
+    asked = benchmarks.asked_family(name)
+    # A paper's tables are one family's: naming one of its benchmarks names them all.
+    family = asked if benchmarks.is_path(name) else benchmarks.asked_family(name.partition("/")[0])
+    members = [b for b in family if b.reproduce is not None and b.published is not None]
     if not members:
         raise UsageError(f"{name}: nothing published is recorded here, so nothing can be reproduced")
     cells: list[CellComparison] = []
@@ -79,5 +82,5 @@ def reproduce(name: str, *, data: str | Path, beside: str | Path | None = None) 
         compared = compare(published, benchmark.reproduce(Path(data)), Path(data))
         from_files += sum(cell.verdict != "missing" and cell.table not in of_print for cell in compared)
         cells += compared
-    rows = [] if beside is None else new_rows(Path(beside), members)
+    rows = [] if beside is None else new_rows(Path(beside), family)
     return Reproduction(name, cells, counts(cells), from_files, rows)
