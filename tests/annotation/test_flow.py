@@ -19,6 +19,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.store import Store
 from tests.annotation.rounds_of_work import everybody_works
 from tests.pages import text_of
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +106,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return annotated(tmp_path_factory.mktemp("closed"), "dialogue_safety", 30, gate=0.95)
 
 
-@pytest.fixture(scope="module", params=["help_or_harm/response", "mentalbench"])
+@pytest.fixture(scope="module", params=["help_or_harm/response", later("mentalbench")])
 def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return annotated(tmp_path_factory.mktemp("open"), request.param, 24, gate=0.0)
 

@@ -20,6 +20,7 @@ from tests import in_process
 from tests.cli.test_which_accuracy import RIGHT, WRONG, Answers, write
 from tests.made_once import made_once
 from tests.reports import crisis, talked
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +117,7 @@ def test_dialogues_are_told_by_their_vetoes_first(talks: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, later(120)])
 @pytest.mark.parametrize("verb", ["score", "compare", "status", "reliability", "audit"])
 def test_answers_fit_the_terminal_and_a_pipe_holds_no_controls(
     verb: str, width: int, rated: Path, monkeypatch: pytest.MonkeyPatch

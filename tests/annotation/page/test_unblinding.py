@@ -28,6 +28,7 @@ from mindgauge.records import Message, Reply, Sample, Status
 from mindgauge.store import locks, manifest
 from tests.annotation.page.test_matrix import MATRIX
 from tests.annotation.page.visiting import Browser
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -171,9 +172,9 @@ class Visit:
 @pytest.mark.parametrize(
     ("phase", "name"),
     [
-        (Phase.TRAINING, "ana"),
+        later(Phase.TRAINING, "ana"),
         (Phase.LABELLING, "ana"),
-        pytest.param(Phase.LABELLING, "dana", marks=pytest.mark.long),
+        later(Phase.LABELLING, "dana"),
         (Phase.REVIEW, "ana"),
     ],
 )
