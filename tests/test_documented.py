@@ -251,6 +251,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in pages.files().items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "DIR").mkdir()
+    (folder / "AUTHORS").mkdir()
+    (folder / "AUTHORS" / "judge.en.md").write_text("{dialogue}\n{reply}\n{rubric}\n{form}", encoding="utf-8")
     for path in (ROOT / "docs" / "examples" / "own_benchmark").iterdir():
         shutil.copy(path, folder)
     mindgauge.new(folder / "first_reply", items=folder / "items.csv", columns={"user": "message"})
