@@ -22,19 +22,105 @@ from pathlib import Path
 
 import polars as pl
 
-OPENINGS = "Lately|For weeks now|Since the move|Since autumn|After the exam|Most evenings|On Sundays|At work|At home|When it rains".split("|")
-PEOPLE = "my sister|my brother|my mother|my father|a friend|my boss|my neighbour|my teacher|my partner|a colleague|my aunt|my cousin".split("|")
-DOINGS = "calls me|does not call|asks how I am|looks away|says I should rest|forgets what I said|leaves early|waits outside|writes long letters|talks about money|laughs it off|cooks for everyone".split("|")
-FEELINGS = "tired|numb|angry|ashamed|lonely|worried|empty|restless|guilty|afraid|slow|lost|heavy|tense|invisible|useless".split("|")
-PLACES = "in the kitchen|on the bus|at the station|in bed|by the river|in the office|at school|in the car|on the stairs|at the table|in the garden|behind the house".split("|")
-THINGS = "the letter|the phone|a song|the door|an old photo|the bill|my coat|the clock|a dream|the noise|the window|that sentence".split("|")
+OPENINGS = [
+    "Lately",
+    "For weeks now",
+    "Since the move",
+    "Since autumn",
+    "After the exam",
+    "Most evenings",
+    "On Sundays",
+    "At work",
+    "At home",
+    "When it rains",
+]
+PEOPLE = [
+    "my sister",
+    "my brother",
+    "my mother",
+    "my father",
+    "a friend",
+    "my boss",
+    "my neighbour",
+    "my teacher",
+    "my partner",
+    "a colleague",
+    "my aunt",
+    "my cousin",
+]
+DOINGS = [
+    "calls me",
+    "does not call",
+    "asks how I am",
+    "looks away",
+    "says I should rest",
+    "forgets what I said",
+    "leaves early",
+    "waits outside",
+    "writes long letters",
+    "talks about money",
+    "laughs it off",
+    "cooks for everyone",
+]
+FEELINGS = [
+    "tired",
+    "numb",
+    "angry",
+    "ashamed",
+    "lonely",
+    "worried",
+    "empty",
+    "restless",
+    "guilty",
+    "afraid",
+    "slow",
+    "lost",
+    "heavy",
+    "tense",
+    "invisible",
+    "useless",
+]
+PLACES = [
+    "in the kitchen",
+    "on the bus",
+    "at the station",
+    "in bed",
+    "by the river",
+    "in the office",
+    "at school",
+    "in the car",
+    "on the stairs",
+    "at the table",
+    "in the garden",
+    "behind the house",
+]
+THINGS = [
+    "the letter",
+    "the phone",
+    "a song",
+    "the door",
+    "an old photo",
+    "the bill",
+    "my coat",
+    "the clock",
+    "a dream",
+    "the noise",
+    "the window",
+    "that sentence",
+]
 SENTENCES = (
     "{o}, I feel {f} and {f} whenever {p} {d}.", "I sat {l} for {n} minutes and thought of {t}.", "{p} {d}, and I stay {l} with {t}.",
     "It is number {n} on the list of what makes me {f}.", "Nobody {l} knows that {t} makes me {f}.", "I told {p} about {t}, {n} days ago.",
     "Then {p} {d} {l}, and I was {f} again.", "Is it normal to be {f} for {n} weeks?", "{o}, {t} is all that I can think of.",
     "I want to say it to {p}, but {t} stops me {l}.", "I wake at {n} and feel {f}.", "Even {t} {l} does not help when {p} {d}.",
 )  # fmt: skip
-CHINESE = ("我最近睡不着。", "我和{n}个朋友说过，没有人懂。", "我在学校的第{n}天又哭了。", "他们说会好的，我等了{n}个月。", "妈妈问了我{n}次，我没有说。")
+CHINESE = (
+    "我最近睡不着。",
+    "我和{n}个朋友说过，没有人懂。",
+    "我在学校的第{n}天又哭了。",
+    "他们说会好的，我等了{n}个月。",
+    "妈妈问了我{n}次，我没有说。",
+)
 RECIPE = """
 name = "posts"
 seed = 11
@@ -50,7 +136,17 @@ files = "board.jsonl"
 licence = "CC0-1.0"
 columns = {id = "id", group = "author"}
 """
-STEPS = ("person", "cut", "length\nleast = 20\nmost = 4000", 'language\nkeep = ["en", "zh"]', "junk", "links\nmost = 1", "scrub", "exact", "near")
+STEPS = (
+    "person",
+    "cut",
+    "length\nleast = 20\nmost = 4000",
+    'language\nkeep = ["en", "zh"]',
+    "junk",
+    "links\nmost = 1",
+    "scrub",
+    "exact",
+    "near",
+)
 LATER = ("sample\nnumber = {forum = 200000}", "split\nparts = {train = 0.8, validation = 0.1, test = 0.1}")
 
 
@@ -86,7 +182,8 @@ def changed(sentences: list[str], generator: random.Random) -> str:
 def posts(number: int, seed: int = 5) -> tuple[list[dict[str, str]], dict[str, str]]:
     """Write posts; return them, and the planted ones: id → that of the post."""
     generator = random.Random(seed)
-    rows, planted = [], {}
+    rows: list[dict[str, str]] = []
+    planted: dict[str, str] = {}
     while len(rows) < number:
         sentences, ident, lot = post(generator), str(len(rows)), generator.random()
         text = " ".join(sentences)
@@ -115,13 +212,27 @@ def main() -> None:
         rows, planted = posts(number)
         half = len(rows) // 2
         pl.DataFrame(rows[:half]).write_csv(folder / "forum.csv")
-        (folder / "board.jsonl").write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[half:]), encoding="utf-8")
+        (folder / "board.jsonl").write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows[half:]), encoding="utf-8"
+        )
         characters = sum(len(row["text"]) for row in rows) / len(rows)
         print(f"{len(rows):,} posts of {characters:.0f} characters, {len(planted):,} planted")
-        steps = "".join(f"[[step]]\ndo = {json.dumps(do)}\n{rest}\n" for do, _, rest in (step.partition("\n") for step in (*STEPS, *LATER)))
+        steps = "".join(
+            f"[[step]]\ndo = {json.dumps(do)}\n{rest}\n"
+            for do, _, rest in (step.partition("\n") for step in (*STEPS, *LATER))
+        )
         (folder / "recipe.toml").write_text(RECIPE + steps, encoding="utf-8")
         begun = time.perf_counter()
-        command = [sys.executable, "-c", "from mindgauge.cli import main; main()", "dataset", "build", folder / "recipe.toml", "--out", folder / "out"]
+        command = [
+            sys.executable,
+            "-c",
+            "from mindgauge.cli import main; main()",
+            "dataset",
+            "build",
+            str(folder / "recipe.toml"),
+            "--out",
+            str(folder / "out"),
+        ]
         subprocess.run(command, check=True)
         seconds = time.perf_counter() - begun
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -132,7 +243,9 @@ def main() -> None:
         caught = sum(bool({copy, first} & near) for copy, first in pairs)
         wrong = len(near - planted.keys() - {*planted.values()})
         print(f"{seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of processors, {used.ru_maxrss / 1024:,.0f} MB")
-        print(f"planted and not dropped before: {len(pairs):,}; found {caught / len(pairs):.4f}; falsely dropped {wrong / (len(rows) - 2 * len(planted)):.5f}")
+        print(
+            f"planted and not dropped before: {len(pairs):,}; found {caught / len(pairs):.4f}; falsely dropped {wrong / (len(rows) - 2 * len(planted)):.5f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """`mindgauge dataset`: a data set of one's own, built by a recipe and released with what must be known of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

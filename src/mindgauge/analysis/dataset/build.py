@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import polars as pl
 
 from mindgauge.analysis.dataset import cleaning, drawing, duplicates, items, sources
-from mindgauge.analysis.dataset.items import StepResult
 from mindgauge.analysis.dataset.licences import spdx
 from mindgauge.analysis.dataset.recipe import (
-    Exact, Junk, Languages, LastTurn, Lengths, Links, Near, PersonSide, Sampling, Scrub, Splitting,
+    Exact,
+    Junk,
+    Languages,
+    LastTurn,
+    Lengths,
+    Links,
+    Near,
+    PersonSide,
+    Sampling,
+    Scrub,
+    Splitting,
 )  # fmt: skip
 from mindgauge.records import digest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from mindgauge.analysis.dataset.items import StepResult
     from mindgauge.analysis.dataset.recipe import DatasetRecipe, Step
 
 ITEMS = ("id", "text", "messages", "source", "licence", "language", "label", "cluster", "group", "split", "weight", "copies", "origin")  # fmt: skip
@@ -73,7 +84,7 @@ def build(recipe: DatasetRecipe, beside: Path) -> BuiltDataset:
     counts = Counter[str]()
     steps, dropped = [], []
     for number, step in enumerate(recipe.steps, 1):
-        result = _applied(step, frame, recipe.seed, counts)
+        result = _APPLIED[type(step)](frame, step, recipe.seed, counts)
         name = f"{number} {step.__struct_config__.tag}"
         reasons = dict(result.dropped.group_by("reason").len().sort("reason").rows())
         steps.append(StepAccount(name, frame.height, result.dropped.height, reasons))
@@ -95,30 +106,20 @@ def build(recipe: DatasetRecipe, beside: Path) -> BuiltDataset:
     return BuiltDataset(kept, gone, steps, accounts, dict(counts), notes)
 
 
-def _applied(step: Step, frame: pl.DataFrame, seed: int, counts: Counter[str]) -> StepResult:
-    match step:
-        case PersonSide():
-            return cleaning.person_side(frame)
-        case LastTurn():
-            return cleaning.last_turn(frame)
-        case Lengths():
-            return cleaning.lengths(frame, step)
-        case Languages():
-            return cleaning.in_languages(frame, step)
-        case Junk():
-            return cleaning.junk(frame, step)
-        case Links():
-            return cleaning.links(frame, step)
-        case Scrub():
-            return cleaning.scrubbed(frame, step, counts)
-        case Exact():
-            return duplicates.exact(frame)
-        case Near():
-            return duplicates.near(frame, step, seed)
-        case Sampling():
-            return drawing.sampled(frame, step, seed)
-        case Splitting():
-            return drawing.split(frame, step, seed)
+_APPLIED: dict[type[Step], Callable[[pl.DataFrame, Any, int, Counter[str]], StepResult]] = {
+    PersonSide: lambda frame, *_: cleaning.person_side(frame),
+    LastTurn: lambda frame, *_: cleaning.last_turn(frame),
+    Lengths: lambda frame, step, *_: cleaning.lengths(frame, step),
+    Languages: lambda frame, step, *_: cleaning.in_languages(frame, step),
+    Junk: lambda frame, step, *_: cleaning.junk(frame, step),
+    Links: lambda frame, step, *_: cleaning.links(frame, step),
+    Scrub: lambda frame, step, _, counts: cleaning.scrubbed(frame, step, counts),
+    Exact: lambda frame, *_: duplicates.exact(frame),
+    Near: lambda frame, step, seed, _: duplicates.near(frame, step, seed),
+    Sampling: lambda frame, step, seed, _: drawing.sampled(frame, step, seed),
+    Splitting: lambda frame, step, seed, _: drawing.split(frame, step, seed),
+}
+"""What each kind of step does to the items, with the recipe's seed; personal data are counted."""
 
 
 def _none_dropped() -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -44,7 +44,7 @@ def last_turn(items: pl.DataFrame) -> StepResult:
     if not dialogues.height:
         return nothing_dropped(items)
     texts: dict[int, str | None] = {}
-    kept: dict[int, list[dict[str, str]]] = {}
+    kept: dict[int, list[dict[str, Any]]] = {}
     for row, messages in dialogues.iter_rows():
         last = max((place for place, message in enumerate(messages) if message["role"] == "user"), default=-1)
         kept[row] = messages[: last + 1]
@@ -55,7 +55,9 @@ def last_turn(items: pl.DataFrame) -> StepResult:
     )
 
 
-def _rewritten(items: pl.DataFrame, texts: dict[int, str | None], messages: dict[int, list[dict[str, str]]]) -> pl.DataFrame:
+def _rewritten(
+    items: pl.DataFrame, texts: dict[int, str | None], messages: dict[int, list[dict[str, Any]]]
+) -> pl.DataFrame:
     """Put other texts, and other messages, in the place of those of some rows."""
     rows = [*texts]
     changed = pl.DataFrame(
@@ -127,7 +129,9 @@ def junk(items: pl.DataFrame, step: Junk) -> StepResult:
 def links(items: pl.DataFrame, step: Links) -> StepResult:
     """Drop what holds more links."""
     number = pl.col("text").str.count_matches(_LINK)
-    return parted(items, pl.when(number > step.most).then(pl.lit(f"more than {step.most} links" if step.most else "links")))
+    return parted(
+        items, pl.when(number > step.most).then(pl.lit(f"more than {step.most} links" if step.most else "links"))
+    )
 
 
 def scrubbed(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> StepResult:
@@ -135,7 +139,7 @@ def scrubbed(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> StepResu
     scrubber = Scrubber(step.names)
     suspect = pl.lit(value=True) if scrubber.introduced else pl.col("text").str.contains(MAY_HOLD)
     texts: dict[int, str | None] = {}
-    kept: dict[int, list[dict[str, str]]] = {}
+    kept: dict[int, list[dict[str, Any]]] = {}
     for row, text, messages in items.filter(suspect | pl.col("messages").is_not_null()).select("row", "text", "messages").iter_rows():  # fmt: skip
         spoken = [Message(m["role"], m["content"]) for m in messages] if messages else [Message("user", text)]
         clean = scrubber.scrub(Transcript(str(row), tuple(spoken), "")).messages

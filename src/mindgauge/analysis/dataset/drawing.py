@@ -59,7 +59,9 @@ def split(items: pl.DataFrame, step: Splitting, seed: int) -> StepResult:
     roots = components(items.height, chain.from_iterable(_links(items, passages=step.passages)))
     members = items.select("row").with_columns(place=pl.Series(roots))
     sizes = members.group_by("place").agg(pl.len(), pl.col("row").min()).rows()
-    lots = [(-size, hashlib.blake2b(f"{seed} {row}".encode(), digest_size=8).digest(), place) for place, size, row in sizes]
+    lots = [
+        (-size, hashlib.blake2b(f"{seed} {row}".encode(), digest_size=8).digest(), place) for place, size, row in sizes
+    ]
     missing = {name: share * items.height for name, share in step.parts.items()}
     parts: dict[int, str] = {}
     for size, _, place in sorted(lots):

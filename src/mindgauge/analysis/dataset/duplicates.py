@@ -2,7 +2,7 @@
 
 A shingle is nine bytes of a text in small letters without blanks on the rim: three Chinese characters, or nine Latin ones.
 Signatures come from `rensa` (MIT). Texts that agree in a band of them are candidates, and a candidate counts by its exact
-Jaccard similarity, so that no estimate decides.
+Jaccard similarity, so that no estimate decides that texts are alike.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.dataset.recipe import Near
 
     Hashes = NDArray[np.uint64]
+    Signatures = NDArray[np.uint32]
+    Places = NDArray[np.int64]
 
 SHINGLE = 9
 """Bytes."""
@@ -65,7 +67,9 @@ def _kept_first(items: pl.DataFrame, linked: pl.DataFrame, reason: str) -> StepR
     own = pl.col("row") == pl.col("of")
     stood_for = pl.col("copies") + pl.when(own).then(0).otherwise(1)
     kept = rows.with_columns(copies=stood_for.sum().over("of").cast(COLUMNS["copies"])).filter(own).drop("of")
-    return StepResult(kept, rows.filter(~own).with_columns(reason=pl.lit(reason)).select(*items.columns, "reason", "of"))
+    return StepResult(
+        kept, rows.filter(~own).with_columns(reason=pl.lit(reason)).select(*items.columns, "reason", "of")
+    )
 
 
 def similar(texts: pl.Series, threshold: float, seed: int) -> Iterator[tuple[int, int]]:
@@ -89,7 +93,18 @@ def similar(texts: pl.Series, threshold: float, seed: int) -> Iterator[tuple[int
             yield one, other
 
 
-def signatures(texts: pl.Series, seed: int) -> NDArray[np.uint32]:
+def _likely(signs: Signatures, first: Places, second: Places, threshold: float) -> NDArray[np.bool_]:
+    """Say of which pairs the signatures do not rule out that they are alike: four standard errors are allowed for."""
+    slack = 4 * (threshold * (1 - threshold) / PERMUTATIONS) ** 0.5
+    likely = [
+        (signs[first[start : start + _BATCH]] == signs[second[start : start + _BATCH]]).mean(axis=1)
+        >= threshold - slack
+        for start in range(0, len(first), _BATCH)
+    ]
+    return np.concatenate([np.zeros(0, dtype=bool), *likely])
+
+
+def signatures(texts: pl.Series, seed: int) -> Signatures:
     """Return the MinHash signature of each text, shape (n, `PERMUTATIONS`)."""
     from rensa import RMinHash
 
@@ -122,13 +137,11 @@ def _hashed(texts: list[str]) -> tuple[Hashes, Hashes]:
 
 def rows_of_band(threshold: float) -> int:
     """Return the longest band with which a pair at the threshold becomes a candidate as surely as it should."""
-    fitting = [
-        rows for rows in range(1, 17) if 1 - (1 - threshold**rows) ** (PERMUTATIONS // rows) >= SURE
-    ]
+    fitting = [rows for rows in range(1, 17) if 1 - (1 - threshold**rows) ** (PERMUTATIONS // rows) >= SURE]
     return max(fitting, default=1)
 
 
-def candidates(signs: NDArray[np.uint32], threshold: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def candidates(signs: Signatures, threshold: float) -> tuple[Places, Places]:
     """Return pairs that agree in a band of their signatures: each with the first of its bucket, and with its neighbour."""
     length, rows = len(signs), rows_of_band(threshold)
     pairs = np.empty(0, dtype=np.int64)
@@ -142,12 +155,13 @@ def candidates(signs: NDArray[np.uint32], threshold: float) -> tuple[NDArray[np.
         begins = np.concatenate([[True], ~same])[:length]
         head = order[np.maximum.accumulate(np.where(begins, np.arange(length), 0))]
         member = order[1:][same]
-        joined = np.concatenate([head[1:][same] * length + member, order[:-1][same] * length + member])
-        pairs = np.union1d(pairs, joined)
+        for other in (head[1:][same], order[:-1][same]):
+            likely = _likely(signs, other, member, threshold)
+            pairs = np.union1d(pairs, other[likely] * length + member[likely])
     return pairs // max(length, 1), pairs % max(length, 1)
 
 
-def components(length: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+def components(length: int, pairs: Iterable[tuple[int, int]]) -> Places:
     """Join what pairs link: the smallest place of its component, for each place."""
     parent = list(range(length))
 

@@ -37,3 +37,15 @@ def refusal(licence: str, redistribute: bool | None) -> str:
     if ident in OPEN:
         return ""
     return f"whether {ident or 'an unnamed licence'} allows it is not known; unknown is not permission"
+
+
+def conflict(licence: str, redistribute: bool | None, release: str) -> str:
+    """Say why texts under a licence may not be released under another; nothing where they may, as far as ids say it."""
+    ident, target = spdx(licence), spdx(release)
+    if reason := refusal(licence, redistribute):
+        return reason
+    if redistribute is None and ident in ALIKE and ident != target:
+        return f"{ident} asks for the same licence, and the data set is released under {target}"
+    if redistribute is None and "-NC-" in ident and "-NC-" not in target:
+        return f"{ident} forbids commercial use, and {target} would allow it"
+    return ""

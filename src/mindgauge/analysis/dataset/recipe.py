@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from mindgauge.records import languages
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import bounds
+from mindgauge.records.files import bounds, mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from pathlib import Path
 
 Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 Positive: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
@@ -34,6 +36,8 @@ class DatasetSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """Rows of a table, dialogues in any form, a text a line, or a text a file."""
     columns: dict[str, str] = {}
     """Our name → the file's column."""
+    joined: bool = False
+    """Whether a cell holds a list of texts, as JSON or as Python writes it, to be joined line by line."""
     language: str = ""
     """Of all its texts, where no column says it."""
 
@@ -117,7 +121,9 @@ class Splitting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """Whether items that share a long passage stay together, too."""
 
 
-Step: TypeAlias = PersonSide | LastTurn | Lengths | Languages | Junk | Links | Scrub | Exact | Near | Sampling | Splitting
+Step: TypeAlias = (
+    PersonSide | LastTurn | Lengths | Languages | Junk | Links | Scrub | Exact | Near | Sampling | Splitting
+)
 KINDS: dict[str, type[Step]] = {str(kind.__struct_config__.tag): kind for kind in Step.__args__}
 
 
@@ -134,6 +140,8 @@ class DatasetRecipe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 T = TypeVar("T", bound=msgspec.Struct)
+ROUNDING = 1e-9
+"""How far shares may be from adding up to 1."""
 _TOP = ("name", "about", "licence", "seed", "source", "step")
 _EXPECTED = {"str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list", "object": "a table"}  # fmt: skip
 
@@ -211,7 +219,7 @@ def _allowed(error: str, kind: Any) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _refuse_unknown(entry: dict[str, Any], names: Any, place: str) -> None:
+def _refuse_unknown(entry: dict[str, Any], names: Collection[str], place: str) -> None:
     for name in entry:
         if name not in names:
             close = difflib.get_close_matches(name, list(names), 1)
@@ -228,28 +236,32 @@ def _check(recipe: DatasetRecipe, path: Path) -> None:
     """
     names = [source.name for source in recipe.sources]
     for number, source in enumerate(recipe.sources, 1):
-        place = f"{path}: source {number} ({source.name})"
         if not source.name.strip() or names.count(source.name) > 1:
             raise UsageError(f"{path}: source: name = {source.name!r}: each source has a name of its own")
-        if not source.paths:
-            raise UsageError(f"{place}: files: none is named")
-        if source.holds == "posts":
-            _refuse_unknown(source.columns, (*COLUMNS, *_LAYOUT), f"{place}: columns")
-        elif source.holds != "dialogues" and source.columns:
-            raise UsageError(f"{place}: columns: {source.holds} have none; leave it out")
-    splits = [step for step in recipe.steps if isinstance(step, Splitting)]
-    if len(splits) > 1 or (splits and recipe.steps[-1] is not splits[0]):
-        raise UsageError(f"{path}: step: split comes once, and last")
-    if splits and abs(sum(splits[0].parts.values()) - 1) > 1e-9:
-        raise UsageError(f"{path}: step {len(recipe.steps)} (split): parts add up to {sum(splits[0].parts.values()):g}; they must add up to 1")  # fmt: skip
+        _check_files(source, f"{path}: source {number} ({source.name})")
     for number, step in enumerate(recipe.steps, 1):
-        place = f"{path}: step {number}"
-        if isinstance(step, Lengths) and step.most is not None and step.most < step.least:
-            raise UsageError(f"{place} (length): most = {step.most} is below least = {step.least}")
-        if isinstance(step, Languages) and not step.keep:
-            raise UsageError(f"{place} (language): keep: name a language, such as {languages.named('en')!r}")
-        if isinstance(step, Sampling) and step.by == "source" and isinstance(step.number, dict):
-            _refuse_unknown(step.number, names, f"{place} (sample): number")
+        _check_step(step, f"{path}: step {number}", names)
+        if isinstance(step, Splitting) and number < len(recipe.steps):
+            raise UsageError(f"{path}: step {number} (split): it comes once, and last")
 
 
-_LAYOUT = ("sheet", "header", "encoding", "separator")
+def _check_files(source: DatasetSource, place: str) -> None:
+    if not source.paths:
+        raise UsageError(f"{place}: files: none is named")
+    if source.holds == "posts":
+        _refuse_unknown(source.columns, (*COLUMNS, *mapping.LAYOUT), f"{place}: columns")
+    elif source.joined:
+        raise UsageError(f"{place}: joined: {source.holds} have no cells; leave it out")
+    elif source.holds != "dialogues" and source.columns:
+        raise UsageError(f"{place}: columns: {source.holds} have none; leave it out")
+
+
+def _check_step(step: Step, place: str, sources: list[str]) -> None:
+    if isinstance(step, Lengths) and step.most is not None and step.most < step.least:
+        raise UsageError(f"{place} (length): most = {step.most} is below least = {step.least}")
+    if isinstance(step, Languages) and not step.keep:
+        raise UsageError(f"{place} (language): keep: name a language, such as 'en', 'zh' or 'other'")
+    if isinstance(step, Sampling) and step.by == "source" and isinstance(step.number, dict):
+        _refuse_unknown(step.number, sources, f"{place} (sample): number")
+    if isinstance(step, Splitting) and abs(sum(step.parts.values()) - 1) > ROUNDING:
+        raise UsageError(f"{place} (split): parts add up to {sum(step.parts.values()):g}; they must add up to 1")

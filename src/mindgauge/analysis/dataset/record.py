@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.dataset.build import SourceAccount, StepAccount  # noqa: TC001 - fields
+from mindgauge.analysis.dataset.build import SourceAccount, StepAccount
 from mindgauge.records.errors import DataError, UsageError
 
 if TYPE_CHECKING:

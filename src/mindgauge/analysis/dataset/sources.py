@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +14,7 @@ from mindgauge.analysis.dataset import items
 from mindgauge.records import languages, transcripts
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
+from mindgauge.records.files.input_table import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.dataset.recipe import DatasetSource
     from mindgauge.records import Message
     from mindgauge.records.files.folder import Readable
+    from mindgauge.records.files.input_table import InputTable
 
 _WRITTEN = {".txt", ".md", ".markdown", ".text", ".log"}
 
@@ -66,14 +70,31 @@ def _posts(source: DatasetSource, path: Path) -> pl.DataFrame:
     headers = table.headers
     columns |= {name: name for name in ("text", "id", "language") if name not in columns and name in headers}
     if "text" not in columns:
-        raise DataError(f"{path}: no column text; name it in {source.name}: columns = {{text = \"COLUMN\"}} (it has {table.columns})")  # fmt: skip
-    frame = table.frame(columns, columns)
+        raise DataError(f'{path}: no column text; name it in {source.name}: columns = {{text = "COLUMN"}} (it has {table.columns})')  # fmt: skip
+    frame = _unlisted(table, columns) if source.joined else table.frame(columns, columns)
     cells = [
         (pl.col(name) if name in columns else pl.lit(None)).cast(pl.String).alias("origin" if name == "id" else name)
         for name in ("text", "id", "group", "label", "language")
     ]
     tag = pl.col("language").str.strip_chars().str.to_lowercase().str.replace_all("_", "-").str.replace("-.*", "")
     return frame.select(cells).with_columns(pl.col("text").fill_null(""), language=tag.replace("", None))
+
+
+def _unlisted(table: InputTable, columns: dict[str, str]) -> pl.DataFrame:
+    """Read a table whose texts are lists of texts, and join them."""
+    cells: dict[str, list[str | None]] = {name: [] for name in columns}
+    for _, row in table.rows(columns):
+        for name, column in cells.items():
+            column.append(text_of(_lines(row.get(name)) if name == "text" else row.get(name)))
+    return pl.DataFrame(cells, dict.fromkeys(cells, pl.String))
+
+
+def _lines(cell: object) -> object:
+    """Put the texts of a list below each other; what is no list stays as it is."""
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            cell = ast.literal_eval(cell.strip())
+    return "\n".join(str(line) for line in cell) if isinstance(cell, list) else cell
 
 
 def _texts(source: DatasetSource, path: Path) -> pl.DataFrame:
