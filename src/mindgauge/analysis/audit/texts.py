@@ -253,7 +253,7 @@ CHECKS = (
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _ENCODING_WIDE = r"[\u2e80-\u9fff\ue000-\uf8ff\uff00-\uffef\u0400-\u04ff\u3000-\u30ff]"
-_SUSPECT = rf"[\u00c2-\u00f4][^\x00-\x7f]|{_ENCODING_WIDE}"
+SUSPECT = rf"[\u00c2-\u00f4][^\x00-\x7f]|{_ENCODING_WIDE}"
 _RUN = re.compile(r"[^\x00-\x7f\ufffd]+")
 _PLAUSIBLE = re.compile(r"[\u00a0-\u024f\u2010-\u203a\u20ac\u2122\u2190-\u21ff\u2600-\u27bf\U0001f300-\U0001faff]+")
 _TWO_BYTES = re.compile(r"[\u00c2\u00c3][\u0080-\u00bf]|[\u00c2-\u00f4][^\x00-\x7f]{2,3}")
@@ -296,7 +296,7 @@ def replacement_characters(view: View) -> Iterator[CheckResult]:
 )
 def mojibake(view: View) -> Iterator[CheckResult]:
     """Texts of which a part, written in an older encoding and read as UTF-8, becomes plain punctuation or letters."""
-    rows = _texts(view, _SUSPECT)
+    rows = _texts(view, SUSPECT)
     hits = rows.filter(pl.Series([garbled(text) for text in rows["text"]], dtype=pl.Boolean))
     yield from _told(hits, "characters of another encoding")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from mindgauge.analysis.audit import texts as audited
 from mindgauge.analysis.dataset.items import COLUMNS, StepResult, nothing_dropped, parted
 from mindgauge.analysis.dataset.sources import written_out
 from mindgauge.records import Message, languages
@@ -117,9 +118,12 @@ def junk(items: pl.DataFrame, step: Junk) -> StepResult:
     solid = text.str.count_matches(r"\S")
     words = text.str.to_lowercase().str.extract_all(r"\S+")
     repeated = (words.list.len() >= _LONG_ENOUGH) & (words.list.n_unique() < step.distinct * words.list.len())
+    suspects = items.filter(pl.col("text").str.contains(audited.SUSPECT)).select("row", "text")
+    garbled = [row for row, words in suspects.iter_rows() if audited.garbled(words)]
     return parted(
         items,
         pl.when(text == "").then(pl.lit("empty"))
+        .when(pl.col("row").is_in(garbled)).then(pl.lit("characters of another encoding"))
         .when(text.str.contains(_PLACEHOLDERS)).then(pl.lit("a placeholder such as [deleted]"))
         .when(text.str.count_matches(r"\p{L}") < step.letters * solid).then(pl.lit("hardly any letters"))
         .when(repeated).then(pl.lit("the same few words again and again")),

@@ -70,7 +70,7 @@ class Languages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 
 
 class Junk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do", tag="junk"):
-    """Drop what is no text: blanks, `[deleted]`, hardly a letter, the same few words again and again."""
+    """Drop what is no text: blanks, `[deleted]`, another encoding's characters, hardly a letter, the same few words again."""
 
     letters: Share = 0.5
     """Letters among the characters that are no blanks, at least."""
