@@ -21,7 +21,7 @@ from tests.thinned import examples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WORDS = "night work mother sleep friend alone school money talk week door rain walk house phone letter garden bread".split()
+WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money", "talk", "week", "door", "rain", "walk", "house", "phone", "letter", "garden", "bread"]  # fmt: skip
 SOURCES = """
 [[source]]
 name = "forum"
@@ -73,7 +73,11 @@ def posts() -> list[tuple[str, str, str]]:
     rows = [(text(n), f"author {n % 15}", str(n % 3)) for n in range(45)]
     rows += [(f"{text(0)} now", "author 50", "0"), (text(1).upper(), "author 51", "1"), ("short", "author 52", "1")]
     rows += [("[deleted by user]", "author 53", "1"), (f"{text(90)} http://one.example", "author 54", "1")]
-    return [*rows, (f"{text(91)} jo@mail.example", "author 55", "2"), ("我很难过，我不知道怎么办，谁都不懂我。", "author 56", "2")]
+    return [
+        *rows,
+        (f"{text(91)} jo@mail.example", "author 55", "2"),
+        ("我很难过，我不知道怎么办，谁都不懂我。", "author 56", "2"),
+    ]
 
 
 def dialogues() -> list[dict[str, Any]]:
@@ -83,7 +87,9 @@ def dialogues() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def write(folder: Path, recipe: str = HEAD + SOURCES + STEPS, rows: Sequence[Any] = (), talks: Sequence[Any] = ()) -> Path:
+def write(
+    folder: Path, recipe: str = HEAD + SOURCES + STEPS, rows: Sequence[Any] = (), talks: Sequence[Any] = ()
+) -> Path:
     folder.mkdir(exist_ok=True)
     pl.DataFrame([*(rows or posts())], ["post", "author", "risk"], orient="row").write_csv(folder / "forum.csv")
     lines = [json.dumps(dialogue, ensure_ascii=False) for dialogue in talks or dialogues()]
@@ -133,7 +139,9 @@ def test_the_command_prints_the_counts(tmp_path: Path) -> None:
     assert as_json["items"] + as_json["dropped"] == as_json["rows"] == 64
     record = json.loads((tmp_path / "out" / "dataset.json").read_text(encoding="utf-8"))
     assert sum(step["dropped"] for step in record["steps"]) == 32
-    assert record["sources"][0]["files"]["forum.csv"] == hashlib.sha256((tmp_path / "forum.csv").read_bytes()).hexdigest()
+    assert (
+        record["sources"][0]["files"]["forum.csv"] == hashlib.sha256((tmp_path / "forum.csv").read_bytes()).hexdigest()
+    )
 
 
 @examples(12)
@@ -154,7 +162,9 @@ def test_in_another_order_the_tables_are_equal_to_the_byte(
 
 def test_another_seed_draws_and_splits_otherwise(tmp_path: Path) -> None:
     mindgauge.dataset_build(write(tmp_path), out=tmp_path / "one")
-    mindgauge.dataset_build(write(tmp_path, (HEAD + SOURCES + STEPS).replace("seed = 3", "seed = 4")), out=tmp_path / "other")
+    mindgauge.dataset_build(
+        write(tmp_path, (HEAD + SOURCES + STEPS).replace("seed = 3", "seed = 4")), out=tmp_path / "other"
+    )
     assert digests(tmp_path / "one") != digests(tmp_path / "other")
 
 
@@ -209,10 +219,10 @@ def test_texts_stand_in_lines_or_files_or_lists(tmp_path: Path) -> None:
     ("line", "other", "words"),
     [
         ('do = "junk"', 'do = "jnk"', "step 4: do = 'jnk' is no step; steps are person, cut, length"),
-        ("least = 12", "leest = 12", "step 2 (length): leest is no key here (is it least?); allowed are least, most, of"),
+        ("least = 12", "leest = 12", "step 2 (length): leest is no key here (is it least?); allowed are least, most, unit"),
         ("least = 12", 'least = "12"', "step 2 (length): least = '12': expected a whole number"),
         ("least = 12", "least = -1", "step 2 (length): least = -1: expected a whole number >= 0"),
-        ("least = 12", 'of = "lines"', "step 2 (length): of = 'lines': allowed are characters, words"),
+        ("least = 12", 'unit = "lines"', "step 2 (length): unit = 'lines': allowed are characters, words"),
         ("least = 12", "least = 5\nmost = 3", "step 2 (length): most = 3 is below least = 5"),
         ('keep = ["en"]', "", "step 3 (language): keep is missing"),
         ("test = 0.5", "test = 0.4", "step 10 (split): parts add up to 0.9; they must add up to 1"),
@@ -230,7 +240,9 @@ def test_texts_stand_in_lines_or_files_or_lists(tmp_path: Path) -> None:
 def test_a_bad_recipe_is_refused_in_one_line(tmp_path: Path, line: str, other: str, words: str) -> None:
     recipe = HEAD + SOURCES + STEPS
     assert line in recipe
-    said = mindgauge_command("dataset", "build", write(tmp_path, recipe.replace(line, other, 1)), "--out", tmp_path / "out")
+    said = mindgauge_command(
+        "dataset", "build", write(tmp_path, recipe.replace(line, other, 1)), "--out", tmp_path / "out"
+    )
     assert said.returncode == 2
     assert words in said.stderr
     assert said.stderr.count("\n") == 1
@@ -242,7 +254,7 @@ def test_what_somebody_changed_is_neither_replaced_nor_released(built: Path, tmp
     items.head(3).write_parquet(built / "items.parquet")
     with pytest.raises(UsageError, match="choose another --out"):
         mindgauge.dataset_build(tmp_path / "data" / "recipe.toml", out=built)
-    with pytest.raises(DataError, match="items.parquet is not as dataset build wrote it"):
+    with pytest.raises(DataError, match=r"items\.parquet is not as dataset build wrote it"):
         mindgauge.dataset_release(built, to="hub", out=tmp_path / "hub")
 
 

@@ -32,8 +32,8 @@ def build(
         return
     for line in result.summary():
         render.sentence(visible(line))
-    rows = [[step.step, count(step.came), count(step.dropped)] for step in result.steps]
-    render.table("", ["step", "came", "dropped"], rows)
+    rows = [[step.step, count(step.rows), count(step.dropped)] for step in result.steps]
+    render.table("", ["step", "rows", "dropped"], rows)
     answer.then(f"mindgauge audit {out / 'items.parquet'}")
 
 

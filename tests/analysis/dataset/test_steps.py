@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from mindgauge.analysis.dataset import cleaning, drawing, duplicates, items
 from mindgauge.analysis.dataset.licences import conflict, refusal, spdx
-from mindgauge.analysis.dataset.recipe import Junk, Languages, Lengths, Links, Near, Sampling, Scrub, Splitting
+from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
 from mindgauge.records.redaction.patterns import MAY_HOLD
 from mindgauge.records.redaction.personal import Scrubber
 
-WORDS = "night work mother sleep friend alone school money talk week door rain walk house phone letter garden bread".split()
+WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money", "talk", "week", "door", "rain", "walk", "house", "phone", "letter", "garden", "bread"]  # fmt: skip
 
 
 def frame(*texts: str, **columns: list[str | None]) -> pl.DataFrame:
@@ -39,7 +39,7 @@ def test_junk_says_why_each_text_is_none() -> None:
 
 def test_lengths_are_counted_in_characters_or_words() -> None:
     texts = ("one two three", "one", "一二三四五六")
-    assert reasons(cleaning.lengths(frame(*texts), Lengths(least=2, of="words"))).keys() == {"one", "一二三四五六"}
+    assert reasons(cleaning.lengths(frame(*texts), Lengths(least=2, unit="words"))).keys() == {"one", "一二三四五六"}
     assert reasons(cleaning.lengths(frame(*texts), Lengths(least=4, most=12))) == {
         "one": "fewer than 4 characters", "one two three": "more than 12 characters",
     }  # fmt: skip
@@ -47,20 +47,22 @@ def test_lengths_are_counted_in_characters_or_words() -> None:
 
 def test_a_stated_language_goes_before_what_letters_show() -> None:
     rows = frame("Ich kann nicht schlafen", "I cannot sleep", "我睡不着", "не сплю", language=["de", None, None, None])
-    result = cleaning.in_languages(rows, Languages(keep=["en", "zh-CN"]))
+    result = cleaning.in_languages(rows, LanguageFilter(keep=["en", "zh-CN"]))
     assert reasons(result) == {"Ich kann nicht schlafen": "language de", "не сплю": "language other"}
     assert dict(result.items.select("text", "language").rows()) == {"I cannot sleep": "en", "我睡不着": "zh"}
 
 
 def test_links_are_counted() -> None:
     one, two = "see https://one.example", "see https://one.example and www.two.example"
-    assert reasons(cleaning.links(frame(one, two), Links(most=1))) == {two: "more than 1 links"}
-    assert reasons(cleaning.links(frame(one, "none"), Links())) == {one: "links"}
+    assert reasons(cleaning.links(frame(one, two), LinkLimit(most=1))) == {two: "more than 1 links"}
+    assert reasons(cleaning.links(frame(one, "none"), LinkLimit())) == {one: "links"}
 
 
 def test_personal_data_are_replaced_and_counted() -> None:
     counts = Counter[str]()
-    result = cleaning.scrubbed(frame("Write to jo@mail.example", "Call me Alma", "nothing"), Scrub(names=["Alma"]), counts)
+    result = cleaning.scrubbed(
+        frame("Write to jo@mail.example", "Call me Alma", "nothing"), Scrub(names=["Alma"]), counts
+    )
     assert result.items["text"].to_list() == ["Write to [email 1]", "Call me [name 1]", "nothing"]
     assert counts == {"email": 1, "name": 1}
     assert result.dropped.is_empty()
@@ -139,7 +141,9 @@ def test_parts_are_as_large_as_they_should_be() -> None:
 
 def test_items_of_one_passage_stay_in_one_part() -> None:
     shared = "Since my brother moved out I sit in the kitchen every night and count the cars outside until it is light."
-    texts = [f"{shared}\nThis is ending number {n}." for n in range(4)] + [f"Another text, number {n}" for n in range(96)]
+    texts = [f"{shared}\nThis is ending number {n}." for n in range(4)] + [
+        f"Another text, number {n}" for n in range(96)
+    ]
     result = drawing.split(frame(*texts), Splitting(parts={"train": 0.5, "test": 0.5}), 2).items
     assert result.filter(pl.col("text").str.starts_with(shared))["split"].n_unique() == 1
 

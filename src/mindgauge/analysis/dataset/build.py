@@ -13,10 +13,10 @@ from mindgauge.analysis.dataset.licences import spdx
 from mindgauge.analysis.dataset.recipe import (
     Exact,
     Junk,
-    Languages,
+    LanguageFilter,
     LastTurn,
     Lengths,
-    Links,
+    LinkLimit,
     Near,
     PersonSide,
     Sampling,
@@ -42,7 +42,7 @@ class StepAccount(msgspec.Struct, frozen=True):
     """What a step did: how many rows came, how many it dropped, and for which reasons."""
 
     step: str
-    came: int
+    rows: int
     dropped: int
     reasons: dict[str, int]
 
@@ -69,17 +69,17 @@ class BuiltDataset(NamedTuple):
     notes: list[str]
 
 
-def build(recipe: DatasetRecipe, beside: Path) -> BuiltDataset:
+def build(recipe: DatasetRecipe, base: Path) -> BuiltDataset:
     """Build a data set.
 
     Args:
         recipe: what it is made of.
-        beside: the folder below which its files lie.
+        base: the folder below which its files lie.
 
     Raises:
         UsageError, DataError: a source cannot be read as the recipe says.
     """
-    read = {source.name: sources.read(source, beside) for source in recipe.sources}
+    read = {source.name: sources.read(source, base) for source in recipe.sources}
     frame = items.numbered(pl.concat([rows.frame for rows in read.values()], how="diagonal_relaxed"))
     counts = Counter[str]()
     steps, dropped = [], []
@@ -92,27 +92,27 @@ def build(recipe: DatasetRecipe, beside: Path) -> BuiltDataset:
         if result.items.height + result.dropped.height != frame.height:
             raise AssertionError(f"{name}: rows were lost")
         frame = result.items
-    kept, gone = _identified(frame, pl.concat(dropped) if dropped else _none_dropped())
+    final, drops = _identified(frame, pl.concat(dropped) if dropped else _none_dropped())
     licences = {source.name: spdx(source.licence) for source in recipe.sources}
-    kept = kept.with_columns(licence=pl.col("source").replace(licences)).select(ITEMS)
+    final = final.with_columns(licence=pl.col("source").replace(licences)).select(ITEMS)
     accounts = [
         SourceAccount(
             source.name, licences[source.name], source.redistribute, read[source.name].frame.height,
-            kept.filter(pl.col("source") == source.name).height, read[source.name].checksums,
+            final.filter(pl.col("source") == source.name).height, read[source.name].checksums,
         )
         for source in recipe.sources
     ]  # fmt: skip
     notes = [f"{name}: {note}" for name, rows in read.items() for note in rows.notes]
-    return BuiltDataset(kept, gone, steps, accounts, dict(counts), notes)
+    return BuiltDataset(final, drops, steps, accounts, dict(counts), notes)
 
 
 _APPLIED: dict[type[Step], Callable[[pl.DataFrame, Any, int, Counter[str]], StepResult]] = {
     PersonSide: lambda frame, *_: cleaning.person_side(frame),
     LastTurn: lambda frame, *_: cleaning.last_turn(frame),
     Lengths: lambda frame, step, *_: cleaning.lengths(frame, step),
-    Languages: lambda frame, step, *_: cleaning.in_languages(frame, step),
+    LanguageFilter: lambda frame, step, *_: cleaning.in_languages(frame, step),
     Junk: lambda frame, step, *_: cleaning.junk(frame, step),
-    Links: lambda frame, step, *_: cleaning.links(frame, step),
+    LinkLimit: lambda frame, step, *_: cleaning.links(frame, step),
     Scrub: lambda frame, step, _, counts: cleaning.scrubbed(frame, step, counts),
     Exact: lambda frame, *_: duplicates.exact(frame),
     Near: lambda frame, step, seed, _: duplicates.near(frame, step, seed),
@@ -134,16 +134,16 @@ def _identified(frame: pl.DataFrame, dropped: pl.DataFrame) -> tuple[pl.DataFram
     if "together" not in frame.columns:
         own = pl.when(pl.col("group").is_null()).then("row")
         frame = frame.with_columns(together=own.otherwise(pl.col("row").min().over("source", "group")))
-    kept = frame.with_columns(
+    final = frame.with_columns(
         cluster=_named(frame["cluster"].fill_null(frame["row"]), ids, "cluster"),
         group=_named(frame["together"], ids, "group"),
         language=cleaning.language(),
         weight=1 / pl.col("probability"),
     )
-    gone = dropped.with_columns(of=_named(dropped["of"], ids, "of"))
+    drops = dropped.with_columns(of=_named(dropped["of"], ids, "of"))
     return (
-        kept.sort("id", "source", "origin", "row", nulls_last=True).rechunk(),
-        gone.sort("source", "origin", "id", "row", nulls_last=True).select(DROPPED).rechunk(),
+        final.sort("id", "source", "origin", "row", nulls_last=True).rechunk(),
+        drops.sort("source", "origin", "id", "row", nulls_last=True).select(DROPPED).rechunk(),
     )
 
 

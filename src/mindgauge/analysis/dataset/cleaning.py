@@ -17,7 +17,7 @@ from mindgauge.records.transcripts import Transcript
 if TYPE_CHECKING:
     from collections import Counter
 
-    from mindgauge.analysis.dataset.recipe import Junk, Languages, Lengths, Links, Scrub
+    from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Scrub
 
 _PLACEHOLDERS = r"(?i)^\W*(?:deleted|removed|deleted by user|removed by moderator|nan|none|null|n/?a)\W*$"
 _LINK = r"(?i)https?://|\bwww\."
@@ -30,10 +30,10 @@ OTHER = "other"
 
 def person_side(items: pl.DataFrame) -> StepResult:
     """Keep the person's words alone; a dialogue becomes one text."""
-    said = pl.col("messages").list.eval(
+    words = pl.col("messages").list.eval(
         pl.when(pl.element().struct.field("role") == "user").then(pl.element().struct.field("content")).drop_nulls()
     )
-    spoken = pl.when(pl.col("messages").is_not_null()).then(said.list.join("\n\n")).otherwise(pl.col("text"))
+    spoken = pl.when(pl.col("messages").is_not_null()).then(words.list.join("\n\n")).otherwise(pl.col("text"))
     rows = items.with_columns(text=spoken, messages=pl.lit(None, COLUMNS["messages"]))
     silent = items["messages"].is_not_null() & (rows["text"].fill_null("").str.strip_chars() == "")
     return parted(rows, pl.when(silent).then(pl.lit("the person says nothing")))
@@ -45,13 +45,13 @@ def last_turn(items: pl.DataFrame) -> StepResult:
     if not dialogues.height:
         return nothing_dropped(items)
     texts: dict[int, str | None] = {}
-    kept: dict[int, list[dict[str, Any]]] = {}
+    spoken_of: dict[int, list[dict[str, Any]]] = {}
     for row, messages in dialogues.iter_rows():
         last = max((place for place, message in enumerate(messages) if message["role"] == "user"), default=-1)
-        kept[row] = messages[: last + 1]
-        texts[row] = written_out(Message(m["role"], m["content"]) for m in kept[row]) or None
+        spoken_of[row] = messages[: last + 1]
+        texts[row] = written_out(Message(m["role"], m["content"]) for m in spoken_of[row]) or None
     return parted(
-        _rewritten(items, texts, kept),
+        _rewritten(items, texts, spoken_of),
         pl.when(pl.col("messages").list.len() == 0).then(pl.lit("the person says nothing")),
     )
 
@@ -75,15 +75,14 @@ def _rewritten(
 def lengths(items: pl.DataFrame, step: Lengths) -> StepResult:
     """Drop what is shorter or longer."""
     text = pl.col("text").str.strip_chars()
-    size = text.str.len_chars() if step.of == "characters" else text.str.count_matches(r"\S+")
+    size = text.str.len_chars() if step.unit == "characters" else text.str.count_matches(r"\S+")
     long = size > step.most if step.most is not None else pl.lit(value=False)
-    unit = step.of
     return parted(
         items,
         pl.when(size < step.least)
-        .then(pl.lit(f"fewer than {step.least} {unit}"))
+        .then(pl.lit(f"fewer than {step.least} {step.unit}"))
         .when(long)
-        .then(pl.lit(f"more than {step.most} {unit}")),
+        .then(pl.lit(f"more than {step.most} {step.unit}")),
     )
 
 
@@ -92,17 +91,17 @@ def language() -> pl.Expr:
     characters = pl.col("text").str.len_chars()
     letters = pl.col("text").str.count_matches(r"\p{L}")
     latin = pl.col("text").str.count_matches(r"\p{Latin}")
-    seen = (
+    by_letters = (
         pl.when(pl.col("text").str.count_matches(languages.HAN.pattern) * 10 >= characters.clip(1))
         .then(pl.lit("zh"))
         .when(latin >= letters * _OWN_SCRIPT)
         .then(pl.lit("en"))
         .otherwise(pl.lit(OTHER))
     )
-    return pl.coalesce(pl.col("language"), seen)
+    return pl.coalesce(pl.col("language"), by_letters)
 
 
-def in_languages(items: pl.DataFrame, step: Languages) -> StepResult:
+def in_languages(items: pl.DataFrame, step: LanguageFilter) -> StepResult:
     """Drop what is in none of the languages, and note of the rest in which it is."""
     rows = items.with_columns(language=language())
     keep = [languages.named(tag) for tag in step.keep]
@@ -130,7 +129,7 @@ def junk(items: pl.DataFrame, step: Junk) -> StepResult:
     )  # fmt: skip
 
 
-def links(items: pl.DataFrame, step: Links) -> StepResult:
+def links(items: pl.DataFrame, step: LinkLimit) -> StepResult:
     """Drop what holds more links."""
     number = pl.col("text").str.count_matches(_LINK)
     return parted(
@@ -143,14 +142,14 @@ def scrubbed(items: pl.DataFrame, step: Scrub, counts: Counter[str]) -> StepResu
     scrubber = Scrubber(step.names)
     suspect = pl.lit(value=True) if scrubber.introduced else pl.col("text").str.contains(MAY_HOLD)
     texts: dict[int, str | None] = {}
-    kept: dict[int, list[dict[str, Any]]] = {}
+    spoken_of: dict[int, list[dict[str, Any]]] = {}
     for row, text, messages in items.filter(suspect | pl.col("messages").is_not_null()).select("row", "text", "messages").iter_rows():  # fmt: skip
         spoken = [Message(m["role"], m["content"]) for m in messages] if messages else [Message("user", text)]
         clean = scrubber.scrub(Transcript(str(row), tuple(spoken), "")).messages
         if messages:
             texts[row] = written_out(clean)
-            kept[row] = [{"role": message.role, "content": message.content} for message in clean]
+            spoken_of[row] = [{"role": message.role, "content": message.content} for message in clean]
         elif clean[0].content != text:
             texts[row] = clean[0].content
     counts.update(scrubber.counts)
-    return nothing_dropped(_rewritten(items, texts, kept) if texts else items)
+    return nothing_dropped(_rewritten(items, texts, spoken_of) if texts else items)

@@ -38,8 +38,8 @@ def sampled(items: pl.DataFrame, step: Sampling, seed: int) -> StepResult:
     chosen = pl.DataFrame({"row": [*drawn], "share": [*drawn.values()]}, {"row": pl.UInt32, "share": pl.Float64})
     shares = items.join(chosen, on="row", how="left", maintain_order="left")
     result = parted(shares, pl.when(pl.col("share").is_null()).then(pl.lit("not drawn")))
-    kept = result.items.with_columns(probability=pl.col("probability") * pl.col("share")).drop("share")
-    return StepResult(kept, result.dropped.drop("share"))
+    chosen_items = result.items.with_columns(probability=pl.col("probability") * pl.col("share")).drop("share")
+    return StepResult(chosen_items, result.dropped.drop("share"))
 
 
 def _at(members: Sequence[int], places: Sequence[int]) -> list[int]:
@@ -80,5 +80,5 @@ def _links(items: pl.DataFrame, *, passages: bool) -> Iterator[Iterator[tuple[in
         named = rows.filter(pl.all_horizontal(pl.col(keys).is_not_null()))
         yield chained(named.group_by(keys).agg("item").filter(pl.col("item").list.len() > 1)["item"].to_list())
     if passages:
-        asked = rows.select("item", "whole", raw="text")
-        yield iter(audited.groups(audited.tied_items(asked)).items())
+        candidates = rows.select("item", "whole", raw="text")
+        yield iter(audited.groups(audited.tied_items(candidates)).items())

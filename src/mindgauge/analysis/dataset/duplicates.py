@@ -66,9 +66,9 @@ def _kept_first(items: pl.DataFrame, linked: pl.DataFrame, reason: str) -> StepR
     rows = items.join(linked, on="row", maintain_order="left")
     own = pl.col("row") == pl.col("of")
     stood_for = pl.col("copies") + pl.when(own).then(0).otherwise(1)
-    kept = rows.with_columns(copies=stood_for.sum().over("of").cast(COLUMNS["copies"])).filter(own).drop("of")
+    remaining = rows.with_columns(copies=stood_for.sum().over("of").cast(COLUMNS["copies"])).filter(own).drop("of")
     return StepResult(
-        kept, rows.filter(~own).with_columns(reason=pl.lit(reason)).select(*items.columns, "reason", "of")
+        remaining, rows.filter(~own).with_columns(reason=pl.lit(reason)).select(*items.columns, "reason", "of")
     )
 
 
@@ -86,11 +86,11 @@ def similar(texts: pl.Series, threshold: float, seed: int) -> Iterator[tuple[int
     def shingles(place: int) -> Hashes:
         return np.unique(_hashed([texts[place]])[0])
 
-    for one, other in zip(first.tolist(), second.tolist(), strict=True):
-        mine, theirs = shingles(one), shingles(other)
-        both = len(np.intersect1d(mine, theirs, assume_unique=True))
-        if both >= threshold * (len(mine) + len(theirs) - both):
-            yield one, other
+    for low, high in zip(first.tolist(), second.tolist(), strict=True):
+        low_set, high_set = shingles(low), shingles(high)
+        both = len(np.intersect1d(low_set, high_set, assume_unique=True))
+        if both >= threshold * (len(low_set) + len(high_set) - both):
+            yield low, high
 
 
 def _likely(signs: Signatures, first: Places, second: Places, threshold: float) -> NDArray[np.bool_]:
@@ -128,11 +128,11 @@ def _hashed(texts: list[str]) -> tuple[Hashes, Hashes]:
     hashes ^= hashes >> np.uint64(31)
     hashes *= np.uint64(0xBF58476D1CE4E5B9)
     hashes ^= hashes >> np.uint64(29)
-    within = np.ones(len(content), dtype=bool)
+    begins_shingle = np.ones(len(content), dtype=bool)
     for place in range(1, SHINGLE):  # the last bytes of a text begin no shingle of it
-        within[np.cumsum(sizes) - place] = False
+        begins_shingle[np.cumsum(sizes) - place] = False
     offsets = np.concatenate([[0], np.cumsum(sizes - SHINGLE + 1)]).astype(np.uint64)
-    return hashes[within[:windows]], offsets
+    return hashes[begins_shingle[:windows]], offsets
 
 
 def rows_of_band(threshold: float) -> int:

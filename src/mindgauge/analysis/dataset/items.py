@@ -23,11 +23,11 @@ class StepResult(NamedTuple):
 
 def numbered(frame: pl.DataFrame) -> pl.DataFrame:
     """Put rows into the order of their contents, and number them: rows that are equal in all may change places."""
-    known = {name: kind for name, kind in COLUMNS.items() if name != "row"}
+    kinds = {name: kind for name, kind in COLUMNS.items() if name != "row"}
     blank = {"copies": pl.lit(0), "probability": pl.lit(1.0)}
     columns = [
         (pl.col(name) if name in frame.columns else blank.get(name, pl.lit(None))).cast(kind).alias(name)
-        for name, kind in known.items()
+        for name, kind in kinds.items()
     ]
     ordered = frame.select(columns).sort("source", "origin", "text", "group", "label", "language", nulls_last=True)
     return ordered.with_row_index("row").select(pl.col(name).cast(kind) for name, kind in COLUMNS.items())
@@ -38,8 +38,8 @@ def parted(items: pl.DataFrame, reason: pl.Expr) -> StepResult:
     rows = items.with_columns(reason=reason)
     dropped = rows.filter(pl.col("reason").is_not_null()).drop("reason")
     reasons = rows.filter(pl.col("reason").is_not_null())["reason"]
-    kept = rows.filter(pl.col("reason").is_null()).drop("reason")
-    return StepResult(kept, dropped.with_columns(reasons, of=pl.lit(None, pl.UInt32)))
+    remaining = rows.filter(pl.col("reason").is_null()).drop("reason")
+    return StepResult(remaining, dropped.with_columns(reasons, of=pl.lit(None, pl.UInt32)))
 
 
 def nothing_dropped(items: pl.DataFrame) -> StepResult:

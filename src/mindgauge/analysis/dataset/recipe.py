@@ -60,10 +60,10 @@ class Lengths(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field
 
     least: Whole = 0
     most: Positive | None = None
-    of: Literal["characters", "words"] = "characters"
+    unit: Literal["characters", "words"] = "characters"
 
 
-class Languages(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do", tag="language"):
+class LanguageFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do", tag="language"):
     """Keep texts in these languages: as a column or the source says, else as letters show (`en`, `zh`, `other`)."""
 
     keep: list[str]
@@ -78,7 +78,7 @@ class Junk(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="d
     """Different words among the words of a text of 20 or more, at least."""
 
 
-class Links(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do", tag="links"):
+class LinkLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="do", tag="links"):
     """Drop texts with more links than these."""
 
     most: Whole = 0
@@ -122,7 +122,7 @@ class Splitting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 
 
 Step: TypeAlias = (
-    PersonSide | LastTurn | Lengths | Languages | Junk | Links | Scrub | Exact | Near | Sampling | Splitting
+    PersonSide | LastTurn | Lengths | LanguageFilter | Junk | LinkLimit | Scrub | Exact | Near | Sampling | Splitting
 )
 KINDS: dict[str, type[Step]] = {str(kind.__struct_config__.tag): kind for kind in Step.__args__}
 
@@ -259,7 +259,7 @@ def _check_files(source: DatasetSource, place: str) -> None:
 def _check_step(step: Step, place: str, sources: list[str]) -> None:
     if isinstance(step, Lengths) and step.most is not None and step.most < step.least:
         raise UsageError(f"{place} (length): most = {step.most} is below least = {step.least}")
-    if isinstance(step, Languages) and not step.keep:
+    if isinstance(step, LanguageFilter) and not step.keep:
         raise UsageError(f"{place} (language): keep: name a language, such as 'en', 'zh' or 'other'")
     if isinstance(step, Sampling) and step.by == "source" and isinstance(step.number, dict):
         _refuse_unknown(step.number, sources, f"{place} (sample): number")

@@ -35,18 +35,18 @@ class SourceRows(NamedTuple):
     notes: list[str]
 
 
-def read(source: DatasetSource, beside: Path) -> SourceRows:
+def read(source: DatasetSource, base: Path) -> SourceRows:
     """Read a source.
 
     Args:
         source: what the recipe says of it.
-        beside: the folder of the recipe.
+        base: the folder of the recipe.
 
     Raises:
         DataError: a file is not there, is broken, or lacks a column.
         UsageError: files are of another kind than the recipe says.
     """
-    paths = [beside / path for path in source.paths]
+    paths = [base / path for path in source.paths]
     notes: list[str] = []
     if source.holds == "dialogues":
         frame, notes = _dialogues(source, paths)
@@ -57,7 +57,7 @@ def read(source: DatasetSource, beside: Path) -> SourceRows:
     tag = languages.named(source.language) or None
     language = pl.col("language") if "language" in frame.columns else pl.lit(None, pl.String)
     frame = frame.with_columns(source=pl.lit(source.name), language=language.fill_null(pl.lit(tag, pl.String)))
-    return SourceRows(frame, {str(path): _sha256(beside / path) for path in sorted(source.paths)}, notes)
+    return SourceRows(frame, {str(path): _sha256(base / path) for path in sorted(source.paths)}, notes)
 
 
 def _posts(source: DatasetSource, path: Path) -> pl.DataFrame:
@@ -103,12 +103,12 @@ def _texts(source: DatasetSource, path: Path) -> pl.DataFrame:
     files: Sequence[Readable] = [place]
     if isinstance(place, Path) and (place.is_dir() or place.suffix.lower() == ".zip"):
         files = [file for file in tables.lying_in(place)[0] if file.suffix.lower() in _WRITTEN]
-    written = [bounds.clean(texts.read_text(file)) for file in files]
+    contents = [bounds.clean(texts.read_text(file)) for file in files]
     if source.holds == "lines":
-        listed = [line for text in written for line in text.split("\n")]
+        listed = [line for text in contents for line in text.split("\n")]
         return pl.DataFrame({"text": listed}, {"text": pl.String}).with_columns(origin=pl.lit(None, pl.String))
     names = [getattr(file, "place", Path(file.name)).as_posix() for file in files]
-    return pl.DataFrame({"text": written, "origin": names}, {"text": pl.String, "origin": pl.String})
+    return pl.DataFrame({"text": contents, "origin": names}, {"text": pl.String, "origin": pl.String})
 
 
 def _dialogues(source: DatasetSource, paths: list[Path]) -> tuple[pl.DataFrame, list[str]]:

@@ -36,8 +36,8 @@ class DatasetReleased(Tabular, msgspec.Struct, frozen=True):
     def summary(self) -> Iterator[str]:
         """Say what was written where, and what its card says of faults."""
         yield f"{self.path}: {plural(len(self.files), 'file')} ({self.to}, {megabytes(sum(file.size for file in self.files))}) of {self.dataset}"
-        known = ", ".join(plural(number, severity) for severity, number in self.findings.items() if number)
-        yield f"the audit finds {known or 'nothing'}, and no error; the card says so"
+        faults = ", ".join(plural(number, severity) for severity, number in self.findings.items() if number)
+        yield f"the audit finds {faults or 'nothing'}, and no error; the card says so"
 
     def _listed(self) -> list[Written]:
         return self.files

@@ -58,7 +58,7 @@ def figures(record: DatasetRecord, items: pl.DataFrame) -> DatasetFigures:
         languages=_counts(items, "language"),
         labels=_counts(items.drop_nulls("label"), "label"),
         steps=[
-            (step.step, step.came, step.dropped, "; ".join(f"{reason}: {n:,}" for reason, n in step.reasons.items()))
+            (step.step, step.rows, step.dropped, "; ".join(f"{reason}: {n:,}" for reason, n in step.reasons.items()))
             for step in record.steps
         ],
         length=", ".join(decimal(size, 0) for size in quartiles if size is not None),
