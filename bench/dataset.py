@@ -22,6 +22,8 @@ from pathlib import Path
 
 import polars as pl
 
+from mindgauge.analysis.dataset import duplicates
+
 OPENINGS = [
     "Lately",
     "For weeks now",
@@ -236,16 +238,34 @@ def main() -> None:
         subprocess.run(command, check=True)
         seconds = time.perf_counter() - begun
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        dropped = pl.read_parquet(folder / "out" / "dropped.parquet")
-        near = {str(ident) for ident in dropped.filter(pl.col("reason") == "nearly the same text")["origin"]}
-        gone = {str(ident) for ident in dropped["origin"]} - near
-        pairs = [(copy, first) for copy, first in planted.items() if not {copy, first} & gone or {copy, first} & near]
-        caught = sum(bool({copy, first} & near) for copy, first in pairs)
-        wrong = len(near - planted.keys() - {*planted.values()})
         print(f"{seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of processors, {used.ru_maxrss / 1024:,.0f} MB")
-        print(
-            f"planted and not dropped before: {len(pairs):,}; found {caught / len(pairs):.4f}; falsely dropped {wrong / (len(rows) - 2 * len(planted)):.5f}"
-        )
+        report({row["id"]: row["text"] for row in rows}, planted, folder / "out")
+
+
+def report(texts: dict[str, str], planted: dict[str, str], out: Path) -> None:
+    """Say how many planted copies were found, what is dropped besides, and how alike what went wrong is."""
+    items, dropped = (pl.read_parquet(out / f"{name}.parquet") for name in ("items", "dropped"))
+    near = dropped.filter(pl.col("reason") == "nearly the same text")
+    alike = {*near["origin"].to_list()}
+    gone = {*dropped["origin"].to_list()} - alike
+    pairs = [(copy, first) for copy, first in planted.items() if not {copy, first} & gone or {copy, first} & alike]
+    missed = [pair for pair in pairs if not {*pair} & alike]
+    wrong = near.filter(~pl.col("origin").is_in([*planted.keys(), *planted.values()]))
+    origins = dict(pl.concat([dropped.select("id", "origin"), items.select("id", "origin")]).rows())
+    false = [(origin, origins[ident]) for origin, ident in wrong.select("origin", "of").rows()]
+    below, reached = (sum(similarity(texts, pair) < 0.8 for pair in listed) for listed in (missed, false))
+    print(
+        f"planted and not dropped before: {len(pairs):,}; found {1 - len(missed) / len(pairs):.4f}; missed {len(missed)}, of them {below} less alike than 0.8"
+    )
+    print(
+        f"falsely dropped {len(false) / (len(texts) - 2 * len(planted)):.5f}: {len(false)}, of them {reached} less alike than 0.8"
+    )
+
+
+def similarity(texts: dict[str, str], pair: tuple[str, str]) -> float:
+    """Return how alike two posts are, by the whole of their shingles."""
+    plain = pl.DataFrame({"text": [texts[ident] for ident in pair]}).select(duplicates.plain()).to_series()
+    return duplicates.jaccard(*map(duplicates.shingles, plain))
 
 
 if __name__ == "__main__":

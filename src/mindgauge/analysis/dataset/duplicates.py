@@ -83,14 +83,23 @@ def similar(texts: pl.Series, threshold: float, seed: int) -> Iterator[tuple[int
     first, second = candidates(signatures(texts, seed), threshold)
 
     @lru_cache(maxsize=1 << 13)
-    def shingles(place: int) -> Hashes:
-        return np.unique(_hashed([texts[place]])[0])
+    def shingles_at(place: int) -> Hashes:
+        return shingles(texts[place])
 
     for low, high in zip(first.tolist(), second.tolist(), strict=True):
-        low_set, high_set = shingles(low), shingles(high)
-        both = len(np.intersect1d(low_set, high_set, assume_unique=True))
-        if both >= threshold * (len(low_set) + len(high_set) - both):
+        if jaccard(shingles_at(low), shingles_at(high)) >= threshold:
             yield low, high
+
+
+def shingles(text: str) -> Hashes:
+    """Return the hashes of a normalised text's shingles, each once."""
+    return np.unique(_hashed([text])[0])
+
+
+def jaccard(first: Hashes, second: Hashes) -> float:
+    """Return the share of shingles of two texts that stand in both."""
+    both = len(np.intersect1d(first, second, assume_unique=True))
+    return both / (len(first) + len(second) - both)
 
 
 def _likely(signs: Signatures, first: Places, second: Places, threshold: float) -> NDArray[np.bool_]:
