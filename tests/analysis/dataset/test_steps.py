@@ -119,13 +119,13 @@ def test_weights_of_a_sample_add_up_to_the_frame() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([None, *"ghijk"]), st.integers(0, 12)), min_size=1, max_size=40),
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([None, *"ghijk"]), st.integers(0, 99)), min_size=1, max_size=40),
     st.integers(0, 5),
 )  # fmt: skip
 def test_no_group_cluster_or_text_stands_in_two_parts(facts: list[tuple[str, str | None, int]], seed: int) -> None:
     sources, groups, numbers = zip(*facts, strict=True)
     rows = items.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
-    rows = rows.with_columns(cluster=pl.col("row") % 7)
+    rows = rows.with_columns(cluster=pl.when(pl.col("row") % 5 == 0).then(pl.col("row") // 10))
     result = drawing.split(rows, Splitting(parts={"train": 0.5, "test": 0.5}), seed).items
     for keys in (["source", "group"], ["cluster"], ["text"], ["together"]):
         named = result.filter(pl.all_horizontal(pl.col(keys).is_not_null()))
