@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mindgauge.commands.compare import compare
     from mindgauge.commands.data.fetch import data_fetch
     from mindgauge.commands.data.released import data_list
+    from mindgauge.commands.dataset.build import dataset_build
+    from mindgauge.commands.dataset.release import dataset_release
     from mindgauge.commands.demo import demo
     from mindgauge.commands.export import export
     from mindgauge.commands.gate import gate, gate_baseline, gate_init
@@ -91,6 +93,8 @@ _WHERE = {
     "clients_list": "mindgauge.commands.clients.list",
     "data_fetch": "mindgauge.commands.data.fetch",
     "data_list": "mindgauge.commands.data.released",
+    "dataset_build": "mindgauge.commands.dataset.build",
+    "dataset_release": "mindgauge.commands.dataset.release",
     "gate_baseline": "mindgauge.commands.gate",
     "gate_init": "mindgauge.commands.gate",
     "judges_compare": "mindgauge.commands.judges.compare:compare",
@@ -132,6 +136,8 @@ __all__ = [
     "compare",
     "data_fetch",
     "data_list",
+    "dataset_build",
+    "dataset_release",
     "demo",
     "export",
     "gate",

@@ -120,7 +120,7 @@ def test_a_folder_that_others_make_in_our_place_is_left_to_them(
             files.text("a.txt", "ours")
 
     export()
-    usual = folders._stranger
+    usual = folders.stranger_in
 
     def sees(path: Path) -> str | None:
         if path.name.startswith("."):
@@ -128,7 +128,7 @@ def test_a_folder_that_others_make_in_our_place_is_left_to_them(
             _note(tmp_path / "out")
         return usual(path)
 
-    monkeypatch.setattr(folders, "_stranger", sees)
+    monkeypatch.setattr(folders, "stranger_in", sees)
     with pytest.raises(mindgauge.records.errors.MindgaugeError, match="nothing was exported"):
         export()
     assert (tmp_path / "out" / "notes.txt").read_text() == NOTE

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 LANGUAGE = "language"
 """The tag of a sample."""
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+"""Chinese characters, written out so that other engines than Python's read the pattern, too."""
 
 
 def named(tag: str) -> str:
@@ -21,4 +22,4 @@ def named(tag: str) -> str:
 def written(texts: Iterable[str]) -> str:
     """Return `zh` for texts of which a tenth or more is Chinese characters, else `en`."""
     text = "".join(texts)
-    return "zh" if len(_HAN.findall(text)) * 10 >= max(len(text), 1) else "en"
+    return "zh" if len(HAN.findall(text)) * 10 >= max(len(text), 1) else "en"

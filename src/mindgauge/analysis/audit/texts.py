@@ -115,13 +115,10 @@ def duplicates_across_splits(view: View) -> Iterator[CheckResult]:
 def shared_passages(view: View) -> Iterator[CheckResult]:
     """Items that share a long passage said by the person, and the groups into which they fall."""
     items = view.asked.with_row_index("item")
-    passages = _passages(items).join(items.select("item", "whole"), on="item")
-    many_items = min(items.height / 2, max(10, BOILERPLATE * items.height))
-    different = pl.col("whole").n_unique().over("passage")  # copies of an item are duplicates, not parts of one text
-    tied = passages.filter(different > 1, pl.len().over("passage") <= many_items)
+    tied = tied_items(items)
     if not tied.height:
         return
-    group = _components(tied)
+    group = groups(tied)
     rows = items.filter(pl.col("item").is_in(list(group)))
     sizes: dict[int, int] = defaultdict(int)
     for root in group.values():
@@ -132,6 +129,18 @@ def shared_passages(view: View) -> Iterator[CheckResult]:
     if crossing:
         text += f"; {many(crossing, 'item')} share one with another split"
     yield CheckResult(rows.height, text, places(rows), Severity.ERROR if crossing else None)
+
+
+def tied_items(items: pl.DataFrame) -> pl.DataFrame:
+    """Return which items share a long passage with another that is no copy of theirs: `item`, `passage`.
+
+    Args:
+        items: `item`, its number; `raw`, its text; `whole`, the same with blanks evened out.
+    """
+    passages = _passages(items).join(items.select("item", "whole"), on="item")
+    many_items = min(items.height / 2, max(10, BOILERPLATE * items.height))
+    different = pl.col("whole").n_unique().over("passage")  # copies of an item are duplicates, not parts of one text
+    return passages.filter(different > 1, pl.len().over("passage") <= many_items)
 
 
 def _passages(items: pl.DataFrame) -> pl.DataFrame:
@@ -147,7 +156,7 @@ def _passages(items: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("passage").str.len_chars() >= shortest).unique()
 
 
-def _components(tied: pl.DataFrame) -> dict[int, int]:
+def groups(tied: pl.DataFrame) -> dict[int, int]:
     """Join items that share a passage, and what those share, into groups: item → its group."""
     parent: dict[int, int] = {}
 
@@ -244,7 +253,7 @@ CHECKS = (
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 _ENCODING_WIDE = r"[\u2e80-\u9fff\ue000-\uf8ff\uff00-\uffef\u0400-\u04ff\u3000-\u30ff]"
-_SUSPECT = rf"[\u00c2-\u00f4][^\x00-\x7f]|{_ENCODING_WIDE}"
+SUSPECT = rf"[\u00c2-\u00f4][^\x00-\x7f]|{_ENCODING_WIDE}"
 _RUN = re.compile(r"[^\x00-\x7f\ufffd]+")
 _PLAUSIBLE = re.compile(r"[\u00a0-\u024f\u2010-\u203a\u20ac\u2122\u2190-\u21ff\u2600-\u27bf\U0001f300-\U0001faff]+")
 _TWO_BYTES = re.compile(r"[\u00c2\u00c3][\u0080-\u00bf]|[\u00c2-\u00f4][^\x00-\x7f]{2,3}")
@@ -287,7 +296,7 @@ def replacement_characters(view: View) -> Iterator[CheckResult]:
 )
 def mojibake(view: View) -> Iterator[CheckResult]:
     """Texts of which a part, written in an older encoding and read as UTF-8, becomes plain punctuation or letters."""
-    rows = _texts(view, _SUSPECT)
+    rows = _texts(view, SUSPECT)
     hits = rows.filter(pl.Series([garbled(text) for text in rows["text"]], dtype=pl.Boolean))
     yield from _told(hits, "characters of another encoding")
 

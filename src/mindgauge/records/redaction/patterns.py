@@ -72,3 +72,16 @@ RULES: tuple[PersonalRule, ...] = tuple(PersonalRule(kind, re.compile(pattern), 
     ("telephone", rf"(?<![0-9_.])(?!\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d))[+＋]?\(?\d(?:{_GAP}{{0,3}}\d){{6,14}}(?!{_GAP}{{0,3}}\d)(?:\s?(?:x|ext\.?)\s?\d{{1,6}})?(?![A-Za-z_])", _is_telephone),
 ))  # fmt: skip
 """In the order in which they are tried: what one has found, the next does not see."""
+
+_CUES = (
+    r"[@＠]", r"[\[({<]\s?(?:at|@)", r"\sAT\s",
+    r"://", r"www\.", rf"(?i:\.(?:{_ENDINGS})/)",
+    r"[A-Z]{2}[0-9]{2}", r"(?i:(?:qq|wechat|weixin|vx|v信|薇信|微信|扣扣)[号是:：\s]{0,4}[a-z0-9])",
+    r"(?i:(?:insta|instagram|ig|snap|snapchat|telegram|discord|kik|whatsapp|facebook|fb|wx)\s?[:：=])",
+    r"\.\d{3}", rf"\d(?:{_GAP}{{0,3}}\d){{6}}", r"[零〇○一二三四五六七八九幺]{11}",
+)  # fmt: skip
+"""Without any of these no rule finds anything."""
+_UNSEEN = r"[\p{C}\p{Zl}\p{Zp}\p{Zs}\x{34f}\x{115f}\x{1160}\x{17b4}\x{17b5}\x{180b}-\x{180f}\x{2800}\x{3164}\x{fe00}-\x{fe0f}\x{ffa0}--[\n\r\t \x{3000}]]"
+"""What a reader does not see, and what may hide a cue."""
+MAY_HOLD = "|".join((*_CUES, _UNSEEN))
+"""Where this stands nowhere in a text, no rule finds anything there; for the regular expressions of polars."""

@@ -54,7 +54,7 @@ class ExportFolder:
         self._target = target.resolve()
         self._aside = self._target.with_name(f".{self._target.name}.{socket.gethostname()}~.{os.getpid()}")
         self._recover()
-        stranger = _stranger(self._target)
+        stranger = stranger_in(self._target)
         if stranger is not None:
             raise holds_other(str(target), stranger)
         self._draft = self._target.with_name(f".{self._target.name}.{socket.gethostname()}.{os.getpid()}")
@@ -137,7 +137,7 @@ class ExportFolder:
             self._draft.rename(self._target)
             return
         self._target.rename(self._aside)
-        stranger = _stranger(self._aside)
+        stranger = stranger_in(self._aside)
         if stranger is None:
             try:
                 self._draft.rename(self._target)
@@ -158,7 +158,7 @@ class ExportFolder:
         for aside in abandoned(self._beside("~")):
             if not self._target.exists():
                 aside.rename(self._target)
-            elif _stranger(aside) is None:
+            elif stranger_in(aside) is None:
                 remove_listed(aside)
 
     def _beside(self, mark: str = "") -> Iterator[Path]:
@@ -198,7 +198,7 @@ def remove_listed(folder: Path) -> None:
                 (folder / parent).rmdir()
 
 
-def _stranger(folder: Path) -> str | None:
+def stranger_in(folder: Path) -> str | None:
     """Return the first thing in a folder that an earlier export did not leave there as it is now."""
     if not folder.exists():
         return None

@@ -7,13 +7,10 @@ never among the responses, whose means they would bend. A card says what the fol
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jinja2
 import msgspec
 import polars as pl
 
@@ -22,7 +19,6 @@ from mindgauge.benchmarks.hub_layout.reading import TableKind
 from mindgauge.benchmarks.hub_layout.records import LABEL, OUT_OF_RANGE
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.records import HELD, RaterKind, Status
-from mindgauge.records import text as markdown
 from mindgauge.records.errors import UsageError
 from mindgauge.reports.export import metadata
 from mindgauge.reports.export.evaluations import (
@@ -53,6 +49,7 @@ from mindgauge.reports.export.placed import (
 )
 from mindgauge.reports.export.results import ModelResults
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
+from mindgauge.reports.export.templates import licence_id, rendered
 from mindgauge.reports.standing import of_run
 
 if TYPE_CHECKING:
@@ -331,12 +328,6 @@ def _grouped(items: list[Any], key: Any) -> list[tuple[Any, list[Any]]]:
     return sorted(groups.items())
 
 
-_KNOWN = frozenset({
-    "apache-2.0", "mit", "bsd-3-clause", "cc", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
-    "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0",
-    "cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cdla-permissive-2.0", "odc-by", "odbl", "pddl", "openrail",
-})  # fmt: skip
-"""Licences by the names the Hub knows; any other is `other`, with the user's words as its name."""
 _ORDER = ("responses", "human_raw_scores", "sampled_review_sets", CHOSEN, "items")
 
 
@@ -364,19 +355,12 @@ def card(benchmark: Benchmark, parts: Sequence[TableMetadata], licence: str, fac
         facts: what else is said.
     """
     words = " ".join(licence.split())
-    ident = words.lower().replace(" ", "-")
-    template = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - Markdown, not HTML; the filters escape
-    )  # fmt: skip
-    template.filters |= {"text": markdown.text, "code": markdown.code, "link": markdown.link}
-    template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
-    source = (Path(__file__).parent / "card.md.j2").read_text(encoding="utf-8")
-    return template.from_string(source).render(
+    return rendered(
+        "card.md.j2",
         benchmark=benchmark.card,
         name=benchmark.name,
         licence=words,
-        licence_id=ident if ident in _KNOWN else "other",
+        licence_id=licence_id(words),
         configs=_configs(parts),
         **facts._asdict(),
         out_of_range=OUT_OF_RANGE,

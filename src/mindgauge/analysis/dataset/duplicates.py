@@ -1,0 +1,191 @@
+"""Texts that are the same, or nearly: equal after normalising, or alike in their shingles by MinHash and LSH.
+
+A shingle is nine bytes of a text in small letters without blanks on the rim: three Chinese characters, or nine Latin ones.
+Signatures come from `rensa` (MIT). Texts that agree in a band of them are candidates, and a candidate counts by its exact
+Jaccard similarity, so that no estimate decides that texts are alike.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.dataset.items import COLUMNS, StepResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from mindgauge.analysis.dataset.recipe import Near
+
+    Hashes = NDArray[np.uint64]
+    Signatures = NDArray[np.uint32]
+    Places = NDArray[np.int64]
+
+SHINGLE = 9
+"""Bytes."""
+PERMUTATIONS = 128
+SURE = 0.999
+"""The probability with which a pair at the threshold becomes a candidate, at least."""
+_BATCH = 20_000
+"""Texts that are hashed at once."""
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def plain() -> pl.Expr:
+    """Write texts so that those which differ in case, blanks and forms of characters alone are equal."""
+    text = pl.col("text").str.normalize("NFKC").str.to_lowercase()
+    return text.str.replace_all(r"\s+", " ").str.strip_chars()
+
+
+def exact(items: pl.DataFrame) -> StepResult:
+    """Keep the first of texts that are equal."""
+    rows = items.with_columns(of=pl.col("row").min().over(plain()))
+    return _kept_first(items, rows.select("row", "of"), "the same text")
+
+
+def near(items: pl.DataFrame, step: Near, seed: int) -> StepResult:
+    """Put texts that are nearly the same into clusters, and keep the first of each, or all."""
+    rows = items["row"].to_numpy()
+    texts = items.select(plain()).to_series()
+    roots = components(items.height, similar(texts, step.threshold, seed))
+    linked = pl.DataFrame({"row": rows, "of": rows[roots]}, {"row": pl.UInt32, "of": pl.UInt32})
+    if step.drop:
+        return _kept_first(items, linked, "nearly the same text")
+    clusters = items.join(linked, on="row", maintain_order="left").with_columns(cluster="of").drop("of")
+    return StepResult(clusters, items.clear().with_columns(reason=pl.lit(None, pl.String), of=pl.lit(None, pl.UInt32)))
+
+
+def _kept_first(items: pl.DataFrame, linked: pl.DataFrame, reason: str) -> StepResult:
+    """Keep the rows that stand for themselves, and count with each the rows for which it stands."""
+    rows = items.join(linked, on="row", maintain_order="left")
+    own = pl.col("row") == pl.col("of")
+    stood_for = pl.col("copies") + pl.when(own).then(0).otherwise(1)
+    remaining = rows.with_columns(copies=stood_for.sum().over("of").cast(COLUMNS["copies"])).filter(own).drop("of")
+    return StepResult(
+        remaining, rows.filter(~own).with_columns(reason=pl.lit(reason)).select(*items.columns, "reason", "of")
+    )
+
+
+def similar(texts: pl.Series, threshold: float, seed: int) -> Iterator[tuple[int, int]]:
+    """Yield pairs of places whose texts are alike at least as far as a threshold, enough of them to join all that are.
+
+    Args:
+        texts: normalised.
+        threshold: of Jaccard similarity.
+        seed: of the signatures.
+    """
+    first, second = candidates(signatures(texts, seed), threshold)
+
+    @lru_cache(maxsize=1 << 13)
+    def shingles_at(place: int) -> Hashes:
+        return shingles(texts[place])
+
+    for low, high in zip(first.tolist(), second.tolist(), strict=True):
+        if jaccard(shingles_at(low), shingles_at(high)) >= threshold:
+            yield low, high
+
+
+def shingles(text: str) -> Hashes:
+    """Return the hashes of a normalised text's shingles, each once."""
+    return np.unique(_hashed([text])[0])
+
+
+def jaccard(first: Hashes, second: Hashes) -> float:
+    """Return the share of shingles of two texts that stand in both."""
+    both = len(np.intersect1d(first, second, assume_unique=True))
+    return both / (len(first) + len(second) - both)
+
+
+def _likely(signs: Signatures, first: Places, second: Places, threshold: float) -> NDArray[np.bool_]:
+    """Say of which pairs the signatures do not rule out that they are alike: four standard errors are allowed for."""
+    slack = 4 * (threshold * (1 - threshold) / PERMUTATIONS) ** 0.5
+    likely = [
+        (signs[first[start : start + _BATCH]] == signs[second[start : start + _BATCH]]).mean(axis=1)
+        >= threshold - slack
+        for start in range(0, len(first), _BATCH)
+    ]
+    return np.concatenate([np.zeros(0, dtype=bool), *likely])
+
+
+def signatures(texts: pl.Series, seed: int) -> Signatures:
+    """Return the MinHash signature of each text, shape (n, `PERMUTATIONS`)."""
+    from rensa import RMinHash
+
+    signs = np.empty((len(texts), PERMUTATIONS), dtype=np.uint32)
+    for start in range(0, len(texts), _BATCH):
+        hashes, offsets = _hashed(texts[start : start + _BATCH].to_list())
+        matrix = RMinHash.digest_matrix_from_flat_token_hashes(hashes, offsets, PERMUTATIONS, seed)
+        signs[start : start + _BATCH] = matrix.to_rows()
+    return signs
+
+
+def _hashed(texts: list[str]) -> tuple[Hashes, Hashes]:
+    """Return the hashes of the shingles of all texts, and where those of each begin, and the last end."""
+    encoded = [text.encode().ljust(SHINGLE) for text in texts]
+    sizes = np.array([len(text) for text in encoded], dtype=np.int64)
+    content = np.frombuffer(b"".join(encoded), dtype=np.uint8).astype(np.uint64)
+    windows = len(content) - SHINGLE + 1
+    hashes = np.zeros(windows, dtype=np.uint64)
+    for place in range(SHINGLE):
+        hashes = hashes * _MULTIPLIER + content[place : place + windows] + np.uint64(1)
+    hashes ^= hashes >> np.uint64(31)
+    hashes *= np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(29)
+    begins_shingle = np.ones(len(content), dtype=bool)
+    for place in range(1, SHINGLE):  # the last bytes of a text begin no shingle of it
+        begins_shingle[np.cumsum(sizes) - place] = False
+    offsets = np.concatenate([[0], np.cumsum(sizes - SHINGLE + 1)]).astype(np.uint64)
+    return hashes[begins_shingle[:windows]], offsets
+
+
+def rows_of_band(threshold: float) -> int:
+    """Return the longest band with which a pair at the threshold becomes a candidate as surely as it should."""
+    fitting = [rows for rows in range(1, 17) if 1 - (1 - threshold**rows) ** (PERMUTATIONS // rows) >= SURE]
+    return max(fitting, default=1)
+
+
+def candidates(signs: Signatures, threshold: float) -> tuple[Places, Places]:
+    """Return pairs that agree in a band of their signatures: each with the first of its bucket, and with its neighbour."""
+    length, rows = len(signs), rows_of_band(threshold)
+    pairs = np.empty(0, dtype=np.int64)
+    for band in range(PERMUTATIONS // rows):
+        key = np.zeros(length, dtype=np.uint64)
+        for column in range(band * rows, (band + 1) * rows):
+            key = (key ^ signs[:, column].astype(np.uint64)) * _MULTIPLIER
+            key ^= key >> np.uint64(32)
+        order = np.argsort(key, kind="stable")
+        same = key[order][1:] == key[order][:-1]
+        begins = np.concatenate([[True], ~same])[:length]
+        head = order[np.maximum.accumulate(np.where(begins, np.arange(length), 0))]
+        member = order[1:][same]
+        for other in (head[1:][same], order[:-1][same]):
+            likely = _likely(signs, other, member, threshold)
+            pairs = np.union1d(pairs, other[likely] * length + member[likely])
+    return pairs // max(length, 1), pairs % max(length, 1)
+
+
+def components(length: int, pairs: Iterable[tuple[int, int]]) -> Places:
+    """Join what pairs link: the smallest place of its component, for each place."""
+    parent = list(range(length))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = place = parent[parent[place]]
+        return place
+
+    for pair in pairs:
+        low, high = sorted(map(root, pair))
+        parent[high] = low
+    return np.array([root(place) for place in range(length)], dtype=np.int64)
+
+
+def chained(values: list[list[int]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs that link what stands together."""
+    for listed in values:
+        yield from pairwise(listed)

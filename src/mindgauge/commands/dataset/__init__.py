@@ -1,0 +1,1 @@
+"""`dataset`: build a data set of one's own from sources, and release it with card and datasheet."""

@@ -1,0 +1,80 @@
+"""`dataset release`: a built data set as others get it, unless the audit finds errors or a source's licence forbids it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis.audit.finding import Severity
+from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset.licences import conflict, spdx
+from mindgauge.commands.audit import audit
+from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.records.rounding import megabytes, plural
+from mindgauge.records.tabular import Tabular
+from mindgauge.reports.export.dataset import release
+from mindgauge.reports.export.folder import ExportFolder, Written, stranger_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FORMS = ("hub", "folder")
+
+
+class DatasetReleased(Tabular, msgspec.Struct, frozen=True):
+    """What was written, and what the audit finds: nothing of it an error."""
+
+    dataset: str
+    to: str
+    path: str
+    files: list[Written]
+    findings: dict[str, int]
+
+    def summary(self) -> Iterator[str]:
+        """Say what was written where, and what its card says of faults."""
+        yield f"{self.path}: {plural(len(self.files), 'file')} ({self.to}, {megabytes(sum(file.size for file in self.files))}) of {self.dataset}"
+        faults = ", ".join(plural(number, severity) for severity, number in self.findings.items() if number)
+        yield f"the audit finds {faults or 'nothing'}, and no error; the card says so"
+
+    def _listed(self) -> list[Written]:
+        return self.files
+
+
+def dataset_release(folder: str | Path, *, to: str, out: str | Path, licence: str = "") -> DatasetReleased:
+    """Write a release of a data set: items, data card, datasheet, checksums.
+
+    Args:
+        folder: a data set, as `dataset_build` wrote it.
+        to: `hub`, the layout of Hugging Face, or `folder`, a table as CSV and Parquet.
+        out: the folder to write.
+        licence: under which it is released; the recipe's if not given.
+
+    Raises:
+        UsageError: there is no data set, none of these forms, no licence, or the destination holds something else.
+        DataError: the data set is not as it was built.
+        MindgaugeError: the audit finds errors, or a source's licence forbids a release.
+    """
+    place, form = Path(folder), to
+    if form not in FORMS:
+        raise UsageError(f"--to {form}: write {' or '.join(FORMS)}")
+    record = records.read(place)
+    changed = stranger_in(place)
+    if changed is not None:
+        raise DataError(f"{place}: {changed} is not as dataset build wrote it; build it again")
+    terms = spdx(licence or record.licence)
+    if not terms:
+        raise UsageError(f'{place}: under which licence? Write licence = "CC-BY-4.0" in the recipe, or --licence')
+    for source in record.sources:
+        if source.items and (reason := conflict(source.licence, source.redistribute, terms)):
+            raise MindgaugeError(f"{place}: not released: the source {source.name}: {reason}")
+    audited = audit(place / records.ITEMS)
+    errors = [finding for finding in audited.findings if finding.severity is Severity.ERROR]
+    if errors:
+        raise MindgaugeError(f"{place}: not released: the audit finds {plural(len(errors), 'error')}, first {errors[0].message} ({errors[0].id}); see mindgauge audit {place / records.ITEMS}")  # fmt: skip
+    items = pl.read_parquet(place / records.ITEMS)
+    with ExportFolder(Path(out)) as target:
+        release.write(target, form, record, items, audited.findings, terms)
+    return DatasetReleased(record.name, form, str(out), target.written, audited.counts)

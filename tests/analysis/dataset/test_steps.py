@@ -1,0 +1,162 @@
+"""Steps of a recipe, one at a time: what each keeps, what it drops, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mindgauge.analysis.dataset import cleaning, drawing, duplicates, items
+from mindgauge.analysis.dataset.licences import conflict, refusal, spdx
+from mindgauge.analysis.dataset.recipe import Junk, LanguageFilter, Lengths, LinkLimit, Near, Sampling, Scrub, Splitting
+from mindgauge.records.redaction.patterns import MAY_HOLD
+from mindgauge.records.redaction.personal import Scrubber
+
+WORDS = ["night", "work", "mother", "sleep", "friend", "alone", "school", "money", "talk", "week", "door", "rain", "walk", "house", "phone", "letter", "garden", "bread"]  # fmt: skip
+
+
+def frame(*texts: str, **columns: list[str | None]) -> pl.DataFrame:
+    return items.numbered(pl.DataFrame({"text": texts, "origin": [f"{n:03}" for n in range(len(texts))], **columns}))
+
+
+def reasons(result: items.StepResult) -> dict[str, str]:
+    return dict(result.dropped.select("text", "reason").rows())
+
+
+def test_junk_says_why_each_text_is_none() -> None:
+    plain = "I have not slept for a week, and nobody knows."
+    garbled = "I donâ€™t know what to do"
+    texts = (plain, "  ", "[deleted]", "12 34 56 78 !!", "no way " * 15, garbled)
+    assert reasons(cleaning.junk(frame(*texts), Junk())) == {
+        "  ": "empty", "[deleted]": "a placeholder such as [deleted]", "12 34 56 78 !!": "hardly any letters",
+        "no way " * 15: "the same few words again and again", garbled: "characters of another encoding",
+    }  # fmt: skip
+
+
+def test_lengths_are_counted_in_characters_or_words() -> None:
+    texts = ("one two three", "one", "一二三四五六")
+    assert reasons(cleaning.lengths(frame(*texts), Lengths(least=2, unit="words"))).keys() == {"one", "一二三四五六"}
+    assert reasons(cleaning.lengths(frame(*texts), Lengths(least=4, most=12))) == {
+        "one": "fewer than 4 characters", "one two three": "more than 12 characters",
+    }  # fmt: skip
+
+
+def test_a_stated_language_goes_before_what_letters_show() -> None:
+    rows = frame("Ich kann nicht schlafen", "I cannot sleep", "我睡不着", "не сплю", language=["de", None, None, None])
+    result = cleaning.in_languages(rows, LanguageFilter(keep=["en", "zh-CN"]))
+    assert reasons(result) == {"Ich kann nicht schlafen": "language de", "не сплю": "language other"}
+    assert dict(result.items.select("text", "language").rows()) == {"I cannot sleep": "en", "我睡不着": "zh"}
+
+
+def test_links_are_counted() -> None:
+    one, two = "see https://one.example", "see https://one.example and www.two.example"
+    assert reasons(cleaning.links(frame(one, two), LinkLimit(most=1))) == {two: "more than 1 links"}
+    assert reasons(cleaning.links(frame(one, "none"), LinkLimit())) == {one: "links"}
+
+
+def test_personal_data_are_replaced_and_counted() -> None:
+    counts = Counter[str]()
+    result = cleaning.scrubbed(
+        frame("Write to jo@mail.example", "Call me Alma", "nothing"), Scrub(names=["Alma"]), counts
+    )
+    assert result.items["text"].to_list() == ["Write to [email 1]", "Call me [name 1]", "nothing"]
+    assert counts == {"email": 1, "name": 1}
+    assert result.dropped.is_empty()
+
+
+CUES = ["jo", "@", "mail.example", " AT ", " DOT ", "[at]", "(dot)", "http://", "www.", "bit.ly/", "DE44", "0123 4567", "5555", "微信", "weixin ", "qq:", "insta: ", "48.1234, 11.5678", "一三八零零一三八零零零零", "\u200b", "\xa0", "Ａ", "\u202e", "😀\ufe0f", "-", ".", " ", "abc", "我"]  # fmt: skip
+
+
+@given(st.lists(st.one_of(st.sampled_from(CUES), st.characters()), max_size=12).map("".join))
+def test_no_rule_finds_anything_where_no_cue_is(text: str) -> None:
+    text = text.encode("utf-8", "ignore").decode()
+    if Scrubber().finds(text):
+        assert pl.Series([text]).str.contains(MAY_HOLD).item()
+
+
+def test_equal_texts_keep_the_first_and_say_which() -> None:
+    result = duplicates.exact(frame("I am  tired", "i am tired", "I am awake"))
+    assert result.items.select("text", "copies").rows() == [("I am  tired", 1), ("I am awake", 0)]
+    assert result.dropped.select("text", "of").rows() == [("i am tired", 0)]
+
+
+def test_near_duplicates_form_clusters_and_others_do_not() -> None:
+    generator = np.random.default_rng(3)
+    texts = [" ".join(generator.choice(WORDS, 60)) for _ in range(300)]
+    planted = [f"{text} Thanks." for text in texts[:40]]
+    result = duplicates.near(frame(*texts, *planted), Near(), 7)
+    assert set(result.dropped["text"]) == set(planted)
+    assert result.dropped["of"].to_list() == [int(row) - 300 for row in result.dropped["row"]]
+    kept = duplicates.near(frame(*texts, *planted), Near(drop=False), 7)
+    assert kept.dropped.is_empty()
+    assert kept.items["cluster"].n_unique() == 300
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+def test_a_pair_at_the_threshold_is_surely_a_candidate(threshold: float) -> None:
+    rows = duplicates.rows_of_band(threshold)
+    assert 1 - (1 - threshold**rows) ** (duplicates.PERMUTATIONS // rows) >= duplicates.SURE
+
+
+def test_short_and_empty_texts_are_compared_too() -> None:
+    result = duplicates.near(frame("", "ok", "ok", "no"), Near(), 0)
+    assert result.items["text"].to_list() == ["", "ok", "no"]
+
+
+def test_weights_of_a_sample_add_up_to_the_frame() -> None:
+    rows = frame(*(f"text {n}" for n in range(50)), label=["rare" if n < 5 else "usual" for n in range(50)])
+    result = drawing.sampled(rows, Sampling(number={"usual": 9}, by="label"), 3)
+    weights = result.items.group_by("label").agg(pl.len(), (1 / pl.col("probability")).sum().round(9)).sort("label")
+    assert weights.rows() == [("rare", 5, 5.0), ("usual", 9, 45.0)]
+    assert set(result.dropped["reason"]) == {"not drawn"}
+    again = drawing.sampled(rows, Sampling(number={"usual": 9}, by="label"), 3)
+    assert again.items.equals(result.items)
+    assert not drawing.sampled(rows, Sampling(number={"usual": 9}, by="label"), 4).items.equals(result.items)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from([None, *"ghijk"]), st.integers(0, 99)), min_size=1, max_size=40),
+    st.integers(0, 5),
+)  # fmt: skip
+def test_no_group_cluster_or_text_stands_in_two_parts(facts: list[tuple[str, str | None, int]], seed: int) -> None:
+    sources, groups, numbers = zip(*facts, strict=True)
+    rows = items.numbered(pl.DataFrame({"source": sources, "group": groups, "text": [f"text {n}" for n in numbers]}, {"source": pl.String, "group": pl.String, "text": pl.String}))  # fmt: skip
+    rows = rows.with_columns(cluster=pl.when(pl.col("row") % 5 == 0).then(pl.col("row") // 10))
+    result = drawing.split(rows, Splitting(parts={"train": 0.5, "test": 0.5}), seed).items
+    for keys in (["source", "group"], ["cluster"], ["text"], ["together"]):
+        named = result.filter(pl.all_horizontal(pl.col(keys).is_not_null()))
+        assert named.group_by(keys).agg(pl.col("split").n_unique())["split"].max() in (None, 1)
+    assert result["split"].null_count() == 0
+
+
+def test_parts_are_as_large_as_they_should_be() -> None:
+    rows = frame(*(f"text {n}" for n in range(1000)))
+    result = drawing.split(rows, Splitting(parts={"train": 0.8, "dev": 0.1, "test": 0.1}), 1).items
+    assert dict(result.group_by("split").len().rows()) == {"train": 800, "dev": 100, "test": 100}
+
+
+def test_items_of_one_passage_stay_in_one_part() -> None:
+    shared = "Since my brother moved out I sit in the kitchen every night and count the cars outside until it is light."
+    texts = [f"{shared}\nThis is ending number {n}." for n in range(4)] + [
+        f"Another text, number {n}" for n in range(96)
+    ]
+    result = drawing.split(frame(*texts), Splitting(parts={"train": 0.5, "test": 0.5}), 2).items
+    assert result.filter(pl.col("text").str.starts_with(shared))["split"].n_unique() == 1
+
+
+def test_unknown_is_not_permission() -> None:
+    assert spdx("cc by 4.0") == "CC-BY-4.0"
+    assert refusal("CC-BY-4.0", None) == ""
+    assert "not known" in refusal("as on the site", None)
+    assert "not known" in refusal("", None)
+    assert refusal("as on the site", redistribute=True) == ""
+    assert "redistribute = false" in refusal("MIT", redistribute=False)
+    assert "changed selection" in refusal("CC-BY-ND-4.0", None)
+    assert "same licence" in conflict("CC-BY-SA-4.0", None, "MIT")
+    assert conflict("CC-BY-SA-4.0", None, "cc-by-sa-4.0") == ""
+    assert "commercial" in conflict("CC-BY-NC-4.0", None, "CC-BY-4.0")
+    assert conflict("CC-BY-NC-4.0", None, "CC-BY-NC-4.0") == ""
