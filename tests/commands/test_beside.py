@@ -78,7 +78,7 @@ def test_figures_of_ours_are_compared_only_with_the_files_they_were_measured_on(
     table = '\n[[table]]\nname = "{}"\nneeds = "a.json"\ncolumns = ["x"]\ntolerance = 0\n[table.rows]\n"m" = [1]\n'
     path = tmp_path / "published.toml"
     path.write_text(
-        f'[measured_on]\nfiles = ["*/ratings/*.json"]\nsha256 = "{digest}"\n'
+        f'[measured_on.ratings]\nfiles = ["*/ratings/*.json"]\nsha256 = "{digest}"\n'
         + table.format("paper")
         + table.format("derived.ours"),
         encoding="utf-8",

@@ -1,7 +1,7 @@
 """Which released files a figure of ours was measured on: with other files it is not compared.
 
-`[measured_on]` of `published.toml` says which files count and what their contents hash to, whether they lie in an archive or
-unpacked, and under whatever folder.
+Each `[measured_on.NAME]` of `published.toml` says which files count and what their contents hash to, whether they lie in an
+archive or unpacked, and under whatever folder; a table rests on all of them, or on those that it names.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class MeasuredOn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise DataError(f"{path}: cannot be read ({error})") from error
 
     def _counts(self, place: str) -> bool:
-        return any(fnmatchcase(place, pattern) for pattern in self.files)
+        return any(fnmatchcase(f"/{place}", pattern) for pattern in self.files)
 
 
 def _hash(file: IO[bytes]) -> str:

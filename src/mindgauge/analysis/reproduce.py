@@ -13,7 +13,7 @@ Published numbers, and words such as a class, stand in a TOML file, one array en
     [table.rows]
     "first model" = [0.549, 206, "A"]  # nan where nothing is printed; a word must be the same word
 
-    [measured_on]                      # of tables named `derived.…`, which are ours: see `measured_on.py`
+    [measured_on.labels]               # of tables named `derived.…`, which are ours: see `measured_on.py`
     files = ["*/ratings/*.json"]
     sha256 = "…"
 """
@@ -55,8 +55,8 @@ class Published(NamedTuple):
     """How many subjects it was measured on; 0 where that is not recorded."""
     of_print: bool = False
     """Whether it follows from other printed numbers, without a released file."""
-    of_files: MeasuredOn | None = None
-    """The files that it was measured on by us; None where the paper prints it."""
+    of_files: tuple[MeasuredOn, ...] = ()
+    """The files that it was measured on by us; none where the paper prints it."""
 
 
 class CellComparison(msgspec.Struct, frozen=True):
@@ -84,6 +84,8 @@ class _Table(msgspec.Struct, forbid_unknown_fields=True):
     needs: str = ""
     part: list[str] = []
     n: int = 0
+    measured_on: list[str] = []
+    """Which of the sets of files a table of ours rests on; all if none is named."""
 
 
 def load_published(path: Path) -> list[Published]:
@@ -95,7 +97,7 @@ def load_published(path: Path) -> list[Published]:
     try:
         content: Any = tomllib.loads(path.read_text(encoding="utf-8"))
         tables = msgspec.convert(content.get("table", []), list[_Table])
-        measured_on = msgspec.convert(content.get("measured_on"), MeasuredOn | None)
+        measured_on = msgspec.convert(content.get("measured_on", {}), dict[str, MeasuredOn])
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise DataError(f"{path}: cannot read the published numbers ({error})") from error
     published = [cell for table in tables for cell in _cells(table, path, measured_on)]
@@ -105,8 +107,13 @@ def load_published(path: Path) -> list[Published]:
     return published
 
 
-def _cells(table: _Table, path: Path, measured_on: MeasuredOn | None) -> Iterator[Published]:
-    of_files = measured_on if table.needs and table.name.startswith(OURS) else None
+def _cells(table: _Table, path: Path, measured_on: dict[str, MeasuredOn]) -> Iterator[Published]:
+    of_files: tuple[MeasuredOn, ...] = ()
+    if table.needs and table.name.startswith(OURS):
+        unknown = next((name for name in table.measured_on if name not in measured_on), None)
+        if unknown is not None:
+            raise DataError(f"{path}: {table.name} rests on {unknown!r}, and [measured_on] has no such files")
+        of_files = tuple(measured_on[name] for name in table.measured_on or measured_on)
     width = len(table.columns)
     tolerances = table.tolerance if isinstance(table.tolerance, list) else [table.tolerance] * width
     for row, n in [*((row, len(values)) for row, values in table.rows.items()), ("tolerance", len(tolerances))]:
@@ -149,11 +156,10 @@ def compare(
             raise ValueError(f"{' / '.join(key)} is recomputed twice")
         by_cell[*key, cell.repaired] = cell
     comparisons = []
-    other_files = data is not None and any(
-        o is not None and not o.holds(data) for o in {n.of_files for n in printed.values()}
-    )
+    sets = {files for number in printed.values() for files in number.of_files}
+    other_files = {files for files in sets if data is not None and not files.holds(data)}
     for place, number in printed.items():
-        if other_files and number.of_files is not None:
+        if not other_files.isdisjoint(number.of_files):
             comparisons.append(_of_other_files(number, by_cell.get((*place, False))))
             continue
         comparisons.append(_beside(number, by_cell.get((*place, False))))

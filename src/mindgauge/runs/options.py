@@ -255,6 +255,8 @@ STRESSED = Judging(judge_runs=2)
 """How a judge is put under stress, if nothing else is said."""
 
 
+OF_PROTOCOL = ("top_p", "seed", "new_shots", "judge_top_p", "judge_seed")
+"""What a paper's protocol alone sets, and no option."""
 ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person")
 """The fields of `Asking` that a command without models under test does not have."""
 

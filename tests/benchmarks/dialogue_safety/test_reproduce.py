@@ -68,14 +68,9 @@ def test_every_printed_number_whose_files_are_here_is_reproduced(of_paper: dict[
             assert c.note.endswith(": five whole runs")
 
 
-def test_earlier_figures_are_reproduced_save_two_that_were_rounded_twice(of_paper: dict[Key, CellComparison]) -> None:
-    differing = {key: number(c) for key, c in of_paper.items() if c.verdict == "differs"}
-    assert differing == {
-        ("derived.recall", FEW, SAFE): pytest.approx(69.0463, abs=1e-4),
-        ("derived.recall", BERT, "Linguistic Neglect"): pytest.approx(64.8451, abs=1e-4),
-    }
+def test_earlier_figures_are_reproduced(of_paper: dict[Key, CellComparison]) -> None:
     derived = Counter(c.verdict for key, c in of_paper.items() if key[0].startswith("derived."))
-    assert derived == {"match": 94, "differs": 2}
+    assert derived == {"match": 96}
 
 
 def test_halves_are_rounded_up(of_paper: dict[Key, CellComparison]) -> None:
