@@ -9,7 +9,7 @@ import pytest
 
 import mindgauge
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA
-from mindgauge.benchmarks.mentalbench.replies import load, read
+from mindgauge.benchmarks.mentalbench.replies import load, read, read_judged
 from mindgauge.records import RaterKind, Status
 
 from .conftest import CLAUDE, GPT, PEOPLE, ROWS, cell, concern, noted, rated
@@ -65,6 +65,15 @@ def test_every_reply_has_everybodys_seven_ratings(small: Copy) -> None:
         f"{GPT}: repaired cells: 120 (120 × code fence)",
         "replies have no text: the files with ratings do not hold it, and the 100k file is not here",
     ]
+
+
+def test_the_papers_items_are_those_that_judges_rated(small: Copy) -> None:
+    small.set(PEOPLE, "context", 4, "People alone have this made-up concern.")
+    assert len(read(small.root)) == ROWS + 1
+    assert [sample.messages[0].content for sample in read_judged(small.root)] == [concern(row) for row in range(ROWS)]
+    for file in (CLAUDE, GPT):
+        (small.root / file).unlink()
+    assert [sample.id for sample in read_judged(small.root)] == [sample.id for sample in read(small.root)]
 
 
 def test_a_judges_own_system_is_marked(small: Copy) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.mentalbench.material import material
-from mindgauge.benchmarks.mentalbench.replies import load, read
+from mindgauge.benchmarks.mentalbench.replies import load, read, read_judged
 from mindgauge.benchmarks.mentalbench.reproduce import reproduce
 from mindgauge.benchmarks.metrics import STATUS_RATES, fleiss_kappa, mean_level, share_at_most
 from mindgauge.records.rubric.composite import Composite
@@ -15,6 +15,7 @@ from mindgauge.records.rubric.composite import Composite
 mentalbench = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
+    readers={"judged": read_judged},
     load=load,
     reproduce=reproduce,
     material=material,

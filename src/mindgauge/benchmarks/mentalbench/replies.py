@@ -11,7 +11,7 @@ from mindgauge.benchmarks import Released
 from mindgauge.benchmarks.mentalbench import cells, released
 from mindgauge.benchmarks.mentalbench.cells import CRITERIA, CellFault
 from mindgauge.benchmarks.mentalbench.released import Conversations, concern, empty_replies, written
-from mindgauge.records import Rating, Reply, Status
+from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.files.bounds import clean
 
 if TYPE_CHECKING:
@@ -38,6 +38,20 @@ def read(data: Path) -> list[Sample]:
         DataError: nothing usable is there, or a file is broken.
     """
     return list(Conversations(released.find(data)).samples().values())
+
+
+def read_judged(data: Path) -> list[Sample]:
+    """Read the conversations whose replies the paper's judges rated: its first 1,000; all where no judge's file is there.
+
+    The people's file has one concern more, in the place of another that it lacks.
+
+    Raises:
+        DataError: nothing usable is there, or a file is broken.
+    """
+    files = released.find(data)
+    samples = Conversations(files).samples()
+    judged = (concern(text) for sheet in files.sheets if sheet.kind is RaterKind.MODEL for text in sheet.context)
+    return [samples[text] for text in dict.fromkeys(filter(None, judged))] or list(samples.values())
 
 
 def load(data: Path) -> Released:
