@@ -57,7 +57,7 @@ def run(
     dry_run: bool = False,
     **options: Unpack[RunOptions],
 ) -> Scores | DryRun:
-    """Run benchmarks on models. The same call continues where an judges_there one stopped.
+    """Run benchmarks on models. The same call continues where an earlier one stopped.
 
     Of several benchmarks, one whose data is missing or broken is named, and the others run.
 
@@ -104,7 +104,7 @@ def run(
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
             as_published: set everything of the paper's protocol that is no wording (`replica.toml`), and say what is still to be
                 brought; the manifest then says whether the run is comparable with the paper's table (docs/papers.md).
-            max_cost: US dollars that the run may cost in all, judges_there calls included.
+            max_cost: US dollars that the run may cost in all, judges' calls included.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test; if not given, models
                 that this machine has not seen pass do.

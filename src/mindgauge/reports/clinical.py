@@ -80,13 +80,13 @@ def answers(
     """
     sections = [section for run in runs for section in run.sections]
     readings = [
-        reading_of_model
+        tally
         for number, run in enumerate(runs)
         for section in run.sections
         if _has_texts(section)
-        for reading_of_model in _read(run, section, [system for system in systems if system.run == number])
+        for tally in _read(run, section, [system for system in systems if system.run == number])
     ]
-    readings.sort(key=lambda reading_of_model: systems.index(reading_of_model.system))
+    readings.sort(key=lambda tally: systems.index(tally.system))
     absent = _NO_REPLIES if all(section.benchmark.closed for section in sections) else _NO_TEXTS
     return [
         _missed(sections, reading),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.analysis.dataset import recipe as recipes
-from mindgauge.analysis.dataset.build import SourceAccount, StepAccount, build
+from mindgauge.analysis.dataset.build import build
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular, noted
@@ -18,19 +18,13 @@ from mindgauge.store.manifest import software
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mindgauge.analysis.dataset.build import StepAccount
 
-class DatasetBuilt(Tabular, msgspec.Struct, frozen=True, kw_only=True):
-    """A data set that was built: `rows` came from its sources, of which `items` are kept and the others dropped."""
+
+class DatasetBuilt(Tabular, DatasetRecord, frozen=True, kw_only=True):
+    """A data set that was built, and where: `rows` came from its sources, of which `items` are kept and the others dropped."""
 
     out: str
-    rows: int
-    items: int
-    dropped: int
-    splits: dict[str, int]
-    steps: list[StepAccount]
-    sources: list[SourceAccount]
-    scrubbed: dict[str, int]
-    notes: list[str]
 
     def summary(self) -> Iterator[str]:
         """Say how many rows became items, what each step dropped, and how items are split."""
@@ -83,7 +77,4 @@ def dataset_build(recipe: str | Path, *, out: str | Path) -> DatasetBuilt:
         )  # fmt: skip
         folder.json(RECORD, msgspec.to_builtins(record))
         folder.text(RECIPE, path.read_text(encoding="utf-8"))
-    return DatasetBuilt(
-        out=str(out), rows=rows, items=record.items, dropped=record.dropped, splits=splits, steps=built.steps,
-        sources=built.sources, scrubbed=built.scrubbed, notes=built.notes,
-    )  # fmt: skip
+    return DatasetBuilt(out=str(out), **msgspec.structs.asdict(record))
