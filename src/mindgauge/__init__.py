@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mindgauge.commands.data.released import data_list
     from mindgauge.commands.dataset.build import dataset_build
     from mindgauge.commands.dataset.release import dataset_release
+    from mindgauge.commands.dataset.transform import dataset_transform
     from mindgauge.commands.demo import demo
     from mindgauge.commands.export import export
     from mindgauge.commands.gate import gate, gate_baseline, gate_init
@@ -95,6 +96,7 @@ _WHERE = {
     "data_list": "mindgauge.commands.data.released",
     "dataset_build": "mindgauge.commands.dataset.build",
     "dataset_release": "mindgauge.commands.dataset.release",
+    "dataset_transform": "mindgauge.commands.dataset.transform",
     "gate_baseline": "mindgauge.commands.gate",
     "gate_init": "mindgauge.commands.gate",
     "judges_compare": "mindgauge.commands.judges.compare:compare",
@@ -138,6 +140,7 @@ __all__ = [
     "data_list",
     "dataset_build",
     "dataset_release",
+    "dataset_transform",
     "demo",
     "export",
     "gate",

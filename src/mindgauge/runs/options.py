@@ -260,6 +260,12 @@ OF_PROTOCOL = ("top_p", "seed", "new_shots", "judge_top_p", "judge_seed")
 ONLY_TESTED = ("runs", "temperature", "max_tokens", "system", "header", "label", "fresh", "client", "turns", "person")
 """The fields of `Asking` that a command without models under test does not have."""
 
+NOT_OF_TRANSFORMS = (
+    *(name for name in ONLY_TESTED if name not in {"temperature", "max_tokens"}),
+    "ask", "shots", "shot_seed", "judge_runs", "mode", "method", "protocol", "own_family", "qualify", "anchors", "cache",
+)  # fmt: skip
+"""The fields of `Asking` and `Judging` that `dataset transform` does not have."""
+
 
 class QuestionOptions(TypedDict, total=False):
     """How a closed question is put, as keyword arguments: what of `Asking` holds where replies exist already."""
@@ -333,6 +339,15 @@ class RunOptions(AskingOptions, JudgingOptions, InstrumentOptions, CommandOption
     """The keyword arguments of a command whose models are asked and judge."""
 
     as_published: bool
+
+
+class TransformOptions(CommandOptions, total=False):
+    """The keyword arguments of `dataset_transform`: what holds of whoever writes, and of whoever checks."""
+
+    temperature: float | None
+    max_tokens: int | None
+    judge_temperature: float | None
+    judge_max_tokens: int | None
 
 
 class ClientCheckOptions(JudgingOptions, CommandOptions, total=False):

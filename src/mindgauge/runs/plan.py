@@ -34,7 +34,7 @@ from mindgauge.store import Store, manifest
 from mindgauge.store.sent import sent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
@@ -439,22 +439,29 @@ def replies_to_come(
     """Return a reader of the replies that a run will hold: those that it holds, and one for all others to each sample."""
 
     def read() -> Iterator[PlannedSubject]:
-        names, by_id = {model.name for model in models}, {sample.id: sample for sample in samples}
         with Store(folder) if (folder / "run.sqlite").is_file() else contextlib.nullcontext() as store:
             if benchmark.dialogues is not None and benchmark.dialogues.mode is not PersonMode.PREFIXED:
                 yield from dialogues_to_come.replies_to_come(store, benchmark.name, samples, models, runs)
                 return
-            places = {} if store is None else store.replies_by_sample(benchmark.name)
-            for sample in samples:
-                replies = [] if store is None else [store.reply_at(place) for _, place in places.get(sample.id, ())]
-                existing = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
-                presented = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in existing)
-                yield from (PlannedSubject(*pair) for pair in presented if pair is not None)
-                if len(existing) < runs * len(models):
-                    stand_in = Reply.of(sample.id, "", 0, Status.OK, "x" * 4 * REPLY_TOKENS)
-                    yield PlannedSubject(sample, stand_in, runs * len(models) - len(existing))
+            yield from single_replies(store, benchmark, samples, {model.name for model in models}, runs)
 
     return read
+
+
+def single_replies(
+    store: Store | None, benchmark: Benchmark, samples: Sequence[Sample], names: Collection[str], runs: int
+) -> Iterator[PlannedSubject]:
+    """Yield the replies of these names that a run holds, and one for all others to each sample."""
+    by_id = {sample.id: sample for sample in samples}
+    places = {} if store is None else store.replies_by_sample(benchmark.name)
+    for sample in samples:
+        replies = [] if store is None else [store.reply_at(place) for _, place in places.get(sample.id, ())]
+        existing = [r for r in replies if r.model in names and r.run < runs and r.status is not Status.FAILED]
+        presented = (benchmark.shown(sample, reply, by_id.__getitem__) for reply in existing)
+        yield from (PlannedSubject(*pair) for pair in presented if pair is not None)
+        if len(existing) < runs * len(names):
+            stand_in = Reply.of(sample.id, "", 0, Status.OK, "x" * 4 * REPLY_TOKENS)
+            yield PlannedSubject(sample, stand_in, runs * len(names) - len(existing))
 
 
 # -- from steps to work --------------------------------------------------------------------------------------------------

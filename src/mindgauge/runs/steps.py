@@ -331,15 +331,19 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
 
     def outputs(self) -> list[StepOutput]:
         """Return the replies that it leaves in the run."""
-        return [StepOutput(REPLY, self.model.name, self.repeats)]
+        return [StepOutput(REPLY, self.asked_as, self.repeats)]
+
+    def request(self, sample: Sample, run: int) -> Request:
+        """Put a sample to the model."""
+        return reply_request(self.benchmark, sample, run, self.parameters)
 
     def requests(self, subject: PlannedSubject) -> list[Request]:
         """Return the question that a sample is."""
-        return [reply_request(self.benchmark, subject.sample, 0, self.parameters)]
+        return [self.request(subject.sample, 0)]
 
     def done(self, store: Store) -> set[tuple[str, int]]:
         """Return the samples and repeats that are answered."""
-        return store.answered(self.benchmark.name, self.model.name)
+        return store.answered(self.benchmark.name, self.asked_as)
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of the samples that are asked about."""
@@ -358,15 +362,15 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
 
     async def work(self, session: Session) -> None:
         """Ask for the replies that the run lacks, and keep them."""
-        store, benchmark, model = session.store, self.benchmark, self.model
-        store.forget_failed(benchmark.name, model.name)
+        store, benchmark, model, name = session.store, self.benchmark, self.model, self.asked_as
+        store.forget_failed(benchmark.name, name)
         existing = self.done(store)
-        elsewhere = store.replied_elsewhere(benchmark.name, model.name)
+        elsewhere = store.replied_elsewhere(benchmark.name, name)
         wanted, total = self.wanted(store), self.left(store, existing)
         origin, hashed = provenance(model, self.parameters), self.identity
 
         async def one(sample: Sample, run: int) -> None:
-            request = reply_request(benchmark, sample, run, self.parameters)
+            request = self.request(sample, run)
             key = request.key(hashed)
             if (sample.id, run) in elsewhere and store.called(key):
                 store.add_reply(benchmark.name, store.reply_at(elsewhere[sample.id, run]))
@@ -374,9 +378,9 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
                 return
             exchange = await session.call(model, request)
             reply = Reply.of(
-                sample.id, model.name, run, exchange.status, exchange.text,
+                sample.id, name, run, exchange.status, exchange.text,
                 finish_reason=exchange.finish_reason, usage=exchange.usage, seconds=exchange.seconds,
-                provenance={**origin, **place(sample, model.name), "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
+                provenance={**origin, **place(sample, name), "model": exchange.model_resolved, "fingerprint": exchange.fingerprint, "seed": run, "at": exchange.at,
                             **({"unsupported": exchange.unsupported} if exchange.unsupported else {}),
                             **({"error": exchange.error} if exchange.error else {}),
                             **({HELD: exchange.before} if exchange.before else {})},
@@ -393,4 +397,4 @@ class ReplyStep(CallStep, frozen=True, kw_only=True):
 
         if total > 0:
             async with session.using(model):
-                await session.work(jobs(), f"{model.name} replies", total, session.places(model))
+                await session.work(jobs(), f"{name} replies", total, session.places(model))

@@ -16,6 +16,17 @@ ITEMS, DROPPED, RECORD, RECIPE = "items.parquet", "dropped.parquet", "dataset.js
 """The files of a built data set."""
 
 
+class TransformAccount(msgspec.Struct, frozen=True):
+    """What was made of the items of another data set, and by whom; nobody, where by rule alone."""
+
+    forms: list[str]
+    made_from: str
+    """The SHA-256 of those items."""
+    model: str = ""
+    checker: str = ""
+    run: str = ""
+
+
 class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What a data set is made of, and what became of each row: `rows` came, of which `items` are kept."""
 
@@ -32,6 +43,8 @@ class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[StepAccount]
     scrubbed: dict[str, int]
     notes: list[str]
+    transforms: list[TransformAccount] = []
+    """One after the other; then `rows` counts what the last one made, or tried to."""
 
 
 def read(folder: Path) -> DatasetRecord:

@@ -1,0 +1,109 @@
+"""Variants by rule of any sample, by name: `noise:word:0.10`, `personas:gender:woman`, `jailbreak:cot`, `options:shuffled`.
+
+A name's beginning stands for all that begin so: `noise`, `personas:gender`. `plain` is the sample itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from mindgauge.benchmarks.metrics.variants import AXIS, GROUP
+from mindgauge.benchmarks.variants import jailbreak, personas, perturbation
+from mindgauge.benchmarks.variants.options import MultipleChoice
+from mindgauge.records import Message
+from mindgauge.records.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.records import Sample
+
+PLAIN = "plain"
+ROTATIONS = 3
+"""So many places options are rotated by, one after the other."""
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Return the names of all variants."""
+    return (
+        PLAIN,
+        *(f"noise:{depth}:{intensity:.2f}" for depth, intensity in perturbation.CELLS),
+        *(f"personas:{axis}:{group}" for axis, groups in personas.axes().items() for group in groups),
+        *(f"jailbreak:{kind}" for kind in jailbreak.JailbreakKind),
+        "options:shuffled",
+        *(f"options:rotated:{places}" for places in range(1, ROTATIONS + 1)),
+    )
+
+
+def beginning(form: str) -> list[str]:
+    """Return the names that are a form, or begin with it; none where it is none of ours.
+
+    Raises:
+        UsageError: its first part is ours, and what follows is not.
+    """
+    chosen = [name for name in names() if name == form or name.startswith(f"{form}:")]
+    known = form
+    while not chosen and ":" in known:
+        known = known.rpartition(":")[0]
+        if further := beginning(known):
+            parts = dict.fromkeys(name.removeprefix(f"{known}:").partition(":")[0] for name in further)
+            raise UsageError(f"--form {form}: after {known}: come {', '.join(parts)}")
+    return chosen
+
+
+def variants(sample: Sample, wanted: Sequence[str], seed: int) -> Iterator[tuple[str, Sample | str]]:
+    """Yield the variants of a sample, each with its name; in the place of one that it has not, why.
+
+    Args:
+        sample: any, whose `language` its tags may say.
+        wanted: names.
+        seed: of all draws.
+    """
+    described = _described(sample) if any(name.startswith("personas:") for name in wanted) else {}
+    for name in wanted:
+        kind, _, which = name.partition(":")
+        try:
+            match kind:
+                case "personas":
+                    yield name, described[which]
+                case "noise":
+                    depth, _, intensity = which.partition(":")
+                    yield name, perturbation.perturbed(sample, perturbation.Depth(depth), float(intensity), seed)
+                case "jailbreak":
+                    yield name, _jailbroken(sample, jailbreak.JailbreakKind(which), seed)
+                case "options":
+                    yield name, _reordered(sample, which, seed)
+                case _:
+                    yield name, sample
+        except (KeyError, DataError) as error:
+            yield name, "the person says nothing in it" if isinstance(error, KeyError) else str(error)
+
+
+def _described(sample: Sample) -> dict[str, Sample]:
+    """Return the variants with a sentence on who the person is: `AXIS:GROUP` → variant; none where the person says nothing."""
+    if all(message.role != "user" for message in sample.messages):
+        return {}
+    return {f"{variant.tags[AXIS]}:{variant.tags[GROUP]}": variant for variant in personas.described(sample)}
+
+
+def _jailbroken(sample: Sample, kind: jailbreak.JailbreakKind, seed: int) -> Sample:
+    *before, request = sample.messages
+    if request.role != "user":
+        raise DataError("it does not end with a request of the person")
+    attack = Message("user", jailbreak.transform(request.content, kind, seed=seed))
+    return sample.variant((*before, attack), jailbreak=str(kind))
+
+
+def _reordered(sample: Sample, order: str, seed: int) -> Sample:
+    question = MultipleChoice.of(sample)
+    if order == "shuffled":
+        changed = question.shuffled(seed, sample.id)
+    else:
+        places, size = int(order.rpartition(":")[2]), len(question.options)
+        if places >= size:
+            raise DataError(f"it has {size} options, and is itself again after {size} places")
+        changed = question.ordered([(place + places) % size for place in range(size)])
+    written = changed.sample()
+    return sample.variant(written.messages, target=written.target, options=order)

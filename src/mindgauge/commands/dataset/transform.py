@@ -1,0 +1,219 @@
+"""`dataset transform`: the items of a data set in other forms, by rule or by a model that another checks."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset import transforming
+from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord, TransformAccount
+from mindgauge.benchmarks.forms import checks
+from mindgauge.benchmarks.forms.written import WrittenForm
+from mindgauge.benchmarks.variants import by_name
+from mindgauge.commands.dataset import writing
+from mindgauge.commands.dataset.writing import Writers, Wrote
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.tabular import Tabular, noted
+from mindgauge.reports.export.folder import ExportFolder, stranger_in
+from mindgauge.runs import plan
+from mindgauge.runs.forecast import DryRun
+from mindgauge.runs.options import RunConfig, TransformOptions, listed
+from mindgauge.store.manifest import software
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.analysis.dataset.build import StepAccount
+    from mindgauge.analysis.dataset.transforming import MadeText
+    from mindgauge.runs.options import AnyModel
+
+SAMPLE = "sample.csv"
+"""What people look at, drawn by lot."""
+
+
+class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
+    """A data set in other forms, and where: `rows` were made, or tried, of which `items` are kept and the others dropped."""
+
+    out: str
+    sample: int = 0
+    """Drawn for people to look at."""
+
+    def summary(self) -> Iterator[str]:
+        """Say what was made, what was dropped and why, and who checked it."""
+        last = self.transforms[-1]
+        yield f"{self.out}: {plural(self.rows, 'text')} made or tried, {plural(self.items, 'item')} and {count(self.dropped)} dropped"
+        reasons = Counter[str]()
+        for step in self._listed():
+            reasons.update({f"{step.step.partition(' ')[2]}: {reason}": n for reason, n in step.reasons.items()})
+        if reasons:
+            yield f"dropped: {', '.join(f'{reason} {count(n)}' for reason, n in reasons.most_common())}"
+        if last.run:
+            yield f"written by {last.model}, checked by {last.checker}, in {last.run}"
+        if self.sample:
+            yield f"{plural(self.sample, 'text')} for people, drawn by lot, in {self.out}/{SAMPLE}"
+        yield from noted(self.notes, 3)
+
+    def _listed(self) -> Sequence[StepAccount]:
+        return [step for step in self.steps if step.step.startswith("transform ")]
+
+
+def dataset_transform(
+    folder: str | Path,
+    *,
+    form: str | Sequence[str],
+    out: str | Path,
+    model: AnyModel | None = None,
+    checker: AnyModel | None = None,
+    sample: int = 0,
+    seed: int = 0,
+    run: str | Path | None = None,
+    dry_run: bool = False,
+    **options: Unpack[TransformOptions],
+) -> DatasetTransformed | DryRun:
+    """Write the items of a data set in other forms, as a data set of the same kind (docs/datasets.md).
+
+    What is made keeps group, cluster, split, source and licence of its item, whose id stands in `base`; `variant` says what
+    it is. What a check does not pass is dropped, with the reason. The same call goes on where an earlier one stopped.
+
+    Args:
+        folder: a data set, as `dataset_build` or this wrote it.
+        form: by rule `plain`, `noise`, `personas`, `jailbreak`, `options`, or part of one (`noise:word`, `jailbreak:cot`); by a
+            model `utterance`, `dialogue`, `story`, `secret`; alone `identity`, which keeps texts that leave open who writes.
+        out: the folder to write.
+        model: that writes.
+        checker: that checks what was written; the same model if not given, which is said.
+        sample: so many of what was written are drawn for people, with known probabilities.
+        seed: of all draws.
+        run: the run directory of the calls; if not given, one that follows from the plan.
+        dry_run: only say what it would take.
+        options: how models are called, and what it may cost:
+
+            temperature: of the model that writes; its own default if not given.
+            max_tokens: its longest answer.
+            judge_temperature: of the checker.
+            judge_max_tokens: its longest answer.
+            max_cost: US dollars that the run may cost in all.
+            settings: how endpoints are called.
+            progress: called with the stage, and how many of its calls are done, of how many.
+            notice: called, before anything is sent, with what the user must know.
+            command: what the user typed, for the manifest.
+
+    Raises:
+        TypeError: there is no such option.
+        UsageError: there is no data set, no such form, no model where one writes, or the destination holds something else.
+        DataError: the data set is not as it was built.
+        EndpointError: a model cannot be reached.
+        BudgetError: the next call could pass `max_cost`.
+        MindgaugeError: nothing was written, or nothing of it checked.
+    """
+    config = RunConfig.of(options, TransformOptions, dataset_transform, dry_run=dry_run)
+    place, rules, forms, identity = Path(folder), *_forms(listed(form))
+    calls = bool(forms or identity)
+    if calls == (model is None) or (not calls and (checker is not None or sample or run or dry_run)):
+        raise UsageError(_NEEDS if calls else _NO_CALLS)
+    record = records.read(place)
+    if changed := stranger_in(place):
+        raise DataError(f"{place}: {changed} is not as it was written; make it again")
+    items = pl.read_parquet(place / ITEMS)
+    made, notes, ran, account = [*transforming.by_rule(items, rules, seed)], [*record.notes], "", ("", "")
+    with ExportFolder(Path(out)) as target:
+        if model is not None:
+            writers = _writers(model, checker, config)
+            wrote = _written(items, forms, writers, seed, Path(run) if run else None, config, dry_run=dry_run)
+            if isinstance(wrote, DryRun):
+                return wrote
+            made, ran, account = [*made, *wrote.made], str(wrote.run), (writers.model.name, writers.checker.name)
+            notes += [f"{writers.model.name} checked what it wrote itself; name another model with --checker"] * writers.alone  # fmt: skip
+        tables = transforming.tables(items, made)
+        result = DatasetTransformed(
+            **{
+                **msgspec.structs.asdict(record), "software": software(), "seed": seed, "rows": len(made), "items": tables.items.height,
+                "dropped": tables.dropped.height, "splits": _splits(tables.items), "notes": notes,
+                "sources": [msgspec.structs.replace(s, items=tables.items.filter(pl.col("source") == s.name).height) for s in record.sources],
+                "steps": [*record.steps, *tables.steps],
+                "transforms": [*record.transforms, TransformAccount(listed(form), _sha256(place / ITEMS), *account, ran)],
+            },
+            out=str(out),
+            sample=_sample(target, items, made, sample, seed),
+        )  # fmt: skip
+        target.parquet(ITEMS, tables.items)
+        target.parquet(DROPPED, tables.dropped)
+        target.json(
+            RECORD, {name: value for name, value in msgspec.to_builtins(result).items() if name not in _HERE_ALONE}
+        )
+        if (place / RECIPE).is_file():
+            target.text(RECIPE, (place / RECIPE).read_text(encoding="utf-8"))
+    return result
+
+
+_HERE_ALONE = ("out", "sample")
+_NEEDS = "utterance, dialogue, story, secret and identity need a model that writes or reads: name it with --model"
+_NO_CALLS = "forms by rule ask no model: leave out --model, --checker, --sample, --run and --dry-run, or name a form that a model writes"
+
+
+def _forms(asked: Sequence[str]) -> tuple[list[str], list[WrittenForm], bool]:
+    """Tell variants by rule, forms that a model writes, and the filter for identity.
+
+    Raises:
+        UsageError: one is none of these, or the filter is not alone.
+    """
+    rules: dict[str, None] = {}
+    forms: dict[WrittenForm, None] = {}
+    for form in asked:
+        if form in set(WrittenForm):
+            forms[WrittenForm(form)] = None
+        elif form != checks.IDENTITY:
+            names = by_name.beginning(form)
+            if not names:
+                kinds = dict.fromkeys(name.partition(":")[0] for name in by_name.names())
+                raise UsageError(f"--form {form}: forms are {', '.join((*kinds, *WrittenForm, checks.IDENTITY))}")
+            rules.update(dict.fromkeys(names))
+    if not asked:
+        raise UsageError("name a form with --form")
+    if checks.IDENTITY in asked and len(asked) > 1:
+        raise UsageError("--form identity keeps or drops items as they are, and stands alone; transform what it keeps")
+    return [*rules], [*forms], checks.IDENTITY in asked
+
+
+def _writers(model: AnyModel, checker: AnyModel | None, config: RunConfig) -> Writers:
+    """Open who writes, and who checks."""
+    (writer,) = plan.open_models(plan.as_models([model]), config, config.asked)
+    (other,) = plan.open_models(plan.as_models([model if checker is None else checker]), config, config.judged)
+    return Writers(writer, other)
+
+
+def _written(
+    items: pl.DataFrame, forms: Sequence[WrittenForm], writers: Writers, seed: int, run: Path | None, config: RunConfig,
+    *, dry_run: bool,
+) -> Wrote | DryRun:  # fmt: skip
+    """Let models write, or read, the items; labels are no business of theirs."""
+    samples = [msgspec.structs.replace(sample, target=None) for sample in transforming.samples(items)]
+    if forms:
+        return writing.write(samples, forms, writers, seed, run, config, dry_run=dry_run)
+    return writing.read_identity(samples, writers, run, config, dry_run=dry_run)
+
+
+def _sample(target: ExportFolder, items: pl.DataFrame, made: Sequence[MadeText], number: int, seed: int) -> int:
+    """Write what people look at, and count it."""
+    if not number:
+        return 0
+    drawn = transforming.people_sample(items, made, number, seed)
+    target.csv(SAMPLE, drawn)
+    return drawn.height
+
+
+def _splits(items: pl.DataFrame) -> dict[str, int]:
+    parts = items.drop_nulls("split").group_by("split").len().sort("len", "split", descending=[True, False])
+    return dict(parts.rows())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
