@@ -76,19 +76,19 @@ def by_rule(items: pl.DataFrame, names: Sequence[str], seed: int) -> Iterator[Ma
                 yield MadeText(place, name, variant.messages, target)
 
 
-def tables(items: pl.DataFrame, made: Sequence[MadeText]) -> TransformedTables:
+def tables(items: pl.DataFrame, texts: Sequence[MadeText]) -> TransformedTables:
     """Put what was made into two tables: everything is an item, or is dropped with a reason.
 
     An item has everything from the one that it was made from (group, cluster and split among it) but its words, the id of
     these, and a label that goes with them. Of equal texts the first stays.
     """
     rows = [*items.iter_rows(named=True)]
-    kept: dict[str, dict[str, object]] = {}
+    items_by_id: dict[str, dict[str, object]] = {}
     dropped: list[dict[str, object]] = []
     counts: dict[str, Counter[str]] = {}
-    for text in sorted(made, key=lambda text: (rows[text.place]["id"], text.place)):
+    for text in sorted(texts, key=lambda text: (rows[text.place]["id"], text.place)):
         item, ident = rows[text.place], digest("item", text.text)
-        repeated = not text.fault and ident in kept
+        repeated = not text.fault and ident in items_by_id
         reason = "the same text as another" if repeated else text.fault
         counts.setdefault(_form(text), Counter())[reason] += 1
         row = {
@@ -100,10 +100,10 @@ def tables(items: pl.DataFrame, made: Sequence[MadeText]) -> TransformedTables:
             of = ident if repeated else None
             dropped.append({**row, "step": f"transform {_form(text)}", "reason": reason, "of": of})
         else:
-            kept[ident] = row
-    tags = sorted({name for text in made for name in text.tags})
+            items_by_id[ident] = row
+    tags = sorted({name for text in texts for name in text.tags})
     schema = {**{name: items.schema[name] for name in items.columns}, **dict.fromkeys((BASE, VARIANT, *tags), pl.String())}  # fmt: skip
-    outcome = pl.DataFrame([*kept.values()], schema).sort("id")
+    outcome = pl.DataFrame([*items_by_id.values()], schema).sort("id")
     drops = pl.DataFrame(dropped, dict.fromkeys((*build.DROPPED, BASE, VARIANT), pl.String()))
     steps = [
         StepAccount(f"transform {form}", n.total(), n.total() - n[""], dict(sorted((reason, k) for reason, k in n.items() if reason)))
@@ -116,13 +116,13 @@ def _form(text: MadeText) -> str:
     return text.variant.partition(":")[0]
 
 
-def people_sample(items: pl.DataFrame, made: Sequence[MadeText], number: int, seed: int) -> pl.DataFrame:
+def people_sample(items: pl.DataFrame, texts: Sequence[MadeText], number: int, seed: int) -> pl.DataFrame:
     """Draw by lot what people look at, as even as can be from each form, from what passed and what did not.
 
     A row each: `subject`, and with which probability it was drawn (docs/annotation.md). What is there says nothing of form
     or verdict to whoever labels: the page shows neither.
     """
-    frame = {text.subject: text for text in sorted(made, key=lambda text: text.subject) if text.subject}
+    frame = {text.subject: text for text in sorted(texts, key=lambda text: text.subject) if text.subject}
     strata: dict[str, list[str]] = {}
     for subject, text in frame.items():
         strata.setdefault(f"{_form(text)}, {'dropped' if text.fault else 'kept'}", []).append(subject)

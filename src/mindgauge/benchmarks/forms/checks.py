@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.benchmarks.forms import written
 from mindgauge.records.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ def rewriting() -> Benchmark:
     """Return the check of a text that was written anew: does it keep the meaning, is it natural, does it add a risk?"""
     benchmark = standalone_rubric.alone(_HERE / "rewriting.toml")
     judge = Prompt.load(_HERE / "judge.en.md", ("dialogue", "reply", "rubric", "form", "nonce"))
-    return msgspec.structs.replace(benchmark, prompts={"judge": {"en": judge}})
+    forms = {f"write.{form}": {"en": written.prompt(form)} for form in written.WrittenForm}
+    return msgspec.structs.replace(benchmark, prompts={"judge": {"en": judge}, **forms})
 
 
 def identity() -> Benchmark:

@@ -43,14 +43,14 @@ def beginning(form: str) -> list[str]:
     Raises:
         UsageError: its first part is ours, and what follows is not.
     """
-    chosen = [name for name in names() if name == form or name.startswith(f"{form}:")]
-    known = form
-    while not chosen and ":" in known:
-        known = known.rpartition(":")[0]
-        if further := beginning(known):
-            parts = dict.fromkeys(name.removeprefix(f"{known}:").partition(":")[0] for name in further)
-            raise UsageError(f"--form {form}: after {known}: come {', '.join(parts)}")
-    return chosen
+    matches = [name for name in names() if name == form or name.startswith(f"{form}:")]
+    prefix = form
+    while not matches and ":" in prefix:
+        prefix = prefix.rpartition(":")[0]
+        if names_below := beginning(prefix):
+            parts = dict.fromkeys(name.removeprefix(f"{prefix}:").partition(":")[0] for name in names_below)
+            raise UsageError(f"--form {form}: after {prefix}: come {', '.join(parts)}")
+    return matches
 
 
 def variants(sample: Sample, wanted: Sequence[str], seed: int) -> Iterator[tuple[str, Sample | str]]:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.dataset.build import StepAccount
-    from mindgauge.analysis.dataset.transforming import MadeText
     from mindgauge.runs.options import AnyModel
 
 SAMPLE = "sample.csv"
@@ -42,6 +41,8 @@ class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
     """A data set in other forms, and where: `rows` were made, or tried, of which `items` are kept and the others dropped."""
 
     out: str
+    changes: list[StepAccount]
+    """What became of each form."""
     sample: int = 0
     """Drawn for people to look at."""
 
@@ -49,9 +50,7 @@ class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
         """Say what was made, what was dropped and why, and who checked it."""
         last = self.transforms[-1]
         yield f"{self.out}: {plural(self.rows, 'text')} made or tried, {plural(self.items, 'item')} and {count(self.dropped)} dropped"
-        reasons = Counter[str]()
-        for step in self._listed():
-            reasons.update({f"{step.step.partition(' ')[2]}: {reason}": n for reason, n in step.reasons.items()})
+        reasons = Counter({f"{step.step.partition(' ')[2]}: {reason}": n for step in self.changes for reason, n in step.reasons.items()})  # fmt: skip
         if reasons:
             yield f"dropped: {', '.join(f'{reason} {count(n)}' for reason, n in reasons.most_common())}"
         if last.run:
@@ -61,7 +60,7 @@ class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
         yield from noted(self.notes, 3)
 
     def _listed(self) -> Sequence[StepAccount]:
-        return [step for step in self.steps if step.step.startswith("transform ")]
+        return self.changes
 
 
 def dataset_transform(
@@ -121,44 +120,51 @@ def dataset_transform(
     record = records.read(place)
     if changed := stranger_in(place):
         raise DataError(f"{place}: {changed} is not as it was written; make it again")
-    items = pl.read_parquet(place / ITEMS)
-    made, notes, ran, account = [*transforming.by_rule(items, rules, seed)], [*record.notes], "", ("", "")
-    with ExportFolder(Path(out)) as target:
-        if model is not None:
-            writers = _writers(model, checker, config)
-            wrote = _written(items, forms, writers, seed, Path(run) if run else None, config, dry_run=dry_run)
-            if isinstance(wrote, DryRun):
-                return wrote
-            made, ran, account = [*made, *wrote.made], str(wrote.run), (writers.model.name, writers.checker.name)
-            notes += [f"{writers.model.name} checked what it wrote itself; name another model with --checker"] * writers.alone  # fmt: skip
-        tables = transforming.tables(items, made)
-        result = DatasetTransformed(
-            **{
-                **msgspec.structs.asdict(record), "software": software(), "seed": seed, "rows": len(made), "items": tables.items.height,
-                "dropped": tables.dropped.height, "splits": _splits(tables.items), "notes": notes,
-                "sources": [msgspec.structs.replace(s, items=tables.items.filter(pl.col("source") == s.name).height) for s in record.sources],
-                "steps": [*record.steps, *tables.steps],
-                "transforms": [*record.transforms, TransformAccount(listed(form), _sha256(place / ITEMS), *account, ran)],
-            },
-            out=str(out),
-            sample=_sample(target, items, made, sample, seed),
-        )  # fmt: skip
+    target, items = ExportFolder(Path(out)), pl.read_parquet(place / ITEMS)
+    texts = [*transforming.by_rule(items, rules, seed)]
+    account = TransformAccount(listed(form), _sha256(place / ITEMS))
+    if model is not None:
+        writers = _writers(model, checker, config)
+        wrote = _written(items, forms, writers, seed, Path(run) if run else None, config, dry_run=dry_run)
+        if isinstance(wrote, DryRun):
+            return wrote
+        texts += wrote.texts
+        account = msgspec.structs.replace(
+            account, model=writers.model.name, checker=writers.checker.name, run=str(wrote.run)
+        )
+    tables = transforming.tables(items, texts)
+    drawn = transforming.people_sample(items, texts, sample, seed) if sample else None
+    remarks = [f"{account.model} checked itself; name another model with --checker"] if _alone(account) else []
+    sources = [
+        msgspec.structs.replace(source, items=tables.items.filter(pl.col("source") == source.name).height)
+        for source in record.sources
+    ]
+    outcome = msgspec.structs.replace(
+        record, software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
+        splits=_splits(tables.items), notes=[*record.notes, *remarks], sources=sources, steps=[*record.steps, *tables.steps],
+        transforms=[*record.transforms, account],
+    )  # fmt: skip
+    with target:
         target.parquet(ITEMS, tables.items)
         target.parquet(DROPPED, tables.dropped)
-        target.json(
-            RECORD, {name: value for name, value in msgspec.to_builtins(result).items() if name not in _HERE_ALONE}
-        )
+        target.json(RECORD, msgspec.to_builtins(outcome))
         if (place / RECIPE).is_file():
             target.text(RECIPE, (place / RECIPE).read_text(encoding="utf-8"))
-    return result
+        if drawn is not None:
+            target.csv(SAMPLE, drawn)
+    return DatasetTransformed(
+        **msgspec.structs.asdict(outcome),
+        out=str(out),
+        changes=tables.steps,
+        sample=0 if drawn is None else drawn.height,
+    )
 
 
-_HERE_ALONE = ("out", "sample")
 _NEEDS = "utterance, dialogue, story, secret and identity need a model that writes or reads: name it with --model"
 _NO_CALLS = "forms by rule ask no model: leave out --model, --checker, --sample, --run and --dry-run, or name a form that a model writes"
 
 
-def _forms(asked: Sequence[str]) -> tuple[list[str], list[WrittenForm], bool]:
+def _forms(names: Sequence[str]) -> tuple[list[str], list[WrittenForm], bool]:
     """Tell variants by rule, forms that a model writes, and the filter for identity.
 
     Raises:
@@ -166,27 +172,27 @@ def _forms(asked: Sequence[str]) -> tuple[list[str], list[WrittenForm], bool]:
     """
     rules: dict[str, None] = {}
     forms: dict[WrittenForm, None] = {}
-    for form in asked:
+    for form in names:
         if form in set(WrittenForm):
             forms[WrittenForm(form)] = None
         elif form != checks.IDENTITY:
-            names = by_name.beginning(form)
-            if not names:
+            variants = by_name.beginning(form)
+            if not variants:
                 kinds = dict.fromkeys(name.partition(":")[0] for name in by_name.names())
                 raise UsageError(f"--form {form}: forms are {', '.join((*kinds, *WrittenForm, checks.IDENTITY))}")
-            rules.update(dict.fromkeys(names))
-    if not asked:
+            rules.update(dict.fromkeys(variants))
+    if not names:
         raise UsageError("name a form with --form")
-    if checks.IDENTITY in asked and len(asked) > 1:
+    if checks.IDENTITY in names and len(names) > 1:
         raise UsageError("--form identity keeps or drops items as they are, and stands alone; transform what it keeps")
-    return [*rules], [*forms], checks.IDENTITY in asked
+    return [*rules], [*forms], checks.IDENTITY in names
 
 
 def _writers(model: AnyModel, checker: AnyModel | None, config: RunConfig) -> Writers:
     """Open who writes, and who checks."""
     (writer,) = plan.open_models(plan.as_models([model]), config, config.asked)
-    (other,) = plan.open_models(plan.as_models([model if checker is None else checker]), config, config.judged)
-    return Writers(writer, other)
+    (reader,) = plan.open_models(plan.as_models([model if checker is None else checker]), config, config.judged)
+    return Writers(writer, reader)
 
 
 def _written(
@@ -200,13 +206,9 @@ def _written(
     return writing.read_identity(samples, writers, run, config, dry_run=dry_run)
 
 
-def _sample(target: ExportFolder, items: pl.DataFrame, made: Sequence[MadeText], number: int, seed: int) -> int:
-    """Write what people look at, and count it."""
-    if not number:
-        return 0
-    drawn = transforming.people_sample(items, made, number, seed)
-    target.csv(SAMPLE, drawn)
-    return drawn.height
+def _alone(account: TransformAccount) -> bool:
+    """Whether a model checked itself."""
+    return bool(account.model) and account.model == account.checker
 
 
 def _splits(items: pl.DataFrame) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.analysis.dataset.transforming import MadeText
 from mindgauge.benchmarks.forms import checks, written
+from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.records import Message, Sample, Status
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import count
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.forms.written import WrittenForm
     from mindgauge.records import Rating, Reply
     from mindgauge.records.request import Model
     from mindgauge.runs.options import RunConfig
@@ -50,7 +50,7 @@ class Writers(NamedTuple):
 class Wrote(NamedTuple):
     """What was made, in which run."""
 
-    made: list[MadeText]
+    texts: list[MadeText]
     run: Path
 
 
@@ -69,8 +69,9 @@ def write(
     names = frozenset(written_by(writers.model.name, form) for form in forms)
     record = run_folder.plan_record(
         [benchmark], [[*by_id.values()]], config, models=sorted(names), judges=[writers.checker.name],
-        forms={form: written.prompt(form).hash[:12] for form in forms}, roles_seed=seed,
+        roles_seed=seed if WrittenForm.SECRET in forms else None,
     )  # fmt: skip
+    record["words"][benchmark.name] |= {f"{form} prompt": written.prompt(form).hash[:12] for form in forms}
     folder = run or run_folder.folder_for(record, [benchmark])
     writing = [
         FormStep(
@@ -82,18 +83,18 @@ def write(
     scope = ReplyScope(frozenset(by_id), names, 1)
     subjects = to_check(folder, benchmark, [*by_id.values()], names)
     checking = plan.judging(benchmark, subjects, [writers.checker], config, scope=scope)
-    ahead = _perform(folder, record, benchmark, [*by_id.values()], (writing, checking), config, dry_run=dry_run)
-    if ahead is not None:
-        return ahead
+    forecast = _perform(folder, record, benchmark, [*by_id.values()], (writing, checking), config, dry_run=dry_run)
+    if forecast is not None:
+        return forecast
     with Store(folder) as store:
-        replies = {(reply.sample, reply.model): reply for reply in store.replies(benchmark.name) if reply.run == 0}
+        every_reply = {(reply.sample, reply.model): reply for reply in store.replies(benchmark.name) if reply.run == 0}
         ratings = _ratings(store, benchmark, writers.checker.name, 1)
-    own = {key: reply for key, reply in replies.items() if key[0] in by_id and key[1] in names}
-    _need(Counter(reply.status for reply in own.values()), "texts")
-    _need(Counter(r.status for reply in own.values() if reply.status is Status.OK for r in ratings.get(reply.id, [])), "checks")  # fmt: skip
+    replies = {key: reply for key, reply in every_reply.items() if key[0] in by_id and key[1] in names}
+    _need(Counter(reply.status for reply in replies.values()), "texts")
+    _need(Counter(r.status for reply in replies.values() if reply.status is Status.OK for r in ratings.get(reply.id, [])), "checks")  # fmt: skip
     return Wrote(
         [
-            _made(place, sample, form, own.get((sample.id, written_by(writers.model.name, form))), ratings, benchmark, seed)
+            _made(place, sample, form, replies.get((sample.id, written_by(writers.model.name, form))), ratings, benchmark, seed)
             for place, sample in enumerate(samples)
             for form in forms
         ],
@@ -109,8 +110,8 @@ def _made(
         return MadeText(place, form, fault=_OUTCOMES[Status.FAILED if reply is None else reply.status])
     text = written.read(form, sample, reply.text, seed)
     if text.fault or reply.finish_reason == _CUT:
-        shown = text.messages or (Message("user", reply.text),)
-        return MadeText(place, form, shown, fault=text.fault or "it was cut off at the longest answer")
+        messages = text.messages or (Message("user", reply.text),)
+        return MadeText(place, form, messages, fault=text.fault or "it was cut off at the longest answer")
     faults = checks.faults(benchmark, ratings.get(reply.id, []))
     reason = f"check: {', '.join(faults)}" if faults else ""
     return MadeText(place, form, text.messages, tags=text.tags, fault=reason, subject=reply.id)
@@ -134,24 +135,26 @@ def read_identity(
     reading = plan.questioning(
         benchmark, lambda: map(PlannedSubject, by_id.values()), models, [benchmark.instrument()], config.asking.parameters, repeats
     )  # fmt: skip
-    ahead = _perform(folder, record, benchmark, [*by_id.values()], [reading], config, dry_run=dry_run)
-    if ahead is not None:
-        return ahead
+    forecast = _perform(folder, record, benchmark, [*by_id.values()], [reading], config, dry_run=dry_run)
+    if forecast is not None:
+        return forecast
     with Store(folder) as store:
-        said = [
+        readings = [
             {subject: [rating for rating in ratings if rating.run == repeat] for subject, ratings in of_reader.items()}
             for of_reader in (_ratings(store, benchmark, name, repeats) for name in names)
             for repeat in range(repeats)
         ]
-    for each in said:
-        _need(Counter(rating.status for ident in by_id for rating in each.get(ident, [])), "readings")
-    made = []
+    for by_sample in readings:
+        _need(Counter(rating.status for ident in by_id for rating in by_sample.get(ident, [])), "readings")
+    texts = []
     for place, sample in enumerate(samples):
-        faults = dict.fromkeys(fault for each in said for fault in checks.faults(benchmark, each.get(sample.id, [])))
-        made.append(
+        faults = dict.fromkeys(
+            fault for by_sample in readings for fault in checks.faults(benchmark, by_sample.get(sample.id, []))
+        )
+        texts.append(
             MadeText(place, checks.IDENTITY, sample.messages, fault=", ".join(sorted(faults)), subject=sample.id)
         )
-    return Wrote(made, folder)
+    return Wrote(texts, folder)
 
 
 def _perform(
