@@ -118,5 +118,5 @@ def _secret(text: str, people: dict[str, str]) -> WrittenText:
     if missing:
         return WrittenText(fault="somebody's name is missing")
     question = f"What should {people['counsellor']} say? Answer with the words alone that {people['counsellor']} should say to {people['asker']}."
-    tags = {f"tag.{name}": value for name, value in people.items()} | {"tag.question": "free"}
+    tags = {**people, "question": "free"}
     return WrittenText((Message("user", f"{text}\n\nQuestion: {question}"),), tags)
