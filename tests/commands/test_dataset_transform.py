@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -30,7 +31,6 @@ from tests.thinned import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 POSTS = [
     ("ann", "I have not slept since Monday, and my sister does not know.", "hint"),
@@ -366,6 +366,25 @@ def test_people_look_blind_and_the_checker_stands_beside_them(
     assert by_people.low < 1 / 3
     cards = {card.criterion: card for card in mindgauge.reliability(tmp_path / "labels", resamples=100).cards}
     assert {*cards} == {*PASSED}
+
+
+def test_the_page_runs_as_it_stands(tmp_path: Path, stub: Callable[..., Stub], monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
+    (tmp_path / "posts.csv").write_text(page.partition("```text\n")[2].partition("```")[0], encoding="utf-8")
+    (tmp_path / "recipe.toml").write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert mindgauge_command("dataset", "build", "recipe.toml", "--out", "nights").returncode == 0
+    typed = re.findall(r"(?m)^mindgauge ((?:dataset transform|annotate new) .+)$", page)
+    assert len(typed) == 3
+    with stub() as server:
+        for line in typed:
+            named = line.replace("MODEL", server.model).replace("JUDGE", server.judge).removesuffix(" …")
+            done = mindgauge_command(*named.split(" "))
+            assert done.returncode == 0, done.stderr
+    assert "nights-forms: 12 texts made or tried, 12 items" in mindgauge_command("dataset", "transform", "nights", "--form", "utterance,dialogue,story", "--model", server.model, "--checker", server.judge, "--run", "runs/nights", "--out", "nights-forms").stdout  # fmt: skip
+    for variant in by_name.names():
+        assert f"`{variant.partition(':')[0]}`" in page
+    assert all(f"`{form}`" in page for form in (*WrittenForm, "identity", "base", "variant"))
 
 
 # -- readers -------------------------------------------------------------------------------------------------------------

@@ -75,9 +75,9 @@ def asked(form: WrittenForm, sample: Sample, nonces: Nonces, seed: int) -> tuple
     """Return what a model is asked, and the nonce of the fence around the text."""
     text = "\n".join(message.content for message in sample.messages)
     nonce = nonces.draw(sample.id, fold(text))
-    shown = sample.messages[0].content if len(sample.messages) == 1 else transcript(sample.messages, nonce)
+    material = sample.messages[0].content if len(sample.messages) == 1 else transcript(sample.messages, nonce)
     people = roles(sample, seed) if form is WrittenForm.SECRET else {}
-    slots = {**people, "text": fence("text", shown, nonce), "nonce": nonce}
+    slots = {**people, "text": fence("text", material, nonce), "nonce": nonce}
     return (Message("user", prompt(form).fill(slots)),), nonce
 
 
@@ -109,7 +109,9 @@ def _dialogue(text: str) -> WrittenText:
         return WrittenText(fault="person and listener do not speak by turns, from the person to the person")
     if not all(words for _, words in turns):
         return WrittenText(fault="a turn is empty")
-    return WrittenText(tuple(Message("user" if who == "person" else "assistant", words) for who, words in turns))
+    return WrittenText(
+        tuple(Message("user" if speaker == "person" else "assistant", words) for speaker, words in turns)
+    )
 
 
 def _secret(text: str, people: dict[str, str]) -> WrittenText:

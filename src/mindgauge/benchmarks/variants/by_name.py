@@ -63,18 +63,18 @@ def variants(sample: Sample, wanted: Sequence[str], seed: int) -> Iterator[tuple
     """
     described = _described(sample) if any(name.startswith("personas:") for name in wanted) else {}
     for name in wanted:
-        kind, _, which = name.partition(":")
+        kind, _, detail = name.partition(":")
         try:
             match kind:
                 case "personas":
-                    yield name, described[which]
+                    yield name, described[detail]
                 case "noise":
-                    depth, _, intensity = which.partition(":")
+                    depth, _, intensity = detail.partition(":")
                     yield name, perturbation.perturbed(sample, perturbation.Depth(depth), float(intensity), seed)
                 case "jailbreak":
-                    yield name, _jailbroken(sample, jailbreak.JailbreakKind(which), seed)
+                    yield name, _jailbroken(sample, jailbreak.JailbreakKind(detail), seed)
                 case "options":
-                    yield name, _reordered(sample, which, seed)
+                    yield name, _reordered(sample, detail, seed)
                 case _:
                     yield name, sample
         except (KeyError, DataError) as error:
@@ -105,5 +105,5 @@ def _reordered(sample: Sample, order: str, seed: int) -> Sample:
         if places >= size:
             raise DataError(f"it has {size} options, and is itself again after {size} places")
         changed = question.ordered([(place + places) % size for place in range(size)])
-    written = changed.sample()
-    return sample.variant(written.messages, target=written.target, options=order)
+    reordered = changed.sample()
+    return sample.variant(reordered.messages, target=reordered.target, options=order)
