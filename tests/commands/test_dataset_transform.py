@@ -298,6 +298,18 @@ def test_the_budget_holds_and_a_dry_run_sends_and_writes_nothing(
         assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize(
+    ("checker", "words"), [("gpt-4o", "are of one family"), ("llama-3", ""), ("o4-mini", "checked itself")]
+)
+def test_a_checker_that_may_favour_what_it_checks_is_named(
+    built: Path, tmp_path: Path, stub: Callable[..., Stub], checker: str, words: str
+) -> None:
+    with stub() as server:
+        result = made(built, "story", tmp_path / "made", model=f"{server.url}#o4-mini", checker=f"{server.url}#{checker}", run=tmp_path / "run")  # fmt: skip
+    assert len(result.notes) == bool(words)
+    assert words in "".join(result.notes)
+
+
 def test_forms_join_a_run(built: Path, tmp_path: Path, stub: Callable[..., Stub]) -> None:
     with stub() as server:
         transformed(built, "story", server, tmp_path)
@@ -324,7 +336,9 @@ def test_identity_keeps_what_two_readers_leave_open(built: Path, tmp_path: Path)
     assert set(items["id"]) < set(tables(built)[0]["id"])
     assert items.height == 4
     assert once.items == 5
-    assert pl.read_csv(tmp_path / "open" / "sample.csv").height == 4
+    people = mindgauge_command("annotate", "new", tmp_path / "labels", "--items", tmp_path / "run", "--order", tmp_path / "open" / "sample.csv", "--annotators", "ana,ben")  # fmt: skip
+    assert people.returncode == 0, people.stderr
+    assert "labels: 4 items" in people.stdout
 
 
 def test_a_sample_for_people_is_drawn_from_each_form_whatever_the_check_says(

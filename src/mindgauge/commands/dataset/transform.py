@@ -18,6 +18,7 @@ from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name
 from mindgauge.commands.dataset import writing
 from mindgauge.commands.dataset.writing import Writers, Wrote
+from mindgauge.models.family import same_family
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular, noted
@@ -134,14 +135,13 @@ def dataset_transform(
         )
     tables = transforming.tables(items, texts)
     drawn = transforming.people_sample(items, texts, sample, seed) if sample else None
-    remarks = [f"{account.model} checked itself; name another model with --checker"] if _alone(account) else []
     sources = [
         msgspec.structs.replace(source, items=tables.items.filter(pl.col("source") == source.name).height)
         for source in record.sources
     ]
     outcome = msgspec.structs.replace(
         record, software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
-        splits=_splits(tables.items), notes=[*record.notes, *remarks], sources=sources, steps=[*record.steps, *tables.steps],
+        splits=_splits(tables.items), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *tables.steps],
         transforms=[*record.transforms, account],
     )  # fmt: skip
     with target:
@@ -206,9 +206,12 @@ def _written(
     return writing.read_identity(samples, writers, run, config, dry_run=dry_run)
 
 
-def _alone(account: TransformAccount) -> bool:
-    """Whether a model checked itself."""
-    return bool(account.model) and account.model == account.checker
+def _remarks(account: TransformAccount) -> Iterator[str]:
+    """Say where whoever checks may favour what is checked."""
+    if account.model and account.model == account.checker:
+        yield f"{account.model} checked itself; name another model with --checker"
+    elif account.model and same_family(account.checker, account.model):
+        yield f"{account.checker} and {account.model} are of one family, and a judge may favour its own; name a model of another with --checker"
 
 
 def _splits(items: pl.DataFrame) -> dict[str, int]:
