@@ -140,6 +140,32 @@ def test_variants_by_rule_stay_with_their_item(built: Path, tmp_path: Path) -> N
         assert (tmp_path / "made" / f"{name}.parquet").read_bytes() == (tmp_path / "again" / f"{name}.parquet").read_bytes()  # fmt: skip
 
 
+def test_dialogues_stay_dialogues_but_where_they_are_written_anew(tmp_path: Path, stub: Callable[..., Stub]) -> None:
+    turns = [
+        ("user", "I cannot sleep, and the nights are long."),
+        ("assistant", "Since when?"),
+        ("user", "Since the move."),
+    ]
+    talks = [
+        {"id": f"d{n}", "messages": [{"role": role, "content": text} for role, text in turns[:n]]} for n in (1, 2, 3)
+    ]
+    (tmp_path / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), encoding="utf-8")
+    (tmp_path / "recipe.toml").write_text('name = "n"\n[[source]]\nname = "s"\nfiles = "talks.jsonl"\nlicence = "MIT"\nholds = "dialogues"\n', encoding="utf-8")  # fmt: skip
+    mindgauge.dataset_build(tmp_path / "recipe.toml", out=tmp_path / "built")
+    made(tmp_path / "built", ["plain", "noise:character:0.30", "jailbreak:cot"], tmp_path / "rules")
+    items, dropped = tables(tmp_path / "rules")
+    plain = items.filter(pl.col("variant") == "plain")
+    assert plain.select("id", "text", "messages").equals(tables(tmp_path / "built")[0].select("id", "text", "messages"))
+    assert items["messages"].null_count() == 0
+    assert items["messages"].explode().struct.field("role").unique().sort().to_list() == ["assistant", "user"]
+    assert dropped["reason"].to_list() == ["it does not end with a request of the person"]
+    with stub() as server:
+        transformed(tmp_path / "built", ["utterance", "dialogue"], server, tmp_path)
+    items, _ = tables(tmp_path / "made")
+    assert items.filter(pl.col("variant") == "utterance")["messages"].null_count() == 3
+    assert items.filter(pl.col("variant") == "dialogue")["messages"].list.len().to_list() == [3, 3, 3]
+
+
 def test_options_are_reordered_and_the_label_follows(tmp_path: Path) -> None:
     question = "Which of these helps first?\n\nA. Listening\nB. Hurrying\nC. Leaving"
     pl.DataFrame({"text": [question], "risk": ["A"]}).write_csv(tmp_path / "posts.csv")

@@ -20,7 +20,7 @@ from mindgauge.stats import sampling
 from mindgauge.stats.jackknife import effective
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 BASE, VARIANT = "base", "variant"
 """Columns beside those of any items: the id of the item that one was made from, and what was made of it."""
@@ -40,10 +40,12 @@ class MadeText(msgspec.Struct, frozen=True):
     subject: str = ""
     """What a run calls it, where models wrote or read it and people can look at it."""
 
-    @property
-    def text(self) -> str:
-        """Its words: of one message these, of a dialogue who says what."""
-        return self.messages[0].content if len(self.messages) == 1 else written_out(self.messages)
+    anew: bool = False
+    """Whether it was written anew, so that one message is a text though the item is a dialogue."""
+
+    def dialogue(self, item: Mapping[str, object]) -> bool:
+        """Whether it is a dialogue, made of such an item."""
+        return len(self.messages) > 1 or (not self.anew and item["messages"] is not None)
 
 
 class TransformedTables(NamedTuple):
@@ -87,13 +89,16 @@ def tables(items: pl.DataFrame, texts: Sequence[MadeText]) -> TransformedTables:
     dropped: list[dict[str, object]] = []
     counts: dict[str, Counter[str]] = {}
     for text in sorted(texts, key=lambda text: (rows[text.place]["id"], text.place)):
-        item, ident = rows[text.place], digest("item", text.text)
+        item = rows[text.place]
+        dialogue = text.dialogue(item)
+        words = written_out(text.messages) if dialogue else "".join(turn.content for turn in text.messages)
+        ident = digest("item", words)
         repeated = not text.fault and ident in items_by_id
         reason = "the same text as another" if repeated else text.fault
         counts.setdefault(_form(text), Counter())[reason] += 1
         row = {
-            **item, "id": ident, "text": text.text, BASE: item["id"], VARIANT: text.variant,
-            "messages": None if len(text.messages) == 1 else [msgspec.structs.asdict(turn) for turn in text.messages],
+            **item, "id": ident, "text": words, BASE: item["id"], VARIANT: text.variant,
+            "messages": [msgspec.structs.asdict(turn) for turn in text.messages] if dialogue else None,
             "label": item["label"] if text.target is None else text.target, **text.tags,
         }  # fmt: skip
         if reason:

@@ -111,10 +111,10 @@ def _made(
     text = written.read(form, sample, reply.text, seed)
     if text.fault or reply.finish_reason == _CUT:
         messages = text.messages or (Message("user", reply.text),)
-        return MadeText(place, form, messages, fault=text.fault or "it was cut off at the longest answer")
+        return MadeText(place, form, messages, fault=text.fault or "it was cut off at the longest answer", anew=True)
     faults = checks.faults(benchmark, ratings.get(reply.id, []))
     reason = f"check: {', '.join(faults)}" if faults else ""
-    return MadeText(place, form, text.messages, tags=text.tags, fault=reason, subject=reply.id)
+    return MadeText(place, form, text.messages, tags=text.tags, fault=reason, subject=reply.id, anew=True)
 
 
 def read_identity(
