@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mindgauge.benchmarks import Benchmark, own_texts, registry, usual
+from mindgauge.benchmarks.benchmark import HERE
 from mindgauge.benchmarks.card import BenchmarkCard
 from mindgauge.records.errors import DataError, RubricError, UsageError
 from mindgauge.records.rubric import Rubric
@@ -27,22 +28,25 @@ RUBRIC = "rubric"
 """The manifest's key for it."""
 REPLIES, MESSAGES = "replies", "messages"
 """What a rubric is about: what an assistant replied, or what a person says."""
+_PARTS = 2
+"""Of a variant's name: benchmark and variant."""
 PROTOCOL = "category"
 """The tag that chooses the wording of levels, where a rubric has several."""
 _ID = re.compile(r"[^\W_][\w.-]*(/[^\W_][\w.-]*)*")
 _NONE = "name a benchmark, or a rubric of your own with --rubric FILE"
 
 
-def alone(path: Path, *, messages: bool = False) -> Benchmark:
-    """Return a benchmark, named by the rubric's id, with the usual prompts and metrics and without samples of its own.
+def alone(rubric: str | Path, *, messages: bool = False) -> Benchmark:
+    """Return a benchmark, named by the rubric's id, with the usual prompts and metrics; only a variant of ours has samples.
 
     Args:
-        path: of the rubric.
+        rubric: its file, or the name of a variant of a benchmark's rubric that stands here: `psycrisis/likert`.
         messages: whether it is about what a person says; otherwise about the reply.
 
     Raises:
         RubricError: the file is no rubric, or its id is no name, or that of a benchmark.
     """
+    path = _located(Path(rubric))
     benchmark = _of(path, messages=messages)
     if not _ID.fullmatch(benchmark.name):
         raise RubricError(
@@ -52,6 +56,18 @@ def alone(path: Path, *, messages: bool = False) -> Benchmark:
     if registry.shipped(benchmark.name):
         raise RubricError(f"{path}: id = {benchmark.name!r} is a benchmark's name; give your rubric one of its own")
     return benchmark
+
+
+def _located(path: Path) -> Path:
+    """Return the file of a rubric: a variant of ours goes by its name where no file of the user's has it."""
+    variant = HERE / path / FILE
+    named = not path.is_absolute() and ".." not in path.parts and len(path.parts) == _PARTS
+    return variant if named and not path.exists() and variant.is_file() else path
+
+
+def is_variant(benchmark: Benchmark) -> bool:
+    """Whether it is a variant of a benchmark's rubric that stands here, so that the samples are that one's."""
+    return benchmark.standalone and benchmark.folder.is_relative_to(HERE)
 
 
 def _of(path: Path, *, messages: bool) -> Benchmark:
@@ -107,7 +123,7 @@ def all_asked(names: Sequence[str], rubric: str | Path | None, about: str = REPL
         raise UsageError(f"--rubric stands alone: leave out {', '.join(names)}, or the rubric")
     if about not in {REPLIES, MESSAGES}:
         raise UsageError(f"--about is {REPLIES} or {MESSAGES}, not {about!r}")
-    return [alone(Path(rubric), messages=about == MESSAGES)]
+    return [alone(rubric, messages=about == MESSAGES)]
 
 
 def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifest: Mapping[str, Any]) -> Benchmark:
@@ -129,12 +145,12 @@ def asked(name: str | None, rubric: str | Path | None, run: Path | None, manifes
         if name is not None:
             raise UsageError(f"--rubric stands alone: leave out {name}, or the rubric")
         if run is None:
-            return alone(Path(rubric))
+            return alone(rubric)
         if in_run is None:
             raise UsageError(
                 f"{run}: a run of {', '.join(planned) or 'nothing'}, rated by its own rubric; leave out --rubric"
             )
-        named = alone(Path(rubric))
+        named = alone(rubric)
         if in_run.rubric.hash != named.rubric.hash:
             raise UsageError(
                 f"{rubric}: {named.rubric.name} with other words than {in_run.rubric.name} in {run}; leave out --rubric "

@@ -28,7 +28,10 @@ NameIfAny = Annotated[
     str | None, typer.Argument(help="A benchmark; leave it out with --rubric, or with a run that has but one.")
 ]
 Rubric = Annotated[
-    Path | None, typer.Option(help="A rubric file of your own, in place of a benchmark; see docs/own_rubric.md.")
+    Path | None,
+    typer.Option(
+        help="A rubric file of your own, in place of a benchmark (docs/own_rubric.md), or a variant of a benchmark's by name: psycrisis/likert."
+    ),
 ]
 Instrument = Annotated[
     Path | None,

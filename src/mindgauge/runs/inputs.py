@@ -94,7 +94,7 @@ def at_hand(
         UsageError: columns are mapped, and there is no table, or none of the benchmarks reads one of them.
     """
     bare = next((benchmark for benchmark in benchmarks if benchmark.standalone), None)
-    if bare is not None and data is None:
+    if bare is not None and data is None and not standalone_rubric.is_variant(bare):
         raise UsageError(f"{bare.name}: a rubric brings no messages; name a table of them with --data FILE")
     if columns and data is None:
         raise UsageError("--map says how a table is read; name the table with --data")

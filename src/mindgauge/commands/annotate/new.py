@@ -198,7 +198,7 @@ def _asked(name: str | None, rubric: str | Path | None, items: str | Path | Fram
     run = _run_of(items, labelling)
     if run is None and rubric is not None and name is None:
         replied = bool(labelling.unit) or source.replied(items, labelling.columns or {})
-        return standalone_rubric.alone(Path(rubric), messages=not replied)
+        return standalone_rubric.alone(rubric, messages=not replied)
     content = {} if run is None else manifest.read(run)
     planned = content.get("plan", {}).get("benchmarks", [])
     if run is None and name is None:
