@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,13 +14,15 @@ from mindgauge.analysis.reproduce import compare, load_published
 from mindgauge.benchmarks import RecomputedCell
 from mindgauge.records.errors import UsageError
 from tests import in_process
-from tests.benchmarks.help_or_harm.conftest import Copy, small
-from tests.stub import Stub, says
+from tests.benchmarks.help_or_harm.conftest import Copy, loaded, real, small
+from tests.stub import PROBED, Stub, says, words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["small"]
+    from aiohttp import web
+
+__all__ = ["loaded", "real", "small"]
 
 
 def release(path: Path) -> Path:
@@ -96,3 +98,98 @@ def test_figures_of_ours_are_compared_only_with_the_files_they_were_measured_on(
     assert verdicts(packed) == ["differs", "differs"], "packed or not, they are the same files"
     (data / "ratings" / "b.json").write_text("[2]", encoding="utf-8")
     assert verdicts(data) == ["differs", "missing"]
+
+
+@pytest.mark.parametrize("unread", [0, 1])
+def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
+    unread: int, small: Copy, tmp_path: Path
+) -> None:
+    """H1 gives every reply 3 and H2 5; the judge gives 4, 4 and 1, whose mean is 3, and may not be readable once.
+
+    Our gold of row 0 is open, since people tie there; the paper's judges had the label that it shipped.
+    """
+    run = tmp_path / "run"
+    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    asked: dict[str, int] = {}
+
+    def judged(body: dict[str, Any], count: int) -> web.Response:
+        repeat = asked[words(body)] = asked.get(words(body), 0) + 1
+        unreadable = "reply 1 by deepseek-chat to 2" in words(body) and repeat <= 2 * unread
+        if unreadable:
+            return says("I cannot say.")
+        return says(json.dumps({"quotes": [], "rationale": "r", "appropriateness": 1 if repeat == 3 else 4}))
+
+    with Stub(judged) as stub:
+        mindgauge.rate("help_or_harm/response", replies=run, judge=stub.judge, as_published=True)
+    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
+    assert row.n == {"H1": 6, "H2": 6}
+    assert {*row.values} == {"mae_h1", "mae_h2", "mae", "rmse", "within_1"}
+    assert row.published["gpt-4o-mini"]["mae"] == 0.6456
+    assert not row.comparable
+    assert row.reasons[0] == "judge.en.md and protocol.csv in --instrument DIR, so these words are ours"
+    assert not any("temperature" in reason for reason in row.reasons)
+    assert len(stub.bodies) - stub.probes >= 6 * 3, "the six replies that people rated, and no other"
+    assert {words(b).count("by deepseek-chat to") for b in stub.bodies if b.get("max_tokens") != PROBED} == {1}
+    assert all("temperature" not in body and "seed" not in body for body in stub.bodies)
+    assert "H1 has values of 6 replies here, and of 190 in the paper" in row.reasons
+    if not unread:
+        assert row.values == pytest.approx({"mae_h1": 0, "mae_h2": 2, "mae": 1, "rmse": 1, "within_1": 50})
+        assert not any("without a value" in reason for reason in row.reasons)
+    else:
+        assert any(reason.endswith("without a value, left out of the means") for reason in row.reasons)
+    assert (
+        "judge: not comparable with the table of evaluators against people, n = 6 beside H1, n = 6 beside H2"
+        in row.told
+    )
+    released = next(row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini"))
+    assert released.values["mae_h1"] == 1.0, "5, 4 and 3 have the mean 4"
+    assert not any("words are ours" in reason for reason in released.reasons)
+    result = in_process.mindgauge("reproduce", "help_or_harm", "--data", small.root, "--beside", run)
+    assert "new: judge" in result.stdout
+    assert "evaluators against people, n = 6 beside H1" in " ".join(result.stdout.split())
+
+
+def test_a_judge_that_was_asked_as_ours_are_is_told_so(small: Copy, tmp_path: Path) -> None:
+    """Our gold of row 0 is open, since people tie there: by it that reply has no protocol, and no verdict."""
+    run = tmp_path / "run"
+    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    with Stub(lambda body, count: says('{"quotes": [], "rationale": "r", "appropriateness": 4}')) as stub:
+        mindgauge.rate("help_or_harm/response", replies=run, judge=stub.judge)
+    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
+    assert row.n == {"H1": 5, "H2": 5}
+    assert "1 reply of H1's 6 without a verdict of this judge" in row.reasons
+    assert "asked at temperature 0, and the paper sent none" in row.reasons
+    assert "3 verdicts on each reply in the paper, and here 1 on some" in row.reasons
+
+
+def test_replies_of_no_such_table_are_not_rated_as_published(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no paper's table of judges beside people"):
+        mindgauge.rate("psycrisis", replies=tmp_path / "none.csv", judge="replay/none", as_published=True)
+    table = tmp_path / "replies.csv"
+    table.write_text("user,reply,category\nI am low.,I hear you.,no_crisis\n", encoding="utf-8")
+    with Stub(lambda body, count: says("x")) as stub, pytest.raises(UsageError, match="mindgauge load"):
+        mindgauge.rate("help_or_harm/response", replies=table, judge=stub.judge, as_published=True)
+
+
+def test_a_judge_without_a_verdict_on_a_reply_of_people_s_is_told_so(small: Copy, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    small.path("llm_evaluator/gpt-4o-mini/n_200/*deepseek-chat*000002_20260101-000001.json").unlink()
+    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    row = next(row for row in rows if row.table == "judges.people")
+    assert "3 verdicts on each reply in the paper, and here 2 on some" in row.reasons
+
+
+def test_released_judges_have_the_figures_measured_on_the_replies_that_are_here(real: Path, loaded: Path) -> None:
+    rows = mindgauge.reproduce("help_or_harm", data=real, beside=loaded).beside
+    (row,) = [row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini")]
+    derived = {
+        (cell.row, cell.column): cell.published
+        for cell in mindgauge.reproduce("help_or_harm", data=real).cells
+        if cell.table == "derived.judges.archived"
+    }
+    for column in ("mae_h1", "mae_h2"):
+        assert row.values[column] == pytest.approx(derived["gpt-4o-mini", column], abs=5e-3)
+    assert any("of H1's" in reason for reason in row.reasons), "replies of models that are not here have no verdict"

@@ -1,12 +1,11 @@
-"""A run's row for a published table, and whether it may stand there."""
+"""A run's rows for a paper's tables: of its models, and of its judges beside people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from mindgauge.analysis.reproduce import load_published
+from mindgauge.analysis import judges_beside_people
+from mindgauge.analysis.published_row import NewRow, printed
 from mindgauge.analysis.score import score
 from mindgauge.benchmarks import replica as protocols
 from mindgauge.records.english import named
@@ -22,28 +21,6 @@ if TYPE_CHECKING:
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.replica import PublishedColumn, Replica
-
-
-class NewRow(msgspec.Struct, frozen=True):
-    """One model of a run in a published table: column by column, None where the run does not have the figure."""
-
-    table: str
-    title: str
-    """What the paper calls the table."""
-    row: str
-    values: dict[str, float | None]
-    published: dict[str, dict[str, float | str]]
-    """The printed rows, each by column."""
-    comparable: bool
-    reasons: list[str]
-    """Why it may not stand there."""
-
-    @property
-    def told(self) -> str:
-        """Say whether it may stand there."""
-        if self.comparable:
-            return f"{self.row}: comparable with {self.title}"
-        return f"{self.row}: not comparable with {self.title}: {'; '.join(self.reasons)}"
 
 
 def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
@@ -64,6 +41,7 @@ def new_rows(folder: Path, members: Sequence[Benchmark]) -> list[NewRow]:
         raise UsageError(f"--beside {folder}: a run of {', '.join(names) or 'nothing'}, and not of {wanted}")
     scores = score(folder)
     rows = [row for benchmark in matching for row in _rows(benchmark, scores, content.get(protocols.RECORD))]
+    rows += [row for benchmark in matching for row in judges_beside_people.rows(folder, benchmark)]
     if not rows:
         raise UsageError(
             f"--beside {folder}: no protocol of {matching[0].name} has a table of models' results to stand beside"
@@ -78,10 +56,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -
     if replica is None or benchmark.published is None:
         return
     reasons = ["it was not run --as-published"] if record is None else list(record["lacks"])
-    printed: dict[str, dict[str, float | str]] = {}
-    for number in load_published(benchmark.published):
-        if number.table == replica.table:
-            printed.setdefault(number.row, {})[number.column] = number.value
+    rows = printed(benchmark, replica.table)
     shown = short_names([*scores.models, *scores.judges])
     scored = [s for s in scores.metrics if s.benchmark == benchmark.name and s.slice == "all"]
     for model, rater in dict.fromkeys(
@@ -98,7 +73,7 @@ def _rows(benchmark: Benchmark, scores: Scores, record: dict[str, Any] | None) -
         if rater not in ("", model, "gold"):
             title = f"{title}, judged by {shown.get(rater, rater)}"
         yield NewRow(
-            replica.table, replica.compares_with, title, values, printed, not reasons and not lost, [*reasons, *lost]
+            replica.table, replica.compares_with, title, values, rows, not reasons and not lost, [*reasons, *lost]
         )
 
 

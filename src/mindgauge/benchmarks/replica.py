@@ -65,10 +65,33 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """What of the protocol is known, and cannot be done here."""
 
 
+class JudgesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A published table of judges beside people: the errors of a judge's mean verdict against each person's value.
+
+    Its columns are `mae_PERSON` of each person, and `mae`, `rmse` and `within_1` (in percent), the means of people's figures.
+    """
+
+    compares_with: str
+    """What the paper calls its table."""
+    table: str
+    """Its name in `published.toml`."""
+    criterion: str
+    people: list[str]
+    replies: int
+    """How many of them each person gave a value."""
+    runs: int
+    """Verdicts of a judge on a reply, whose mean counts."""
+    category: str
+    """The tag with the category by which the paper's judges rated."""
+    words: list[str]
+    """The files of an instrument that hold what the paper's words were."""
+
+
 class ReplicaFile(msgspec.Struct, forbid_unknown_fields=True):
     """The protocols of one paper."""
 
-    replica: list[Replica]
+    replica: list[Replica] = []
+    judges: JudgesTable | None = None
 
 
 def replicas(folder: Path) -> list[Replica]:
@@ -77,10 +100,23 @@ def replicas(folder: Path) -> list[Replica]:
     Raises:
         UsageError: the file is broken.
     """
+    return _read(folder).replica
+
+
+def judges_table(folder: Path) -> JudgesTable | None:
+    """Read what a paper's table of judges beside people is of; None where it has none.
+
+    Raises:
+        UsageError: the file is broken.
+    """
+    return _read(folder).judges
+
+
+def _read(folder: Path) -> ReplicaFile:
     path = folder / FILE
     if not path.is_file():
-        return []
+        return ReplicaFile()
     try:
-        return msgspec.convert(bounds.toml(path), ReplicaFile).replica
+        return msgspec.convert(bounds.toml(path), ReplicaFile)
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from error

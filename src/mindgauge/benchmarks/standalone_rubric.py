@@ -61,8 +61,8 @@ def alone(rubric: str | Path, *, messages: bool = False) -> Benchmark:
 def _located(path: Path) -> Path:
     """Return the file of a rubric: a variant of ours goes by its name where no file of the user's has it."""
     variant = HERE / path / FILE
-    named = not path.is_absolute() and ".." not in path.parts and len(path.parts) == _PARTS
-    return variant if named and not path.exists() and variant.is_file() else path
+    is_name = not path.is_absolute() and ".." not in path.parts and len(path.parts) == _PARTS
+    return variant if is_name and not path.exists() and variant.is_file() else path
 
 
 def is_variant(benchmark: Benchmark) -> bool:

@@ -43,6 +43,13 @@ Judges = Annotated[
     list[str],
     typer.Option("--judge", help="Who rates: a model, classifier/FOLDER, or a rule (rule/refusal). May be repeated."),
 ]
+AsPublished = Annotated[
+    bool,
+    typer.Option(
+        "--as-published",
+        help="Set everything of the paper's protocol that is no wording, and say what is still to be brought.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option(help="The run directory; if not given, one that follows from the plan.")]
 Data = Annotated[
     Path | None,

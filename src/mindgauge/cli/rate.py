@@ -16,6 +16,7 @@ def rate(
     name: options.NameIfAny = None,
     rubric: options.Rubric = None,
     instrument: options.Instrument = None,
+    as_published: options.AsPublished = False,
     replies: Annotated[
         Path | None,
         typer.Option(help=f"A table of replies with their dialogues ({options.TABLE}), or a run directory."),
@@ -62,7 +63,7 @@ def rate(
     notices = render.Notices()
     with render.progress() as progress:
         result = function(
-            name, replies=replies, judge=judge, rubric=rubric, instrument=instrument, dialogues=dialogues, unit=unit, write_items=write_items, data=data, out=out,
+            name, replies=replies, judge=judge, rubric=rubric, instrument=instrument, as_published=as_published, dialogues=dialogues, unit=unit, write_items=write_items, data=data, out=out,
             columns=options.mapping(map_), limit=limit, text=not no_text, dry_run=dry_run, progress=progress,
             notice=notices, command=render.command(), **chosen,
         )  # fmt: skip

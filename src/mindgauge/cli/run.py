@@ -30,13 +30,7 @@ def run(
     judge: options.Judges = [],  # noqa: B006 - how typer spells an empty list
     rubric: options.Rubric = None,
     instrument: options.Instrument = None,
-    as_published: Annotated[
-        bool,
-        typer.Option(
-            "--as-published",
-            help="Set everything of the paper's protocol that is no wording, and say what is still to be brought.",
-        ),
-    ] = False,
+    as_published: options.AsPublished = False,
     about: Annotated[
         str, typer.Option(help="What --rubric is about: `replies`, or `messages`, which models then rate themselves.")
     ] = "replies",

@@ -13,7 +13,16 @@ from mindgauge.benchmarks import hub_layout, standalone_rubric, user_instrument
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
-from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages, plan, prompt_styles, run_folder
+from mindgauge.runs import (
+    as_published,
+    cut_dialogues,
+    dialogue_files,
+    inputs,
+    languages,
+    plan,
+    prompt_styles,
+    run_folder,
+)
 from mindgauge.runs import self_preference as kinship
 from mindgauge.runs.entry_test import announce, entry_tests, note_untested, take
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
@@ -80,6 +89,8 @@ def rate(
             shots: examples per label in the few-shot way, 1 if not given; they come from our own samples.
             shot_seed: of the choice of examples, 0 if not given.
             instrument: a folder with prompts and a rubric in the place of the benchmark's own, such as its authors' (docs/papers.md).
+            as_published: ask judges as the paper's own were asked, by its labels as shipped, for a row in its table of judges
+                beside people (docs/papers.md).
             max_cost: US dollars.
             own_family: let models judge replies by models of their own family, too; the report then says so.
             qualify: whether judges first rate replies of ours whose level is known, as their entry test, see `run`.
@@ -99,6 +110,7 @@ def rate(
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
     (benchmark,) = user_instrument.one([standalone_rubric.asked(name, rubric, existing, content)], config.instrument)
+    benchmark, config, people = as_published.judging(benchmark, config)
     benchmark = _with_tree(benchmark, data)
     _need_replies(benchmark, existing)
     dialogue_files.one_source(benchmark, replies, dialogues, unit, write_items)
@@ -110,6 +122,7 @@ def rate(
         provided = _dialogues(dialogues, benchmark, columns or {}, unit, limit, judges, config)
     else:
         provided = _replies(replies, benchmark, columns or {}, limit, out)
+    provided = provided.rated_by(people)
     _need_criteria(benchmark, provided.samples)
     inputs.need_a_protocol(provided, judges, config)
     kin = kinship.judged(judges.models, provided.written(), config, provided.run)

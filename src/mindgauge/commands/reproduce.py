@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.analysis.beside_published import NewRow, new_rows
+from mindgauge.analysis.beside_published import new_rows
+from mindgauge.analysis.published_row import NewRow
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural

@@ -47,16 +47,17 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
     """Of bare dialogues: what stands between messages."""
     opening: dict[str, Prompt] = {}
     """The system message before the question, by language."""
+    category: str = "category"
+    """The tag with what stands in a slot `{category}`."""
 
     @property
     def title(self) -> str:
         """Its name and hash, as a manifest carries them."""
         return f"{self.name}#{self.hash}"
 
-    @staticmethod
-    def of_sample(sample: Sample) -> dict[str, str]:
+    def of_sample(self, sample: Sample) -> dict[str, str]:
         """Return what its prompts may say of a sample, by slot."""
-        category = sample.tags.get("category", "")
+        category = sample.tags.get(self.category, "")
         return {"category": category, "target": "" if sample.target is None else str(sample.target)}
 
     def transcript(self, messages: tuple[Message, ...]) -> str:

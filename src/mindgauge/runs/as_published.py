@@ -34,6 +34,14 @@ class PublishedProtocol(NamedTuple):
     config: RunConfig
 
 
+class JudgingProtocol(NamedTuple):
+    """A benchmark and a command as the paper's judges were asked, and the people whose replies they rate; all where none is named."""
+
+    benchmark: Benchmark
+    config: RunConfig
+    people: Sequence[str]
+
+
 def protocol(
     benchmarks: Sequence[Benchmark], config: RunConfig, tags: Mapping[str, tuple[str, ...]] | None
 ) -> PublishedProtocol:
@@ -60,6 +68,30 @@ def protocol(
     judging = msgspec.structs.replace(config.judging, **_fields(config.judging, fitting))
     config = msgspec.structs.replace(config, asking=asking, judging=judging, replica=fitting)
     return PublishedProtocol(_asked(benchmark, fitting), config)
+
+
+def judging(benchmark: Benchmark, config: RunConfig) -> JudgingProtocol:
+    """Return what judges of a paper's released replies are asked, and how; with --as-published as its own were, by the labels as shipped.
+
+    Raises:
+        UsageError: no table of judges beside people is on record, or an option contradicts its protocol.
+    """
+    if not config.as_published:
+        return JudgingProtocol(benchmark, config, [])
+    table = protocols.judges_table(benchmark.folder)
+    if table is None:
+        raise UsageError(
+            f"{benchmark.name}: no paper's table of judges beside people is on record here, so rate --as-published sets nothing; leave it out"
+        )
+    config = protocol([benchmark], config, None).config
+    instrument = benchmark.brought and msgspec.structs.replace(benchmark.brought, category=table.category)
+    judged = msgspec.structs.replace(benchmark, protocol=table.category, brought=instrument)
+    words = _lacking_words(table.words, benchmark)
+    config.notice(
+        f"as published, beside {table.compares_with}: "
+        + (f"still to bring: {words}" if words else "nothing is left to bring")
+    )
+    return JudgingProtocol(judged, config, table.people)
 
 
 def _contradiction(replica: Replica, config: RunConfig, tags: Mapping[str, tuple[str, ...]]) -> str:
@@ -130,11 +162,10 @@ def to_bring(
     """
     if replica is None:
         return []
-    files = benchmark.brought.files if benchmark.brought is not None else ()
-    words = [file for file in replica.words if file not in files]
+    words = _lacking_words(replica.words, benchmark)
     lacking = [
         *(["the authors' files with --data, so it asks our own samples"] if data is None else []),
-        *([f"{named(words, limit=len(words))} in --instrument DIR, so these words are ours"] if words else []),
+        *([words] if words else []),
         *(
             [f"the paper's judge {replica.judge} with --judge"]
             if replica.judge and not _among(replica.judge, judges)
@@ -146,6 +177,13 @@ def to_bring(
     if replica.examples and not any(s.tags.get("split") == "train" for s in (benchmark.read(data) if data else [])):
         lacking.append("the authors' training part, so the examples are ours")
     return lacking
+
+
+def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
+    """Say which of a paper's words the user has not brought; empty where none is lacking."""
+    in_folder = benchmark.brought.files if benchmark.brought is not None else ()
+    words = [file for file in files if file not in in_folder]
+    return f"{named(words, limit=len(words))} in --instrument DIR, so these words are ours" if words else ""
 
 
 def _among(judge: str, judges: Sequence[str]) -> bool:

@@ -153,10 +153,14 @@ class Inputs(NamedTuple):
     """The run, where it is one that is there."""
     model: str = ""
     """What the replies of a file that names no models count as: a model by the file's name."""
+    selection: frozenset[str] | None = None
+    """Of a run: the replies that are rated; all of them if not given."""
 
     @property
     def size(self) -> int:
         """How many replies, or dialogues of a closed question, there are."""
+        if self.selection is not None:
+            return len(self.selection)
         if self.run is None or self.benchmark.closed:
             return len(self.samples if self.benchmark.closed else self.replies)
         with Store(self.run) as store:
@@ -165,6 +169,8 @@ class Inputs(NamedTuple):
     @property
     def scope(self) -> ReplyScope | None:
         """Which of the replies in the run are rated; all that are there, of a run."""
+        if self.selection is not None:
+            return ReplyScope.of_ids(self.selection)
         return None if self.run is not None else ReplyScope.of_ids(reply.id for reply in self.replies)
 
     def planned(self) -> Iterator[PlannedSubject]:
@@ -188,7 +194,27 @@ class Inputs(NamedTuple):
             return
         with Store(self.run) as store:
             for reply in store.replies(self.benchmark.name):
+                if self.selection is not None and reply.id not in self.selection:
+                    continue
                 yield store.sample(self.benchmark.name, reply.sample), reply
+
+    def rated_by(self, people: Sequence[str]) -> Inputs:
+        """Return of a run the replies that some people gave a value; all where nobody is named.
+
+        Raises:
+            UsageError: these are no replies of a run, or nobody of them gave any a value.
+        """
+        if not people:
+            return self
+        if self.run is None:
+            raise UsageError(
+                f"{self.source}: no run; load the paper's replies and people's ratings with `mindgauge load`"
+            )
+        with Store(self.run) as store:
+            ratings = [r for r in store.ratings(self.benchmark.name) if r.rater in people and r.value is not None]
+        if not ratings:
+            raise UsageError(f"{self.run}: no rating of {named(people, 'or')} is in this run; load the paper's release")
+        return self._replace(selection=frozenset(rating.subject for rating in ratings))
 
     def announce(self, folder: Path, notice: Notice) -> None:
         """Say how a file was read, and where replies join a run as another model's only because their file names no model."""

@@ -328,6 +328,7 @@ class InstrumentOptions(TypedDict, total=False):
 class RateOptions(QuestionOptions, JudgingOptions, InstrumentOptions, CommandOptions, total=False):
     """The keyword arguments of `rate`."""
 
+    as_published: bool
     write_items: str | Path | None
 
 

@@ -17,6 +17,7 @@ from mindgauge.benchmarks import RecomputedCell
 from mindgauge.benchmarks.help_or_harm import label_tables, released, score_tables
 from mindgauge.benchmarks.help_or_harm.inputs import inputs
 from mindgauge.benchmarks.help_or_harm.label_tables import paper_name
+from mindgauge.stats.errors import rater_errors
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -137,16 +138,8 @@ def _both(judge: Floats, person: Floats, rows: Mask) -> Mask:
 
 def _errors(judge: Floats, person: Floats, rows: Mask) -> tuple[float, float, float, float]:
     """Return mean absolute error, root mean square error, % within 1, and mean error, of rows that both scored."""
-    error = (judge - person)[_both(judge, person, rows)]
-    if not len(error):
-        return (np.nan,) * 4
-    absolute = np.abs(error)
-    return (
-        float(absolute.mean()),
-        float(np.sqrt((error**2).mean())),
-        100 * float((absolute <= 1).mean()),
-        float(error.mean()),
-    )
+    errors = rater_errors(judge[rows], person[rows])
+    return errors.mae, errors.rmse, 100 * errors.within_1, errors.bias
 
 
 def _against(name: str, judge: Floats, people: dict[str, Floats], rows: Mask, table: str) -> Iterator[RecomputedCell]:
