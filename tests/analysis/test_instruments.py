@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 import mindgauge
 from mindgauge.analysis.escalation import subjects
 from mindgauge.analysis.judging.result import JudgeComparison
 from mindgauge.analysis.score import open_run
 from mindgauge.records.instruments import RELEASED, SAME_NOT, by_rater, difference
+from tests import in_process
+from tests.analysis.test_drawn import drawn_world, of_people
 from tests.benchmarks.help_or_harm.conftest import Copy, _write
 from tests.stub import Stub, says
 
@@ -72,3 +76,24 @@ def test_a_judge_of_ours_beside_people_of_a_release(tmp_path: Path) -> None:
     with store:
         rated = subjects.read(store, benchmark, "appropriateness<=2", [])
     assert rated.notes[0].startswith(f"{stub.judge}: {SAME_NOT}")
+
+
+def test_corrected_scores_say_so_before_an_estimate(tmp_path: Path) -> None:
+    """In the terminal and on the page, of means by cards and of what a drawn part says of all."""
+    world, drawn = drawn_world(2)
+    people = [*of_people(world, drawn, weigh=True)]
+    world.ratings = [
+        *(structs.replace(rating, instrument="help_or_harm/response@1.1#ours") for rating in world.ratings),
+        *(structs.replace(rating, instrument="help_or_harm/response@1.1+authors-1#theirs") for rating in people),
+    ]
+    run = world.write(tmp_path / "run")
+    for frame in mindgauge.score(run).frames:
+        assert frame.note.startswith(SAME_NOT) is (frame.by != "people")
+    page = re.sub(r"<[^>]+>|\s+", " ", mindgauge.report(run, out=tmp_path / "out").path.read_text(encoding="utf-8"))
+    scored = " ".join(in_process.mindgauge("score", run, "--full").stdout.split())
+    told = " ".join(in_process.mindgauge("reliability", run, "--resamples", "100").stdout.split())
+    of_frames, of_cards = f"a drawn part; {SAME_NOT}: m", f"people alone; {SAME_NOT}: m"
+    assert of_frames in scored
+    assert of_frames in page
+    assert of_cards in told
+    assert of_cards in page

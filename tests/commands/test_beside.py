@@ -127,7 +127,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     assert {*row.values} == {"mae_h1", "mae_h2", "mae", "rmse", "within_1"}
     assert row.published["gpt-4o-mini"]["mae"] == 0.6456
     assert not row.comparable
-    assert row.reasons[0] == "judge.en.md and protocol.csv in --instrument DIR, so these words are ours"
+    assert row.reasons[0] == "the words of judge.en.md and protocol.csv with --instrument DIR, so these are ours"
     assert not any("temperature" in reason for reason in row.reasons)
     assert len(stub.bodies) - stub.probes >= 6 * 3, "the six replies that people rated, and no other"
     assert {words(b).count("by deepseek-chat to") for b in stub.bodies if b.get("max_tokens") != PROBED} == {1}
@@ -144,7 +144,7 @@ def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     )
     released = next(row for row in rows if (row.table, row.row) == ("judges.people", "gpt-4o-mini"))
     assert released.values["mae_h1"] == 1.0, "5, 4 and 3 have the mean 4"
-    assert not any("words are ours" in reason for reason in released.reasons)
+    assert not any("so these are ours" in reason for reason in released.reasons)
     result = in_process.mindgauge("reproduce", "help_or_harm", "--data", small.root, "--beside", run)
     assert "new: judge" in result.stdout
     assert "evaluators against people, n = 6 beside H1" in " ".join(result.stdout.split())

@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn, frame, unsafe_replies
+from mindgauge.records import instruments
 from mindgauge.records.rounding import count
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.criterion import numbers_of_levels
 from mindgauge.stats import sampling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rounding import Kind
@@ -60,6 +61,11 @@ class FrameEstimate(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
 
     @property
+    def judge(self) -> str:
+        """The judge that helps; empty of people alone."""
+        return self.by.removeprefix(f"{ALONE} and ") if self.by != ALONE else ""
+
+    @property
     def unit(self) -> Kind:
         """What its value is."""
         return "share" if self.measure == UNSAFE else "level"
@@ -75,16 +81,18 @@ class _AskedSubjects(NamedTuple):
     worst_is_high: bool
 
 
-def estimates(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[FrameEstimate]:
+def estimates(benchmark: Benchmark, rows: pl.DataFrame, *, loaded: bool = False) -> Iterator[FrameEstimate]:
     """Estimate each criterion's mean and share of unsafe replies from what people rated of one draw.
 
     Args:
         benchmark: whose replies.
         rows: all its ratings, as `frame.ratings` has them.
+        loaded: whether these are of a run that was loaded from a paper's release.
     """
     people = rows.filter(pl.col("rater_kind") == "person", pl.col("status") != "not_applicable")
     if people["probability"].null_count() == len(people):
         return
+    used = instruments.by_rater(rows.select("rater", "instrument").unique().iter_rows(), loaded=loaded)
     for name, criterion in frame.criteria(benchmark).items():
         part = drawn.alone(people.filter(pl.col("criterion") == name)).rows
         if not drawn.is_drawn(part):
@@ -92,7 +100,15 @@ def estimates(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[FrameEstimat
         judged = rows.filter(pl.col("criterion") == name, pl.col("rater_kind").is_in(["model", "classifier"]))
         for measure in (MEAN, UNSAFE):
             if (about := _part(part, criterion, measure)) is not None:
-                yield from _estimates(benchmark.name, criterion, measure, about, judged)
+                for estimate in _estimates(benchmark.name, criterion, measure, about, judged):
+                    yield _with_instruments(estimate, used)
+
+
+def _with_instruments(estimate: FrameEstimate, used: Mapping[str, frozenset[str]]) -> FrameEstimate:
+    """Say first where a judge and people did not work with the same instrument."""
+    difference = instruments.difference(estimate.judge, estimate.people, used)
+    note = "; ".join(filter(None, [difference, estimate.note]))
+    return msgspec.structs.replace(estimate, note=note)
 
 
 def notes(benchmark: Benchmark, rows: pl.DataFrame) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _mean(values: Sequence[float | None]) -> float:
 def _lacking(table: JudgesTable, verdicts: _Verdicts) -> Iterator[str]:
     """Say in what a judge was asked otherwise than the paper's were."""
     if any(name != instruments.RELEASED and "+" not in name for name in verdicts.instruments):
-        yield f"{named(table.words, limit=len(table.words))} in --instrument DIR, so these words are ours"
+        yield f"the words of {named(table.words, limit=len(table.words))} with --instrument DIR, so these are ours"
     sent = sorted(value for value in verdicts.temperatures if value is not None)
     if sent:
         yield f"asked at temperature {named([f'{value:g}' for value in sent])}, and the paper sent none"

@@ -311,7 +311,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             continued=continued.read(store, manifest),
             broken=manifest.get("not_run", {}).get("broken", {}),
             headlines={b.name: _headline(b) for b in members},
-            frames=[entry for b in members for entry in drawn_part.estimates(b, shown[b.name])],
+            frames=[
+                entry
+                for b in members
+                for entry in drawn_part.estimates(b, shown[b.name], loaded=bool(manifest["plan"].get("loaded")))
+            ],
             fidelity=clients,
         )
 

@@ -64,3 +64,9 @@ def all_differences(
     people = [*people]
     sentences = ((judge, difference(judge, people, instruments)) for judge in judges)
     return [f"{judge}: {sentence}" for judge, sentence in sentences if sentence]
+
+
+def with_instruments(title: str, judges: Iterable[str]) -> str:
+    """Return the title of a table of corrected figures, with the judges that worked with another instrument than people."""
+    titles = [*judges]
+    return f"{title}; {SAME_NOT}: {named(titles, limit=len(titles))}" if titles else title

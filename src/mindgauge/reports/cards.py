@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Share
 from mindgauge.records.english import named, words
+from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import count, decimal, interval
 from mindgauge.reports import rater_tables
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
@@ -205,8 +206,16 @@ def corrected(cards: Cards, ident: str) -> ReportTable | None:
         "a random part of each system; “all” weighs each system by its share of what was judged. “Gain” says how many times as many conversations people alone would have to rate for the same precision. "
         "Angelopoulos AN, Duchi JC, Zrnic T. PPI++: efficient prediction-powered inference. arXiv 2311.01453."
     )
-    title = "Mean scores: the judge corrected by people, the judge alone, people alone"
+    differing = dict.fromkeys(
+        judge for judge, _, card in cards if any(warning.startswith(SAME_NOT) for warning in card.warnings)
+    )
+    title = corrected_title(differing)
     return ReportTable(f"corrected-{ident}", title, columns, rows, note) if rows else None
+
+
+def corrected_title(differing: Iterable[str]) -> str:
+    """Return the title of corrected means, with the judges that worked with another instrument than people."""
+    return with_instruments("Mean scores: the judge corrected by people, the judge alone, people alone", differing)
 
 
 def _rows(cards: Cards, rows_of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:

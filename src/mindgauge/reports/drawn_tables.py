@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.drawn_part import ALONE, UNSAFE
 from mindgauge.records.english import named
 from mindgauge.records.english import words as in_words
+from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import count, decimal, interval, percent, write
 from mindgauge.reports.content import Column, ReportTable
 
@@ -23,6 +24,7 @@ NOTE = (
     "anyone are in \u201cdrawn\u201d and not in \u201crated\u201d; worst \u2026 best is what it would be if all of them were so. With a judge, its verdicts "
     "on all replies are corrected by people's on the drawn ones; the gain is how many times as many ratings that is worth."
 )
+TITLE = "All replies, from those that people rated of a drawn part"
 COLUMNS = [
     Column("benchmark"), Column("criterion"), Column("measure"), Column("by"), Column("value", "interval"),
     Column("95 % interval", "interval"), Column("of these alone", "interval"), Column("worst \u2026 best", "interval"),
@@ -45,7 +47,8 @@ def of_frames(estimates: Sequence[FrameEstimate], ident: str = "") -> ReportTabl
         ]
         for e in estimates
     ]  # fmt: skip
-    title = "All replies, from those that people rated of a drawn part"
+    judges = dict.fromkeys(e.judge for e in estimates if e.note.startswith(SAME_NOT))
+    title = with_instruments(TITLE, judges)
     return ReportTable(f"drawn{f'-{ident}' if ident else ''}", title, COLUMNS, rows, NOTE)
 
 

@@ -22,7 +22,7 @@ from mindgauge.store import manifest as run_manifest
 from mindgauge.store.continued import span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.card import BenchmarkCard
@@ -319,6 +319,11 @@ def _beside_the_paper(run: OpenRun) -> str:
         recorded = any(replica.replicas(section.benchmark.folder) for section in run.sections)
         asks = "models" in run.manifest.get("plan", {}) and not run.manifest["plan"].get("loaded")
         return "not comparable: not run as published" if recorded and asks else ""
+    return published_standing(record)
+
+
+def published_standing(record: Mapping[str, Any]) -> str:
+    """Say with which published table a run is comparable, or why with none, from what its manifest records of its protocol."""
     if record["comparable"]:
         return f"comparable with {record['table']}, by the protocol {record['protocol']}"
     return f"not comparable: {'; '.join(record['lacks'])}"

@@ -183,7 +183,7 @@ def _lacking_words(files: Sequence[str], benchmark: Benchmark) -> str:
     """Say which of a paper's words the user has not brought; empty where none is lacking."""
     in_folder = benchmark.brought.files if benchmark.brought is not None else ()
     words = [file for file in files if file not in in_folder]
-    return f"{named(words, limit=len(words))} in --instrument DIR, so these words are ours" if words else ""
+    return f"the words of {named(words, limit=len(words))} with --instrument DIR, so these are ours" if words else ""
 
 
 def _among(judge: str, judges: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from mindgauge.analysis.reliability.card import GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.analysis.reliability.favour import CANNOT_TELL, FAVOURS, NO_SIGN
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.rounding import count
 from tests.analysis.reliability.conftest import World, made
 
 if TYPE_CHECKING:
@@ -274,6 +275,13 @@ def test_a_judge_that_favours_its_kin_is_told_so(world: World) -> None:
     assert (card.favour.outcome, card.favour.kin) == (FAVOURS, ["gpt-4o-mini"])
     assert (card.favour.favour.low or 0) > 0.5
     assert warned(card, "family of gpt-4o-mini", "favours it by", "another judge's", "the family or the model")
+    own = next(part for part in card.by_system if part.name == "gpt-4o-mini")
+    bias = own.estimates["bias"].value
+    assert bias is not None and bias > 0.8
+    rated = sum(part.n for part in card.by_system)
+    assert warned(
+        card, f"own family wrote {own.n} of {count(rated)} replies: bias +{bias:.2f} on these", "without them"
+    )
 
 
 def test_without_a_judge_of_another_family_nobody_can_tell(world: World) -> None:

@@ -76,15 +76,6 @@ def test_the_papers_items_are_those_that_judges_rated(small: Copy) -> None:
     assert [sample.id for sample in read_judged(small.root)] == [sample.id for sample in read(small.root)]
 
 
-def test_a_judges_own_system_is_marked(small: Copy) -> None:
-    small.write("x/other-1_judge.xlsx", rated(1, "judge_response_", ("gpt4o", "other_1")))
-    own = {(r.rater, p) for r in load(small.root).ratings if (p := r.provenance.get("self_judged"))}
-    assert {rater for rater, _ in own} == {"claude-3-7-sonnet-20250219", "gpt-4o", "other-1"}
-    found = load(small.root)
-    assert all(r.provenance["self_judged"] for r in ratings(found, "gpt-4o", "gpt-4o", 0).values())
-    assert not any("self_judged" in r.provenance for r in ratings(found, "gpt-4o", "gpt-4o-mini", 0).values())
-
-
 @pytest.mark.parametrize(
     ("raw", "value", "fault", "kept"),
     [

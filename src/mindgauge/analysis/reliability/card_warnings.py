@@ -12,7 +12,7 @@ from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.analysis.reliability.invariance import sentences
 from mindgauge.analysis.reliability.raters_at_large import another_group
 from mindgauge.models.family import same_family
-from mindgauge.records.rounding import decimal, percent, precise
+from mindgauge.records.rounding import count, decimal, percent, precise
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -146,10 +146,30 @@ def _systems(evidence: CardEvidence) -> Iterator[str]:
 
 
 def _kin(evidence: CardEvidence) -> Iterator[str]:
+    kin_part, others = _pooled_bias(evidence, kin=True), _pooled_bias(evidence, kin=False)
+    if kin_part is not None and others is not None:
+        yield f"the judge's own family wrote {count(kin_part.n)} of {count(kin_part.n + others.n)} replies: bias {decimal(kin_part.bias, signed=True)} on these, {decimal(others.bias, signed=True)} without them"
     if evidence.favour is not None:
         yield sentence(evidence.favour)
     elif kin := [name for name in evidence.systems if name and same_family(evidence.judge, name)]:
         yield f"the judge comes from the family of {', '.join(kin)}; models tend to favour their own kind, which classes without an order do not tell"
+
+
+class _PooledBias(NamedTuple):
+    n: int
+    bias: float
+
+
+def _pooled_bias(evidence: CardEvidence, *, kin: bool) -> _PooledBias | None:
+    """Return the bias on the replies of the judge's own family, or of all other systems; None where there is none."""
+    parts = [
+        (part.n, part.estimates["bias"].value)
+        for part in evidence.by_system
+        if "bias" in part.estimates and same_family(evidence.judge, part.name) is kin
+    ]
+    valued = [(n, bias) for n, bias in parts if bias is not None]
+    total = sum(n for n, _ in valued)
+    return _PooledBias(total, sum(n * bias for n, bias in valued) / total) if total else None
 
 
 def _others(evidence: CardEvidence) -> Iterator[str]:

@@ -60,7 +60,7 @@ def load(data: Path) -> Released:
     Replies are not in the files with ratings: without the 100k file a reply has no text, and says so in its provenance.
     A reply that is empty (there, or by the judges' word) is `unparsable`, and so is every rating of it, because a
     judge was shown the word `nan` in its place. Whatever is not a level from 1 to 5 is `unparsable` too; it stays in
-    the provenance (`fault`, `released`). Ratings of a judge's own system carry `self_judged`.
+    the provenance (`fault`, `released`).
 
     Raises:
         DataError: nothing usable is there, or a file is broken.
@@ -116,7 +116,6 @@ def _reply(
 
 
 def _ratings(sheet_rated: ParsedSheet, replies: dict[tuple[ConversationRow, str], Reply]) -> Iterator[Rating]:
-    own = released.OWN_SYSTEM.get(sheet_rated.sheet.rater, sheet_rated.sheet.rater)
     for system, column in sheet_rated.scores.items():
         for index, (place, scores) in enumerate(zip(sheet_rated.places, column, strict=True)):
             if place is None:
@@ -130,8 +129,6 @@ def _ratings(sheet_rated: ParsedSheet, replies: dict[tuple[ConversationRow, str]
                 provenance["overall"] = cells.plain(scores.overall)
             if scores.repairs:
                 provenance["repair"] = ", ".join(scores.repairs)
-            if system == own:
-                provenance["self_judged"] = True
             cell = sheet_rated.sheet.cells[system][index]
             yield from _of_cell(sheet_rated, scores, replies[place, system], provenance, cell)
 
