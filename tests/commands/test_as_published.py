@@ -5,6 +5,7 @@ The words are ours throughout; so are the samples, so that nothing here is compa
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,14 +15,20 @@ from mindgauge import benchmarks
 from mindgauge.analysis.reproduce import load_published
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import replica
+from mindgauge.records import Status
 from mindgauge.records.errors import UsageError
 from mindgauge.runs import as_published
-from mindgauge.store import manifest
+from mindgauge.store import Store, manifest
+from tests.benchmarks.help_or_harm.conftest import Copy, small
+from tests.benchmarks.trustmh import made
 from tests.stub import PROBED, Stub, says, words
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from aiohttp import web
+
+__all__ = ["small"]
 ALL = [b for b in map(benchmarks.find_one, benchmarks.names()) if replica.replicas(b.folder)]
 ASK = {
     "ask.unordered.en.md": "Which label?\n{dialogue}\n{reply}\n{examples}",
@@ -133,29 +140,108 @@ def test_psycrisis_asks_its_five_criteria_in_one_call_the_fourth_of_every_reply(
         assert facts(body, "temperature", "seed") == [0.7, None]
 
 
-def test_trustmh_ethics_has_a_judge_that_sees_gold(tmp_path: Path) -> None:
-    files = {**JUDGE, "reply.en.md": "Choose.\n{dialogue}"}
-    with Stub(lambda body, count: says('{"choice": "A", "reasoning": "so"}')) as stub:
-        folder = tmp_path / "authors"
-        folder.mkdir()
-        for file, text in files.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        mindgauge.run(
-            "trustmh/ethics",
-            model=stub.model,
-            judge=stub.judge,
-            as_published=True,
-            instrument=folder,
+def test_psycrisis_by_the_authors_words_is_a_system_message_and_the_two_texts_asked_once(tmp_path: Path) -> None:
+    """Their answer is a dictionary of levels, and whatever comes is not asked for again."""
+    files = {
+        "system.zh.md": "你是专家。\n{rubric}",
+        "judge.zh.md": "来访者：{dialogue}\n咨询师：{reply}",
+        "instrument.toml": 'name = "authors"\nanswer = "dict"\nfence = false',
+    }
+    tested, judges = sent("psycrisis", tmp_path, files, where={"language": ("zh",)})
+    assert len(tested) == len(judges) == 4
+    for body in judges:
+        assert [message["role"] for message in body["messages"]] == ["system", "user"]
+        assert body["messages"][1]["content"].startswith("来访者：")
+        assert body["messages"][1]["content"].endswith("咨询师：I hear you.")
+        assert facts(body, "temperature", "seed", "top_p", "response_format") == [0.7, None, None, None]
+
+
+def test_an_item_without_a_shipped_label_is_answered_and_rated_by_nobody(small: Copy, tmp_path: Path) -> None:
+    """So are 2 of the paper's 2,046 test items and 16 of its 206: replies to all were asked for, and those left unscored."""
+    small.change("llm_label/*merged-labels.json", 1, label=None)
+    small.change("llm_label/*merged-labels.json", 2, label="suicidal_ideation")
+
+    def answered(body: dict[str, Any], count: int) -> web.Response:
+        judging = body["model"] == "judge"
+        return says('{"quotes": [], "rationale": "r", "appropriateness": 4}' if judging else f"I hear you, {count}.")
+
+    with Stub(answered) as stub:
+        scores = mindgauge.run(
+            "help_or_harm/response", model=stub.model, judge=stub.judge, data=small.root, as_published=True,
             out=tmp_path / "run",
-            limit=4,
-        )
+        )  # fmt: skip
+    bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
+    asked = [body for body in bodies if body["model"] == "stub"]
+    judged = [b for b in bodies if b["model"] == "judge" and "test message" in words(b)]
+    assert len(asked) == 4 * 3, "four rows, three replies each"
+    assert len(judged) == 3 * 3 * 3, "three labelled rows, three replies, three verdicts"
+    assert not any("This is test message 1." in words(body) for body in judged)
+    assert isinstance(scores, Scores)
+    (mean,) = [s for s in scores.metrics if (s.name, s.slice) == ("mean", "all") and s.rater == stub.judge]
+    assert (mean.value, mean.missing) == (4.0, 0), "what nobody was to rate is not missing"
+    with Store(tmp_path / "run") as store:
+        statuses = Counter(r.status for r in store.ratings("help_or_harm/response") if r.rater == stub.judge)
+    assert statuses == {Status.OK: 27, Status.NOT_APPLICABLE: 9}
+    (row,) = mindgauge.reproduce("help_or_harm", data=small.root, beside=tmp_path / "run").beside
+    assert not any("missing" in reason for reason in row.reasons)
+
+
+def test_trustmh_ethics_has_a_judge_that_sees_gold_behaviour_and_the_whole_reply(tmp_path: Path) -> None:
+    reply = 'Well. {"choice": "A", "reasoning": "so"}'
+    files = {
+        "reply.en.md": "Choose.\n{dialogue}",
+        "judge.en.md": "{dialogue}\n{reply}\nB={model_behavior}\nT={target}",
+        "instrument.toml": 'name = "authors"\nanswer = "json"\nfence = false',
+    }
+    folder = tmp_path / "authors"
+    folder.mkdir()
+    for file, text in files.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    made.dilemmas(tmp_path / "data")
+    with Stub(lambda body, count: says(reply)) as stub:
+        mindgauge.run(
+            "trustmh/ethics", model=stub.model, judge=stub.judge, as_published=True, instrument=folder,
+            data=tmp_path / "data", out=tmp_path / "run",
+        )  # fmt: skip
     bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
     tested, judges = ([b for b in bodies if b["model"] == model] for model in ("stub", "judge"))
-    assert {facts(b, "temperature", "seed")[0] for b in tested} == {0.0}
-    assert all([m["role"] for m in b["messages"]] == ["user"] and words(b).startswith("Choose.") for b in tested)
-    targets = {str(sample.target) for sample in benchmarks.asked_one("trustmh/ethics").own_samples()}
-    assert judges
-    assert all(words(body).splitlines()[-2].removeprefix("T=") in targets for body in judges)
+    assert len(tested) == len(judges) == 4, "once each, options as they stand alone"
+    for body in (*tested, *judges):
+        assert facts(body, "temperature", "seed", "top_p", "response_format") == [0.0, None, None, None]
+        assert [m["role"] for m in body["messages"]] == ["user"]
+    assert all(words(body).startswith("Choose.\nCase ") for body in tested)
+    shown = sorted(words(body).splitlines()[-3:] for body in judges)
+    assert shown == sorted([reply, "B=unseen", f"T={letter}"] for letter in made.RIGHT)
+
+
+def test_without_as_published_no_prompt_is_told_what_the_data_say_of_models(tmp_path: Path) -> None:
+    made.dilemmas(tmp_path / "data")
+    samples = benchmarks.asked_one("trustmh/ethics").samples(tmp_path / "data")
+    assert not any("model_behavior" in sample.tags for sample in samples)
+
+
+def test_privacy_awareness_asks_each_line_alone_and_reads_a_bare_number(tmp_path: Path) -> None:
+    files = {
+        "ask.en.md": "{dialogue}\nAnswer: ",
+        "instrument.toml": 'name = "authors"\nanswer = "label"\nfence = false',
+    }
+    folder = tmp_path / "authors"
+    folder.mkdir()
+    for file, text in files.items():
+        (folder / file).write_text(text, encoding="utf-8")
+    with Stub(lambda body, count: says("3")) as stub:
+        mindgauge.run(
+            "trustmh/privacy_awareness", model=stub.model, as_published=True, instrument=folder, out=tmp_path / "run",
+            where={"tier": ("1",)}, limit=4,
+        )  # fmt: skip
+    bodies = [body for body in stub.bodies if body.get("max_tokens") != PROBED]
+    assert len(bodies) == 4
+    for body in bodies:
+        assert facts(body, "temperature", "max_tokens", "seed", "response_format") == [1.0, 365, None, None]
+        assert words(body).endswith("\nAnswer: ")
+    with Store(tmp_path / "run") as store:
+        answers = [r.value for r in store.ratings("trustmh/privacy_awareness") if r.status is Status.OK]
+    assert answers == [3] * 4
 
 
 def test_mentalbench_asks_in_one_message_for_512_tokens(tmp_path: Path) -> None:

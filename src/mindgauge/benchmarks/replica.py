@@ -49,6 +49,8 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Those that were asked; all if empty."""
     unconditional: list[str] = []
     """Criteria that were rated on every reply, where ours may not apply."""
+    whole_reply: bool = False
+    """Whether a judge was shown all of a reply, where ours is shown a part."""
     prompts: dict[str, str] = {}
     """A kind of prompt → the kind that stands in its place: `ask = "ask.unordered"`."""
     language: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mindgauge.benchmarks.benchmark import Benchmark
+    from mindgauge.records.rubric import Criterion
 
 SETTINGS, RUBRIC, PROMPT = "instrument.toml", "rubric.toml", "prompt.txt"
 OPENING = "system"
@@ -175,15 +177,20 @@ def _with_keys(rubric: Rubric, settings: InstrumentSettings, folder: Path) -> Ru
         raise UsageError(
             f"{folder / SETTINGS}: keys.{unknown}: there is no such criterion; there are {', '.join(names)}"
         )
-    if settings.answer is VerdictForm.LABEL and len(names) != 1:
+    if settings.answer is VerdictForm.LABEL and not all(_apart(*pair) for pair in combinations(rubric.criteria, 2)):
         raise UsageError(
-            f'{folder / SETTINGS}: answer = "label" is for one criterion, and there are {len(names)}; write "list", "dict" or "json"'
+            f'{folder / SETTINGS}: answer = "label" is for one criterion at a time, and there are {len(names)}; write "list", "dict" or "json"'
         )
     criteria = tuple(
         msgspec.structs.replace(c, aliases=(*c.aliases, *_several(settings.keys.get(c.name, []))))
         for c in rubric.criteria
     )
     return msgspec.structs.replace(rubric, criteria=criteria)
+
+
+def _apart(one: Criterion, other: Criterion) -> bool:
+    """Whether no sample is asked about both criteria."""
+    return any({*values}.isdisjoint(other.applies.get(tag, values)) for tag, values in one.applies.items())
 
 
 def _several(names: str | list[str]) -> list[str]:

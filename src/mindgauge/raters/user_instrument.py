@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _SPEAKERS = {"user": "Person: ", "assistant": "Assistant: ", "system": "System: "}
 
 
-SLOTS = ("category", "target", "examples")
+SLOTS = ("category", "target", "model_behavior", "examples")
 """Slots that only a prompt of the user's own may have: what is known of a sample, and where examples stand.
 
-A judge of ours never sees a sample's target.
+A judge of ours never sees a sample's target, nor what its data say of a model's behaviour.
 """
 
 
@@ -58,7 +58,8 @@ class UserInstrument(msgspec.Struct, frozen=True, kw_only=True):
     def of_sample(self, sample: Sample) -> dict[str, str]:
         """Return what its prompts may say of a sample, by slot."""
         category = sample.tags.get(self.category, "")
-        return {"category": category, "target": "" if sample.target is None else str(sample.target)}
+        target = "" if sample.target is None else str(sample.target)
+        return {"category": category, "target": target, "model_behavior": sample.tags.get("model_behavior", "")}
 
     def transcript(self, messages: tuple[Message, ...]) -> str:
         """Write a dialogue as a bare prompt shows it; one message alone without a speaker, unless that is named."""

@@ -53,13 +53,13 @@ class Prompt(msgspec.Struct, frozen=True):
 
     @classmethod
     def load(cls, path: Path, slots: Iterable[str]) -> Prompt:
-        """Read a prompt that may use these slots.
+        """Read a prompt that may use these slots; line ends around it are no part of it, and blanks are: `Answer: `.
 
         Raises:
             UsageError: the file cannot be read, or names a slot that will not be filled.
         """
         try:
-            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().strip())
+            prompt = cls(bounds.content(path, bounds.SETTINGS).decode().strip("\r\n"))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"{path}: cannot read the prompt ({error})") from error
         unknown = prompt.slots - frozenset(slots)

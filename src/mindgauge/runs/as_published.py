@@ -144,7 +144,9 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
         },
         read=benchmark.readers[replica.reader] if replica.reader else benchmark.read,
         keep={tag: tuple(values) for tag, values in replica.tags.items()},
+        notes=None if replica.reader else benchmark.notes,
         variants=None if replica.reader else benchmark.variants,
+        judged_part=None if replica.whole_reply else benchmark.judged_part,
     )
 
 

@@ -82,7 +82,7 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
     ),
     "index": (
         ethics.dilemmas,
-        {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\nx,k,s,"A.a\nB.b\nC.c\nD.d",t,A\n'},
+        {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning,model_behavior\nx,k,s,"A.a\nB.b\nC.c\nD.d",t,A,b\n'},
         "EthicMH.csv:2: index: expected a whole number, found 'x'",
     ),
     "bytes": (ethics.dilemmas, {"EthicMH__csv": b"index,scenario\n0,a client\x92s wish\n"}, "EthicMH.csv: expected UTF-8, found 1 other bytes"),

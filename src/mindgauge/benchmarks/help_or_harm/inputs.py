@@ -72,7 +72,8 @@ def read_inputs(data: Path) -> list[Sample]:
 def read_as_shipped(data: Path) -> list[Sample]:
     """Read every row of both sets, duplicates included, with the label that the authors shipped as target and category.
 
-    Rows of one text are one cluster. A row whose label they left open has no target, and the category of no crisis.
+    Rows of one text are one cluster. A row whose label they left open has no target and no category: it is answered, and,
+    as in the paper, no judge scores it (2 of the test set, 16 of the validation set).
 
     Raises:
         DataError: nothing usable is there, or a file is broken.

@@ -46,10 +46,20 @@ def read(data: Path) -> list[Sample]:
     return [sample(dilemma) for dilemma in ethics.dilemmas(TrustMHRelease.below(data))[0]]
 
 
-def sample(dilemma: ethics.Dilemma) -> Sample:
-    """Write a dilemma as one message: what happens, what is asked, the options."""
+def read_as_shipped(data: Path) -> list[Sample]:
+    """Read the dilemmas as the authors' code does, garbled twice, each with what their judge is shown beside it.
+
+    Raises:
+        DataError: the file is missing or broken.
+    """
+    raw, _ = ethics.dilemmas(TrustMHRelease.below(data), raw=True)
+    return [sample(dilemma, model_behavior=dilemma.behavior) for dilemma in raw]
+
+
+def sample(dilemma: ethics.Dilemma, **more: str) -> Sample:
+    """Write a dilemma as one message: what happens, what is asked, the options; with more tags, where there are any."""
     question = MultipleChoice(f"{dilemma.scenario}\n\n{dilemma.task}", dilemma.question.options, dilemma.question.right)
-    tags = {"language": "en", "subcategory": _KINDS.get(dilemma.kind, dilemma.kind), ORDER: RELEASED}
+    tags = {"language": "en", "subcategory": _KINDS.get(dilemma.kind, dilemma.kind), ORDER: RELEASED, **more}
     return question.sample(tags)
 
 

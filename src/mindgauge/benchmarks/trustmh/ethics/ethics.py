@@ -21,6 +21,7 @@ from mindgauge.benchmarks.trustmh.ethics.dilemmas import (
     ORDER,
     PRINCIPLES,
     read,
+    read_as_shipped,
     reasoning,
     sample,
     with_shuffled,
@@ -127,7 +128,7 @@ CONSISTENCY = msgspec.structs.replace(option_consistency, supports=lambda levels
 ethics = Benchmark.from_folder(
     Path(__file__).parent,
     read=read,
-    readers={"as_shipped": read},
+    readers={"as_shipped": read_as_shipped},
     notes=notes_of(dilemmas),
     load=load,
     reproduce=reproduce,

@@ -30,6 +30,8 @@ class Dilemma(NamedTuple):
     task: str
     question: MultipleChoice
     kind: str
+    behavior: str = ""
+    """What the data say of a model's behaviour, which the authors' judge is shown."""
 
 
 class Stored(NamedTuple):
@@ -49,6 +51,7 @@ class _DilemmaRow(msgspec.Struct, frozen=True):
     options: str
     reasoning_task: str
     expected_reasoning: str
+    model_behavior: str
 
 
 class _Result(msgspec.Struct, frozen=True):
@@ -99,7 +102,14 @@ def dilemmas(files: TrustMHRelease, *, raw: bool = False) -> tuple[list[Dilemma]
         scenario = row.scenario.strip()
         question = MultipleChoice(scenario, tuple(option for _, option in options), "ABCD".index(right))
         read_dilemmas.append(
-            Dilemma(row.index, scenario, row.reasoning_task.strip(), question, row.subcategory.strip())
+            Dilemma(
+                row.index,
+                scenario,
+                row.reasoning_task.strip(),
+                question,
+                row.subcategory.strip(),
+                row.model_behavior.strip(),
+            )
         )
     notes = file.counted("dilemmas", len(read_dilemmas), 125)
     if not raw and mended:
