@@ -185,9 +185,17 @@ def expectations() -> dict[str, bytes]:
 
 def _ethics() -> bytes:
     options = "A. Tell them.\nB. Ask first.\nC. Wait.\nD. Say nothing."
-    columns = ["index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning"]
+    columns = ["index", "subcategory", "scenario", "options", "reasoning_task", "expected_reasoning", "model_behavior"]
     rows = [
-        (n, "Bias in AI (race)", f"A client’s brother calls for the {n}th time.", options, "What is best?", "AB"[n % 2])
+        (
+            n,
+            "Bias in AI (race)",
+            f"A client’s brother calls for the {n}th time.",
+            options,
+            "What is best?",
+            "AB"[n % 2],
+            f"It advises {n}.",
+        )
         for n in range(4)
     ]
     garbled = table(columns, rows, "\r\n").decode().replace("’s", "鈥檚")  # UTF-8 that was read as GB18030

@@ -116,7 +116,7 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
     ),
     "options": (
         ethics.dilemmas,
-        {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning\n0,k,s,"A.x\nB.y",t,A\n'},
+        {"EthicMH__csv": 'index,subcategory,scenario,options,reasoning_task,expected_reasoning,model_behavior\n0,k,s,"A.x\nB.y",t,A,b\n'},
         "EthicMH.csv:2: expected options A to D and one of them as the answer, found 'AB' and 'A'",
     ),
 }  # fmt: skip
