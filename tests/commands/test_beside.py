@@ -164,6 +164,21 @@ def test_a_judge_that_was_asked_as_ours_are_is_told_so(small: Copy, tmp_path: Pa
     assert "3 verdicts on each reply in the paper, and here 1 on some" in row.reasons
 
 
+def test_a_judge_that_could_rate_nothing_has_a_row_that_says_so(small: Copy, tmp_path: Path) -> None:
+    """Without the shipped labels the paper's judges have no protocol here: nothing is asked, and nothing left out."""
+    run = tmp_path / "run"
+    small.path("human_label/*merged_labels.json").unlink()
+    mindgauge.load("help_or_harm/response", data=small.root, out=run)
+    with Stub(lambda body, count: says("x")) as stub:
+        mindgauge.rate("help_or_harm/response", replies=run, judge=stub.judge, as_published=True, qualify=False)
+    assert stub.calls == 0
+    rows = mindgauge.reproduce("help_or_harm", data=small.root, beside=run).beside
+    row = next(row for row in rows if (row.table, row.row) == ("judges.people", "judge"))
+    assert row.n == {"H1": 0, "H2": 0}
+    assert {*row.values.values()} == {None}
+    assert "6 replies of H1's 6 without a verdict of this judge" in row.reasons
+
+
 def test_replies_of_no_such_table_are_not_rated_as_published(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no paper's table of judges beside people"):
         mindgauge.rate("psycrisis", replies=tmp_path / "none.csv", judge="replay/none", as_published=True)

@@ -63,10 +63,13 @@ def _judges(ratings: Sequence[Rating], replies: Sequence[str], *, loaded: bool) 
     wanted = {*replies}
     judges: dict[str, _Verdicts] = {}
     for rating in ratings:
-        applies = rating.status is not Status.NOT_APPLICABLE
-        if rating.rater_kind is not RaterKind.MODEL or rating.subject not in wanted or not applies:
+        if rating.rater_kind is not RaterKind.MODEL or rating.subject not in wanted:
             continue
         verdicts = judges.setdefault(rating.rater, _Verdicts({}, set(), set()))
+        if (
+            rating.status is Status.NOT_APPLICABLE
+        ):  # without a label nobody was asked; the reply stands without a verdict
+            continue
         value = float(rating.value) if isinstance(rating.value, int | float) else None
         verdicts.by_reply.setdefault(rating.subject, []).append(value)
         verdicts.instruments.add(instruments.of_ratings(rating.instrument, loaded=loaded))
