@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mindgauge.commands.data.fetch import data_fetch
     from mindgauge.commands.data.released import data_list
     from mindgauge.commands.dataset.build import dataset_build
+    from mindgauge.commands.dataset.check import dataset_check
+    from mindgauge.commands.dataset.gold import dataset_gold
+    from mindgauge.commands.dataset.label import dataset_label
     from mindgauge.commands.dataset.release import dataset_release
     from mindgauge.commands.dataset.transform import dataset_transform
     from mindgauge.commands.demo import demo
@@ -95,6 +98,9 @@ _WHERE = {
     "data_fetch": "mindgauge.commands.data.fetch",
     "data_list": "mindgauge.commands.data.released",
     "dataset_build": "mindgauge.commands.dataset.build",
+    "dataset_check": "mindgauge.commands.dataset.check",
+    "dataset_gold": "mindgauge.commands.dataset.gold",
+    "dataset_label": "mindgauge.commands.dataset.label",
     "dataset_release": "mindgauge.commands.dataset.release",
     "dataset_transform": "mindgauge.commands.dataset.transform",
     "gate_baseline": "mindgauge.commands.gate",
@@ -139,6 +145,9 @@ __all__ = [
     "data_fetch",
     "data_list",
     "dataset_build",
+    "dataset_check",
+    "dataset_gold",
+    "dataset_label",
     "dataset_release",
     "dataset_transform",
     "demo",

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, fisher_exact
 from statsmodels.stats.proportion import proportion_confint
 
-from mindgauge.stats.proportion import clopper_pearson, demand, fewest, fisher_greater
+from mindgauge.stats.proportion import clopper_pearson, demand, fewest, fisher_greater, part_of, stratified
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DataObject
@@ -76,3 +77,33 @@ def test_how_many_events_a_study_needs() -> None:
 def test_fewest_is_where_all_found_reaches_the_limit(limit: float, n: int) -> None:
     assert fewest(limit) == n
     assert (clopper_pearson(n, n).low or 0) >= limit > (clopper_pearson(n - 1, n - 1).low or 1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 30), st.integers(0, 200)), min_size=1, max_size=6))
+def test_strata_add_up_to_a_share_within_its_bounds(strata: list[tuple[int, int, int]]) -> None:
+    counts, n, sizes = np.array([(min(x, m), m, m + more) for x, m, more in strata], dtype=float).T
+    weight = sizes / sizes.sum()
+    every = stratified(counts / n, n, weight)
+    these = stratified(counts / n, n, weight, 1 - n / sizes)
+    assert every.low is not None
+    assert every.high is not None
+    assert these.low is not None
+    assert these.high is not None
+    value = float(weight @ (counts / n))
+    assert 0 <= every.low <= these.low <= value + 1e-12
+    assert value - 1e-12 <= these.high <= every.high <= 1
+    if len(strata) == 1:
+        exact = clopper_pearson(counts[0], n[0])
+        assert (every.low, every.high) == pytest.approx(exact[1:3])
+
+
+def test_a_part_of_two_sums_has_the_bounds_of_both() -> None:
+    sure, none = clopper_pearson(10, 10), clopper_pearson(0, 10)
+    found = part_of(sure, none)
+    assert found.value == 1
+    assert found.high == 1
+    assert found.low == pytest.approx(1 / (1 + (none.high or 0)), abs=0.02)
+    first, second = clopper_pearson(30, 100), clopper_pearson(10, 100)
+    part, mirror = part_of(first, second), part_of(second, first)
+    assert part.value == pytest.approx(0.75)
+    assert (part.low, part.high) == pytest.approx((1 - (mirror.high or 0), 1 - (mirror.low or 0)), abs=2e-4)

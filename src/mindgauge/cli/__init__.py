@@ -57,7 +57,7 @@ COMMANDS = {
         "watch": CommandEntry("watch", "Look at what is new in logs; raise an alarm."),
         "logs": CommandEntry("logs", "What is in logs, and a sample without personal data."),
         "export": CommandEntry("export", "A run in another tool's format."),
-        "dataset": CommandEntry("dataset", "A data set of your own: build it, release it."),
+        "dataset": CommandEntry("dataset", "A data set of your own: build it, label it, release it."),
         "data": CommandEntry("data", "The authors' files: which there are, how to get them."),
         "salvage": CommandEntry("salvage", "What can be read of a damaged run."),
     },

@@ -10,6 +10,7 @@ from mindgauge.cli import extras, options, render
 from mindgauge.records.rounding import bounded, percent
 
 if TYPE_CHECKING:
+    from mindgauge.commands.annotate.new import NewProject
     from mindgauge.commands.annotate.serve import Served
     from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
 
@@ -127,6 +128,11 @@ def new(
     if json:
         render.as_json(result)
         return
+    made(result)
+
+
+def made(result: "NewProject") -> None:
+    """Print what was set up, and the links."""
     crisis = f", {result.crisis} of them with a sign of risk" if result.crisis else ""
     sizes = ", ".join(map(str, result.batches))
     print(f"{result.folder}: {result.items} items{crisis}; batches of {sizes}; {result.training} anchors to train on")

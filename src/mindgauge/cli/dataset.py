@@ -1,21 +1,23 @@
-"""`mindgauge dataset`: a data set of one's own, built by a recipe and released with what must be known of it."""
+"""`mindgauge dataset`: a data set of one's own, built by a recipe, written in other forms, labelled, and released with what must be known of it."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mindgauge.cli import answer, options, render
+from mindgauge.cli import annotate, answer, extras, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
-from mindgauge.records.rounding import count
+from mindgauge.records.rounding import count, percent
 from mindgauge.records.text import visible
-from mindgauge.runs.options import NOT_OF_TRANSFORMS, RunConfig
+from mindgauge.runs.options import NOT_OF_TRANSFORMS, OF_REPLIES, RunConfig
 
 app = typer.Typer(
     cls=options.CommandGroup,
-    help="A data set of your own: built by a recipe, and released with card, datasheet and checksums.",
+    help="A data set of your own: built by a recipe, written in other forms, labelled by models and people, released with card, datasheet and checksums.",
     no_args_is_help=True, add_completion=False, rich_markup_mode=None,
 )  # fmt: skip
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A data set that was built.")]
+Criterion = Annotated[str | None, typer.Option(help="Which criterion the labels are, where the rubric has several.")]
 
 
 @app.command("build", cls=options.Command)
@@ -42,7 +44,7 @@ def build(
 @app.command("transform", cls=options.Command)
 @takes_calls(RunConfig(), without=NOT_OF_TRANSFORMS)
 def transform(
-    folder: Annotated[Path, typer.Argument(help="A data set that was built.")],
+    folder: Folder,
     form: Annotated[
         list[str],
         typer.Option(
@@ -83,19 +85,122 @@ def transform(
             )
 
 
+@app.command("label", cls=options.Command)
+@takes_calls(RunConfig(), without=OF_REPLIES)
+def label(
+    folder: Folder,
+    judge: Annotated[
+        list[str],
+        typer.Option(help="A model that labels: provider/name, http://HOST:PORT/v1#name, local/…. May be repeated."),
+    ],
+    out: Annotated[Path, typer.Option(help="The run directory.")],
+    rubric: options.Rubric = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(help="In place of a rubric: a benchmark with a closed question about what a person says."),
+    ] = None,
+    criterion: Criterion = None,
+    chosen: Chosen = NONE,
+    dry_run: options.DryRun = False,
+    json: options.Json = False,
+) -> None:
+    """Let a panel of models label the items; the same command continues where it stopped."""
+    from mindgauge.commands.dataset.label import LabelledByPanel, dataset_label
+
+    with render.progress() as progress:
+        result = dataset_label(
+            folder, judge=judge, out=out, rubric=rubric, benchmark=benchmark, criterion=criterion, dry_run=dry_run,
+            progress=progress, notice=render.Notices(), command=render.command(), **chosen,
+        )  # fmt: skip
+    if json:
+        render.as_json(result)
+    elif isinstance(result, LabelledByPanel):
+        for line in result.summary():
+            render.sentence(visible(line))
+        answer.then(f"mindgauge dataset check {out} --annotators ana,ben --out {out}-people")
+    else:
+        render.foreseen(result)
+
+
+@app.command("check", cls=options.Command)
+def check(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run of `dataset label`.")],
+    annotators: Annotated[list[str], typer.Option(help="Who labels: names, separated by commas.")],
+    out: Annotated[Path, typer.Option(help="The annotation project's folder.")],
+    number: Annotated[int, typer.Option(min=1, help="Items drawn by lot, as many of each label of the panel.")] = 200,
+    disputed: Annotated[
+        int, typer.Option(min=0, help="At most so many come first because the panel disagrees most.")
+    ] = 50,
+    criterion: Criterion = None,
+    adjudicator: Annotated[
+        str | None, typer.Option(help="Who decides what is left after discussion; the owner if not given.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Items that meet the gate together.")] = 200,
+    gate: Annotated[float, typer.Option(help="The least agreement of people, 0 to 1.")] = 0.4,
+    training: Annotated[int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
+    seed: Annotated[int, typer.Option(help="Of the lot.")] = 0,
+    json: options.Json = False,
+) -> None:
+    """Let people label a part of what a panel labelled, blind: set up their project, and print a link for each of them."""
+    with extras.web("dataset check"):
+        from mindgauge.commands.dataset.check import dataset_check
+
+    result = dataset_check(
+        run, annotators=options.several(annotators), out=out, number=number, disputed=disputed, criterion=criterion,
+        adjudicator=adjudicator, batch=batch, gate=gate, training=training, seed=seed, command=render.command(),
+    )  # fmt: skip
+    if json:
+        render.as_json(result)
+        return
+    annotate.made(result)
+
+
+@app.command("gold", cls=options.Command)
+def gold(
+    folder: Folder,
+    panel: Annotated[Path, typer.Option(help="The run of `dataset label`.")],
+    people: Annotated[Path, typer.Option(help="The project of `dataset check`.")],
+    criterion: Criterion = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write; if not given, the data set's own.")] = None,
+    json: options.Json = False,
+) -> None:
+    """Give the items people's labels and the panel's, and say how far the panel is from people."""
+    with extras.web("dataset gold"):
+        from mindgauge.commands.dataset.gold import dataset_gold
+
+    result = dataset_gold(folder, panel=panel, people=people, criterion=criterion, out=out)
+    if json:
+        render.as_json(result)
+        return
+    for line in [*result.summary()][:2]:
+        render.sentence(visible(line))
+    rows = [[entry.label, percent(entry.panel), entry.people.written("share"), entry.recall.written("share")] for entry in result.classes]  # fmt: skip
+    render.table("Shares of all items", ["label", "by the panel", "by people", "of these the panel finds"], rows)
+    cells = [[cell.panel, cell.people, cell.share.written("share"), count(cell.share.n)] for cell in result.met]
+    render.table("What people say of what the panel says", ["the panel says", "people say", "share", "labelled"], cells)
+    answer.then(f"mindgauge dataset release {result.out} --to hub --out {result.out}-hub")
+
+
 @app.command("release", cls=options.Command)
 def release(
-    folder: Annotated[Path, typer.Argument(help="A data set that was built.")],
+    folder: Folder,
     to: Annotated[str, typer.Option(help="hub (the layout of Hugging Face) or folder (CSV and Parquet).")],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     licence: Annotated[str, typer.Option(help="Under which it is released; if not given, the recipe's.")] = "",
+    below_gate: Annotated[
+        bool,
+        typer.Option(
+            "--below-gate",
+            help="Also where people agree less on its labels than the gate asks for; the card then says so first.",
+        ),
+    ] = False,
     json: options.Json = False,
 ) -> None:
-    """Release a data set with card, datasheet and checksums; not while the audit finds errors, or a licence forbids it."""
+    """Release a data set with card, datasheet and checksums; not while the audit finds errors, a licence forbids it, or people do not agree on its labels."""
     from mindgauge.commands.dataset.release import dataset_release
 
     with render.working("Auditing"):
-        result = dataset_release(folder, to=to, out=out, licence=licence)
+        result = dataset_release(folder, to=to, out=out, licence=licence, below_gate=below_gate)
     if json:
         render.as_json(result)
         return

@@ -266,6 +266,9 @@ NOT_OF_TRANSFORMS = (
 )  # fmt: skip
 """The fields of `Asking` and `Judging` that `dataset transform` does not have."""
 
+OF_REPLIES = (*Judging.__struct_fields__, "client", "turns", "person")
+"""The options of a run that a closed question about messages has no use for: of judges of replies, and of dialogues."""
+
 
 class QuestionOptions(TypedDict, total=False):
     """How a closed question is put, as keyword arguments: what of `Asking` holds where replies exist already."""

@@ -11,7 +11,7 @@ from scipy import special
 from mindgauge.stats.interval import AGREED, Ends, Interval
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 NONE = Interval(None, undefined="no observations")
 
@@ -50,6 +50,53 @@ def share(value: float, n: float) -> Interval:
         n: clusters.
     """
     return clopper_pearson(min(max(value, 0.0), 1.0) * n, n)
+
+
+def stratified(share: ArrayLike, n: ArrayLike, weight: ArrayLike, open_: ArrayLike = 1.0, level: float = 0.95) -> Interval:  # fmt: skip
+    """Return a weighted sum of strata's shares, with bounds that know of strata in which nothing was met.
+
+    With p_h the share of stratum h, l_h and u_h exact bounds of it, W_h its weight and f_h = n_h / N_h,
+
+        Σ W_h p_h,  low = it - √(Σ W_h² (1 - f_h) (p_h - l_h)²),  high = it + √(Σ W_h² (1 - f_h) (u_h - p_h)²):
+
+    the estimate of a stratified sample (Cochran 1977, section 5.3), its bounds recovered from those of its parts (Zou and
+    Donner 2008). Weights need not add up to 1: what is looked for in some strata only has the weight 0 elsewhere.
+
+    Args:
+        share: shape (S,), p_h.
+        n: shape (S,), observations of each, above 0; of conversations as many as they are worth.
+        weight: shape (S,), W_h.
+        open_: shape (S,), 1 - f_h, where this frame alone is meant, of which a stratum that was drawn whole leaves nothing open.
+        level: of confidence.
+    """
+    shares, numbers, weights, open_shares = (np.asarray(part, dtype=np.float64) for part in (share, n, weight, open_))
+    bounds = [clopper_pearson(p * m, m, level) for p, m in zip(shares, numbers, strict=True)]
+    low, high = (np.array(ends, dtype=np.float64) for ends in zip(*((b.low, b.high) for b in bounds), strict=True))
+    value = float(weights @ shares)
+    reach_down, reach_up = (
+        float(np.sqrt(np.sum(weights**2 * open_shares * (end - shares) ** 2))) for end in (low, high)
+    )
+    return Interval(value, max(value - reach_down, 0.0), min(value + reach_up, float(weights.sum())))
+
+
+_GRID = np.linspace(0, 1, 10_001)
+
+
+def part_of(inside: Interval, outside: Interval) -> Interval:
+    """Return which part of two sums the first is, a / (a + b), from independent intervals of both.
+
+    All r stay of which (1 - r) a - r b may be 0 (Fieller 1954), its bounds recovered from those of a and b as above.
+
+    Args:
+        inside: of a.
+        outside: of b; not both are 0.
+    """
+    a, b = (np.array([end for end in part[:3] if end is not None]) for part in (inside, outside))
+    gap = (1 - _GRID) * a[0] - _GRID * b[0]
+    reach_down = np.hypot((1 - _GRID) * (a[0] - a[1]), _GRID * (b[2] - b[0]))
+    reach_up = np.hypot((1 - _GRID) * (a[2] - a[0]), _GRID * (b[0] - b[1]))
+    low, high = _GRID[gap - reach_down <= 0], _GRID[gap + reach_up >= 0]
+    return Interval(float(a[0] / (a[0] + b[0])), float(low.min(initial=1.0)), float(high.max(initial=0.0)))
 
 
 _MOST = 1e9

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge.analysis.dataset.build import SourceAccount, StepAccount
+from mindgauge.analysis.dataset.labels import LabelRecord
 from mindgauge.records.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class DatasetRecord(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str]
     transforms: list[TransformAccount] = []
     """One after the other; then `rows` counts what the last one made, or tried to."""
+    labels: LabelRecord | None = None
+    """Once there are labels of a panel and of people."""
 
 
 def read(folder: Path) -> DatasetRecord:

@@ -12,11 +12,12 @@ from mindgauge.analysis.audit.finding import Severity
 from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.licences import conflict, spdx
 from mindgauge.commands.audit import audit
-from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.commands.dataset import opened
+from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.rounding import megabytes, plural
 from mindgauge.records.tabular import Tabular
 from mindgauge.reports.export.dataset import release
-from mindgauge.reports.export.folder import ExportFolder, Written, stranger_in
+from mindgauge.reports.export.folder import ExportFolder, Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,9 @@ class DatasetReleased(Tabular, msgspec.Struct, frozen=True):
         return self.files
 
 
-def dataset_release(folder: str | Path, *, to: str, out: str | Path, licence: str = "") -> DatasetReleased:
+def dataset_release(
+    folder: str | Path, *, to: str, out: str | Path, licence: str = "", below_gate: bool = False
+) -> DatasetReleased:
     """Write a release of a data set: items, data card, datasheet, checksums.
 
     Args:
@@ -51,25 +54,28 @@ def dataset_release(folder: str | Path, *, to: str, out: str | Path, licence: st
         to: `hub`, the layout of Hugging Face, or `folder`, a table as CSV and Parquet.
         out: the folder to write.
         licence: under which it is released; the recipe's if not given.
+        below_gate: release labels on which people agree less than the gate asks for, too; the card then says so first.
 
     Raises:
         UsageError: there is no data set, none of these forms, no licence, or the destination holds something else.
         DataError: the data set is not as it was built.
-        MindgaugeError: the audit finds errors, or a source's licence forbids a release.
+        MindgaugeError: the audit finds errors, a source's licence forbids a release, or people do not agree on its labels.
     """
     place, form = Path(folder), to
     if form not in FORMS:
         raise UsageError(f"--to {form}: write {' or '.join(FORMS)}")
-    record = records.read(place)
-    changed = stranger_in(place)
-    if changed is not None:
-        raise DataError(f"{place}: {changed} is not as dataset build wrote it; build it again")
+    record = opened.dataset(place)
     terms = spdx(licence or record.licence)
     if not terms:
         raise UsageError(f'{place}: under which licence? Write licence = "CC-BY-4.0" in the recipe, or --licence')
     for source in record.sources:
         if source.items and (reason := conflict(source.licence, source.redistribute, terms)):
             raise MindgaugeError(f"{place}: not released: the source {source.name}: {reason}")
+    labels = record.labels
+    if labels is not None and not labels.passed and not below_gate:
+        raise MindgaugeError(
+            f"{place}: not released: {labels.coefficient} among people {labels.people_agreement.written()} is {labels.standing}; mend the rubric and label again, build it anew without labels, or say --below-gate"
+        )
     audited = audit(place / records.ITEMS)
     errors = [finding for finding in audited.findings if finding.severity is Severity.ERROR]
     if errors:

@@ -12,6 +12,7 @@ import polars as pl
 
 from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset import transforming
+from mindgauge.analysis.dataset.labels import LABELS
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord, TransformAccount
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm
@@ -122,6 +123,7 @@ def dataset_transform(
     if changed := stranger_in(place):
         raise DataError(f"{place}: {changed} is not as it was written; make it again")
     target, items = ExportFolder(Path(out)), pl.read_parquet(place / ITEMS)
+    items = items.drop(LABELS, strict=False)
     texts = [*transforming.by_rule(items, rules, seed)]
     account = TransformAccount(listed(form), _sha256(place / ITEMS))
     if model is not None:
@@ -142,7 +144,7 @@ def dataset_transform(
     outcome = msgspec.structs.replace(
         record, software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
         splits=_splits(tables.items), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *tables.steps],
-        transforms=[*record.transforms, account],
+        transforms=[*record.transforms, account], labels=None,
     )  # fmt: skip
     with target:
         target.parquet(ITEMS, tables.items)

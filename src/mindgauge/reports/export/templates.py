@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 
 from mindgauge.records import text as markdown
-from mindgauge.records.rounding import count
+from mindgauge.records.rounding import count, percent
 
 _KNOWN = frozenset({
     "apache-2.0", "mit", "bsd-3-clause", "cc", "cc0-1.0", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
@@ -31,7 +31,13 @@ def rendered(file: str, /, **content: Any) -> str:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - Markdown, not HTML; the filters escape
     )  # fmt: skip
-    template.filters |= {"text": markdown.text, "code": markdown.code, "link": markdown.link, "count": count}
+    template.filters |= {
+        "text": markdown.text,
+        "code": markdown.code,
+        "link": markdown.link,
+        "count": count,
+        "percent": percent,
+    }
     template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
     source = (Path(__file__).parent / file).read_text(encoding="utf-8")
     return template.from_string(source).render(**content)

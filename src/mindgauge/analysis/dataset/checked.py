@@ -1,0 +1,132 @@
+"""How far a panel's labels are from people's, and what the shares of classes are by people, from the part that people checked.
+
+People checked a stratified part. Each of its strata has one label of the panel and is either disputed, and was taken
+whole, or was drawn from by lot; so with N_h items in stratum h, n_h of them labelled,
+
+    share of class c = Σ_h (N_h / N) (n_hc / n_h)
+
+is the estimate of a stratified sample (Cochran 1977, section 5.3): without bias, whatever the panel's errors, where those
+labelled are a part like the rest of their stratum. What people call what the panel calls one thing is such a sum over the
+strata of its label, and of a class's recall both parts are. What was chosen because the panel disagrees stands for
+itself alone. Where nobody labelled anything of a stratum there is no number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from mindgauge.analysis.dataset.labels import ClassShare, LabelFigure, PanelConfusion
+from mindgauge.stats import proportion
+from mindgauge.stats.jackknife import effective
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mindgauge.records.rubric import Criterion
+
+    Floats = NDArray[np.float64]
+
+EXACT = "exact: people labelled every item"
+UNSAID = "the panel never says so"
+UNCALLED = "people call nothing so"
+UNSEEN = "people labelled nothing of one stratum"
+
+
+def classes(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> list[ClassShare]:
+    """Estimate the share of each class by people, beside the panel's, and how much of it the panel finds.
+
+    Args:
+        rows: what people labelled: outcome (the panel's), people (theirs), cluster, stratum and stratum_size.
+        outcomes: the panel's label of each item there is.
+        criterion: whose classes they are.
+    """
+    strata = _strata(rows, outcomes.len())
+    return [
+        ClassShare(label, int((outcomes == label).sum()) / outcomes.len(), strata.share(label), strata.recall(label))
+        for label in _ordered({*outcomes, *rows["people"]}, criterion)
+    ]
+
+
+def confusion(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> list[PanelConfusion]:
+    """Estimate, of what the panel calls each thing, the share that people call what; see `classes`."""
+    strata = {
+        label: _strata(rows.filter(pl.col("outcome") == label), int((outcomes == label).sum()))
+        for label in _ordered(set(rows["outcome"]), criterion)
+    }
+    answers = _ordered(set(rows["people"]), criterion)
+    return [
+        PanelConfusion(label, people, own.share(people, of_frame=False))
+        for label, own in strata.items()
+        for people in answers
+    ]
+
+
+def _ordered(labels: set[str], criterion: Criterion) -> list[str]:
+    """Put labels into the rubric's order, and what stands in the place of one behind them."""
+    levels = [str(level) for level in criterion.values]
+    return [*(level for level in levels if level in labels), *sorted(labels - {*levels})]
+
+
+class _Strata(NamedTuple):
+    """What people labelled of some strata: S of them, each with one label of the panel.
+
+    `people` counts their labels of each, `effective` says how many conversations, in effect, are labelled of it.
+    """
+
+    outcome: list[str]
+    sizes: Floats
+    labelled: Floats
+    effective: Floats
+    people: list[Counter[str]]
+    complete: bool
+    """Whether no stratum is missing."""
+
+    def shares(self, label: str) -> Floats:
+        """Return the share of each stratum that people give a label."""
+        return np.array([people[label] for people in self.people]) / self.labelled
+
+    def share(self, label: str, *, of_frame: bool = True) -> LabelFigure:
+        """Estimate the share that people give a label.
+
+        Args:
+            label: of theirs.
+            of_frame: of just these items, which were drawn one by one, so that conversations make it no less sure; else of
+                items like these.
+        """
+        n = int(self.labelled.sum())
+        if not self.complete:
+            return LabelFigure(None, None, None, n, UNSEEN)
+        weights = self.sizes / self.sizes.sum()
+        if of_frame:
+            open_shares = 1 - self.labelled / self.sizes
+            interval = proportion.stratified(self.shares(label), self.labelled, weights, open_shares)
+            return LabelFigure.of(interval if open_shares.any() else interval._replace(undefined=EXACT), n)
+        return LabelFigure.of(proportion.stratified(self.shares(label), self.effective, weights), n)
+
+    def recall(self, label: str) -> LabelFigure:
+        """Estimate, of items that people would call something, the share that the panel calls so, too; of items like these."""
+        shares = self.shares(label)
+        n = round(float(shares @ self.labelled))
+        if not self.complete or not n:
+            return LabelFigure(None, None, None, n, UNCALLED if self.complete else UNSEEN)
+        if label not in self.outcome:
+            return LabelFigure(0.0, None, None, n, UNSAID)
+        same, weights = np.array(self.outcome) == label, self.sizes / self.sizes.sum()
+        inside, outside = (proportion.stratified(shares, self.effective, weights * part) for part in (same, ~same))
+        return LabelFigure.of(proportion.part_of(inside, outside), n)
+
+
+def _strata(rows: pl.DataFrame, size: int) -> _Strata:
+    """Count what people labelled, stratum by stratum, of so many items in all."""
+    parts = rows.partition_by("stratum", maintain_order=True)
+    sizes = np.array([part["stratum_size"][0] for part in parts], dtype=float)
+    conversations = [part["cluster"].value_counts()["count"].to_numpy().astype(float) for part in parts]
+    return _Strata(
+        outcome=[part["outcome"][0] for part in parts], sizes=sizes, labelled=np.array([len(part) for part in parts], dtype=float),
+        effective=np.array([effective(counts) for counts in conversations]), people=[Counter(part["people"]) for part in parts],
+        complete=sizes.sum() == size,
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""`dataset label`: a panel of models labels the items of a data set by a rubric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis.dataset import agreed
+from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset.labels import LabelFigure
+from mindgauge.benchmarks import standalone_rubric
+from mindgauge.commands.dataset import opened
+from mindgauge.commands.run import run
+from mindgauge.records.english import named
+from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.rounding import count, plural
+from mindgauge.records.tabular import Tabular
+from mindgauge.runs.forecast import DryRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mindgauge.runs.options import AnyModel, RunOptions
+
+COLUMNS = {"user": "text", "cluster": "group"}
+"""What a run reads of the items; intervals keep together what belongs together."""
+
+
+class PanelLabel(msgspec.Struct, frozen=True):
+    """How many items the panel gives a label; ties and unreadable ones count as labels of their own."""
+
+    label: str
+    items: int
+
+
+class LabelledByPanel(Tabular, msgspec.Struct, frozen=True, kw_only=True):
+    """What a panel says of a data set, and where its run is."""
+
+    run: str
+    rubric: str
+    criterion: str
+    judges: list[str]
+    runs: int
+    items: int
+    labels: list[PanelLabel]
+    coefficient: str
+    agreement: LabelFigure
+
+    def summary(self) -> Iterator[str]:
+        """Say who labelled what, how far they agree, and what each label got."""
+        yield f"{self.run}: {plural(self.items, 'item')} labelled by {named(self.judges)}, {plural(self.runs, 'run')} each, on {self.criterion}"
+        yield f"{self.coefficient} among judges {self.agreement.written()}"
+        yield ", ".join(f"{entry.label} {count(entry.items)}" for entry in self.labels)
+
+    def _listed(self) -> list[PanelLabel]:
+        return self.labels
+
+
+def dataset_label(
+    folder: str | Path,
+    *,
+    judge: AnyModel | Sequence[AnyModel],
+    out: str | Path,
+    rubric: str | Path | None = None,
+    benchmark: str | None = None,
+    criterion: str | None = None,
+    dry_run: bool = False,
+    **options: Unpack[RunOptions],
+) -> LabelledByPanel | DryRun:
+    """Let models label the items of a data set. The same call continues where an earlier one stopped.
+
+    A judge's label is what more than half of its runs say, the panel's what more than half of its judges do.
+
+    Args:
+        folder: a data set, as `dataset_build` wrote it.
+        judge: who labels: models, functions, and of a closed benchmark classifiers.
+        out: the run directory.
+        rubric: a rubric file about what a person says.
+        benchmark: in its place, a benchmark with a closed question about what a person says.
+        criterion: which one the labels are; needed where there are several.
+        dry_run: only say what it would take.
+        options: how models are asked, and what it may cost, as `run` takes them: `runs`, `temperature`, `max_cost`, …
+
+    Raises:
+        UsageError: there is no data set, or not just one question about messages.
+        DataError: somebody changed the data set, or its items cannot be labelled.
+        EndpointError: a judge cannot be reached.
+    """
+    place = Path(folder)
+    opened.dataset(place)
+    names = [benchmark] if benchmark is not None else []
+    benchmarks = standalone_rubric.all_asked(names, rubric, *([] if rubric is None else [standalone_rubric.MESSAGES]))
+    if len(benchmarks) != 1 or not benchmarks[0].closed or benchmarks[0].about_reply:
+        raise UsageError(f"{benchmark}: items are what people say; name one benchmark with a closed question about that, or a rubric")  # fmt: skip
+    opened.criterion_of(benchmarks[0], criterion)
+    _labellable(place)
+    about: dict[str, Any] = {} if rubric is None else {"rubric": rubric, "about": standalone_rubric.MESSAGES}
+    result = run(
+        names, model=judge, data=place / records.ITEMS, columns=COLUMNS, out=out, dry_run=dry_run, **about, **options
+    )
+    if isinstance(result, DryRun):
+        return result
+    source = opened.panel_run(Path(out), criterion)
+    panel = source.panel
+    counts = panel.items["outcome"].value_counts(sort=True).rows()
+    agreement = agreed.among_members(panel.members.drop("id"), source.groups["group"].to_list(), source.criterion)
+    return LabelledByPanel(
+        run=str(out), rubric=source.benchmark.rubric.name, criterion=source.criterion.name, judges=panel.names, runs=panel.runs,
+        items=panel.items.height, labels=[PanelLabel(*row) for row in counts],
+        coefficient=agreed.coefficient(source.criterion), agreement=agreement,
+    )  # fmt: skip
+
+
+def _labellable(place: Path) -> None:
+    """See that each item is a text of its own, and ends with what the person says.
+
+    Raises:
+        DataError: one is not.
+    """
+    items = pl.read_parquet(place / records.ITEMS, columns=["id", "messages"])
+    repeated = items.height - items["id"].n_unique()
+    if repeated:
+        raise DataError(f'{place}: {plural(repeated, "item")} with the text of another; build it with a step `do = "exact"`')  # fmt: skip
+    last = items["messages"].list.last().struct.field("role")
+    if (last == "assistant").any():
+        raise DataError(f'{place}: dialogues that end with an answer; build it with a step `do = "cut"` or `do = "person"`')  # fmt: skip
