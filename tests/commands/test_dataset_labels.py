@@ -218,6 +218,13 @@ def test_the_release_says_how_far_labels_can_be_trusted(labelled: Path, tmp_path
     assert released.sort("id").equals(items_of(labelled).drop("origin").sort("id"))
 
 
+def test_what_is_made_of_labelled_items_leaves_their_labels_behind(labelled: Path, tmp_path: Path) -> None:
+    made = mindgauge.dataset_transform(labelled / "nights", form=["noise:word:0.10"], out=tmp_path / "nights")
+    assert made.labels is None and made.items > 0
+    assert not {"gold", "gold_status", "panel_label", "panel_status", "panel_agreement"} & set(items_of(tmp_path).columns)  # fmt: skip
+    assert "gold" in items_of(labelled).columns
+
+
 def test_the_same_again_gives_the_same_bytes(labelled: Path, tmp_path: Path) -> None:
     again = mindgauge.dataset_gold(
         labelled / "nights", panel=labelled / "panel", people=labelled / "people", out=tmp_path / "again"
