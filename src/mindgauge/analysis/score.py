@@ -25,7 +25,7 @@ from mindgauge.analysis import (
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.fidelity.records import Fidelity
 from mindgauge.analysis.fitness import UNTESTED, Qualification, Unfit, qualify, unfit_judges, untested
-from mindgauge.benchmarks import standalone_rubric, suite
+from mindgauge.benchmarks import replica, standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
     STATUS_RATES,
@@ -236,7 +236,14 @@ def _named(name: str, folder: Path, manifest: dict[str, Any]) -> list[Benchmark]
 
 
 def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Benchmark:
-    """Return a benchmark with the criteria that a run adds to it: of classifiers, and what people alone were asked."""
+    """Return a benchmark with the criteria that a run adds to it: of a paper's protocol, of classifiers, what people alone were asked."""
+    protocol = replica.of_record(benchmark.folder, manifest.get(replica.RECORD))
+    own_rubric = None if protocol is None else replica.own_rubric(protocol, benchmark.folder)
+    if own_rubric is not None:
+        criteria = (*benchmark.rubric.criteria, *own_rubric.criteria)
+        benchmark = msgspec.structs.replace(
+            benchmark, rubric=msgspec.structs.replace(benchmark.rubric, criteria=criteria)
+        )
     added: dict[str, Criterion] = {}
     for classifier in manifest.get("classifiers", {}).values():
         file = classifier.get("apart", {}).get(benchmark.name)

@@ -86,6 +86,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     """Other ways to read the authors' files, by name: item by item as shipped, for a replica (`replica.toml`)."""
     brought: UserInstrument | None = None
     """The user's own instrument, whose rubric and prompts stand in the place of its own."""
+    names_in: tuple[str, ...] = ()
+    """Under a paper's protocol: the tags with people's names, where a judge is asked in free words who is meant (`raters.mentions`)."""
     shipped_instrument: Mapping[str, Callable[[Path, Rubric], Rubric]] = {}
     """Files in which its authors ship words of their instrument: name → reads it into a rubric that has its own words."""
     read_persons: Callable[[Path], Persons] | None = None
@@ -414,6 +416,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         """
         if self.tree is not None and not method.usual:
             raise UsageError(f"{self.name}: --method {method} is for a rubric's levels, and the files below --data have a tree of questions; leave out --method, or --data")  # fmt: skip
+        if self.names_in and not method.usual:
+            raise UsageError(f"{self.name} as published asks judges in free words, and --method {method} is for a rubric's levels; leave out --method")  # fmt: skip
         kinds = (
             [WAYS[way][0]]
             if self.closed
@@ -427,7 +431,18 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         total = next((c.of for c in self.composites.values() if c.how is CompositeRule.SUM), ())
         of_dialogues, of_clients = (self.prompts.get(kind, {}) for kind in ("judge.dialogue", "judge.client"))
         return Instrument(
-            self.rubric, prompts, mode, way, deck, method, of_dialogues, of_clients, total, self.tree, self.brought
+            self.rubric,
+            prompts,
+            mode,
+            way,
+            deck,
+            method,
+            of_dialogues,
+            of_clients,
+            total,
+            self.tree,
+            self.brought,
+            self.names_in,
         )
 
     @classmethod

@@ -29,9 +29,11 @@ SLOTS = {
     "judge.chain.split": _JUDGE,
     "judge.dialogue": ("dialogue", "rubric", "form", "nonce"),
     "judge.client": _JUDGE,
+    "judge.proxy": ("reply", "topic", "nonce"),
     "reply": ("dialogue",),
 }
-"""The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node."""
+"""The kinds of prompts, and what each may use. `order` is the rubric's order of decision, `question` that of a node,
+`topic` what a sample is about."""
 SHARED = Path(__file__).parents[1] / "raters" / "prompts"
 """The prompts that fit every rubric: those of methods of judging that a benchmark has not, and the usual ones."""
 USUAL = ("ask", "judge", "judge.split")

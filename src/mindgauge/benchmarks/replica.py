@@ -11,8 +11,10 @@ import msgspec
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
+from mindgauge.records.rubric import Rubric
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 FILE = "replica.toml"
@@ -47,6 +49,10 @@ class Replica(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Fields of `Asking` and `Judging`; `own` where the paper sent none, so that a model's default holds."""
     criteria: list[str] = []
     """Those that were asked; all if empty."""
+    rubric: str = ""
+    """The file with what the paper alone asks judges, in the place of our rubric; that holds if empty."""
+    names_in: list[str] = []
+    """The tags with people's names, where judges answer in free words and a verdict is whether these name the first of them."""
     unconditional: list[str] = []
     """Criteria that were rated on every reply, where ours may not apply."""
     whole_reply: bool = False
@@ -103,6 +109,20 @@ def replicas(folder: Path) -> list[Replica]:
         UsageError: the file is broken.
     """
     return _read(folder).replica
+
+
+def own_rubric(replica: Replica, folder: Path) -> Rubric | None:
+    """Read the rubric of a protocol that has one of its own; None where ours holds.
+
+    Raises:
+        RubricError: the file is broken.
+    """
+    return Rubric.load(folder / replica.rubric) if replica.rubric else None
+
+
+def of_record(folder: Path, record: Mapping[str, Any] | None) -> Replica | None:
+    """Return the protocol that a run was under, by its manifest's record; None where it was under none."""
+    return next((r for r in replicas(folder) if record is not None and r.name == record["protocol"]), None)
 
 
 def judges_table(folder: Path) -> JudgesTable | None:

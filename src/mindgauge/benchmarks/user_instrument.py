@@ -34,8 +34,10 @@ OPENING = "system"
 """The kind of the prompt that stands before the question as a system message."""
 _HASH = 12
 _NAME = re.compile(r"[^\W_][\w.-]*")
-_NEEDED = ("reply", "dialogue")
-"""The slots without which nobody sees what is asked about: a judge's prompt has both."""
+_NEEDED = ("reply", "dialogue", "topic")
+"""The slots without which nobody sees what is asked about: a judge's prompt has the first two, a proxy's the first and the last."""
+_PROXY = "judge.proxy"
+"""The prompt of a paper's proxy model, which few benchmarks have."""
 
 
 class InstrumentSettings(msgspec.Struct, forbid_unknown_fields=True):
@@ -127,7 +129,7 @@ def _kind(file: str, benchmark: Benchmark) -> tuple[str, str] | None:
     kind, _, language = stem.rpartition(".")
     closed = kind.startswith(("ask", "node", "shots"))
     judging = kind.startswith("judge") or kind == "reply"
-    if ending != "md" or (kind not in SLOTS and kind != OPENING):
+    if ending != "md" or (kind not in SLOTS and kind != OPENING) or (kind == _PROXY and kind not in benchmark.prompts):
         return None
     fits = kind == OPENING or (closed if benchmark.closed else judging)
     return (kind, language) if fits else None
@@ -138,7 +140,8 @@ def _refuse_unread(folder: Path, contents: Iterable[str], read: set[str], benchm
     if stray is None:
         return
     kinds = ("ask", "ask.unordered", "shots", "node") if benchmark.closed else ("judge", "judge.split", "reply")
-    names = [f"{kind}.en.md" for kind in kinds] + [
+    proxy = [_PROXY] if _PROXY in benchmark.prompts else []
+    names = [f"{kind}.en.md" for kind in (*kinds, *proxy)] + [
         RUBRIC,
         PROMPT,
         SETTINGS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.raters import verdict, verdict_form
+from mindgauge.raters import mentions, verdict, verdict_form
 from mindgauge.raters.echo import PromptText
 from mindgauge.raters.few_shot import FewShotExamples
 from mindgauge.raters.json_objects import LONGEST
@@ -78,11 +78,18 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
     """Questions that decide the criteria in place of their levels' words: in joint mode all in one call, in split mode one a call."""
     brought: UserInstrument | None = None
     """The user's own, whose prompts and words these are; ours if not given."""
+    names: tuple[str, ...] = ()
+    """The tags with people's names, where it asks for free words: a verdict is whether these name the first of them."""
 
     @property
     def own_form(self) -> verdict_form.VerdictForm | None:
         """The form in which it asks for an answer, where that is not ours: then nothing is asked twice."""
         return None if self.brought is None else self.brought.answer
+
+    @property
+    def asks_once(self) -> bool:
+        """Whether an answer that cannot be read stays so: it is asked for in no form of ours."""
+        return self.own_form is not None or bool(self.names)
 
     @property
     def asks_in_turn(self) -> bool:
@@ -108,7 +115,7 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
         """Rubric, version and the hash of every word a judge is shown, as ratings carry it."""
         prompts = sorted((k, p.hash) for k, p in self.prompts.items())
         parts = [part.hash for part in (self.deck, self.tree, self.brought) if part is not None]
-        words = digest(self.rubric.hash, prompts, *parts)
+        words = digest(self.rubric.hash, prompts, *parts, *([self.names] if self.names else []))
         of_user = "" if self.brought is None else f"+{self.brought.name}-{self.brought.hash}"
         return f"{self.rubric.name}{of_user}#{words[:12]}"
 
@@ -307,24 +314,25 @@ class Judge(msgspec.Struct, frozen=True):
             **texts,
             **subject.slots,
             "examples": subject.examples,
+            "topic": sample.tags.get("topic", "").replace("_", " "),
             **(brought.of_sample(sample) if brought is not None else {}),
         }
         messages: tuple[Message, ...] = (Message("user", subject.prompt.fill(slots)),)
         if brought is not None and brought.opening:
             opening = worded(brought.opening, sample.tags.get("language", "en"))
             messages = (Message("system", opening.fill(slots)), *messages)
-        schema = part.schema if self.instrument.own_form is None else None
+        schema = None if self.instrument.asks_once else part.schema
         return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample)
 
     async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
-        request, prompt_text = self._request(part, subject, run), subject.prompt_text
+        request = self._request(part, subject, run)
         call = request.key(self.identity or self.model).hex()
         calls.append(call)
         exchange = await ask(request)
-        verdicts = self._read(exchange, part, prompt_text)
+        verdicts = self._read(exchange, part, subject)
         problems = [v.problem for v in verdicts.values() if v.status is Status.UNPARSABLE]
-        if exchange.status is Status.OK and problems and self.instrument.own_form is None:
+        if exchange.status is Status.OK and problems and not self.instrument.asks_once:
             # Nothing of the answer is repeated: it may carry what the reply told the judge to say.
             *before, question = request.messages
             hint = (
@@ -336,7 +344,7 @@ class Judge(msgspec.Struct, frozen=True):
             calls.append(repair.key(self.identity or self.model).hex())
             second = await ask(repair)
             if second.status is Status.OK:
-                repaired = self._read(second, part, prompt_text)
+                repaired = self._read(second, part, subject)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 exchange, call = second, calls[-1]
         course = {
@@ -350,13 +358,17 @@ class Judge(msgspec.Struct, frozen=True):
         criteria, summed = part.rubric.criteria, self.instrument.total
         return ParsedVerdicts(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
 
-    def _read(self, exchange: Exchange, part: JudgeCall, prompt_text: PromptText) -> dict[str, verdict.Verdict]:
+    def _read(self, exchange: Exchange, part: JudgeCall, subject: JudgeInput) -> dict[str, verdict.Verdict]:
         """Read an answer, held against what was shown."""
         if exchange.status is not Status.OK:
             return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
         if exchange.finish_reason == "length" and len(exchange.text) > LONGEST:
             return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
-        own_form, criteria = self.instrument.own_form, part.rubric.criteria
+        own_form, criteria, prompt_text = self.instrument.own_form, part.rubric.criteria, subject.prompt_text
+        if self.instrument.names:
+            people = mentions.NamedPeople.of(subject.sample.tags, self.instrument.names)
+            judged = mentions.read(exchange.text, people, prompt_text, cut=exchange.finish_reason == "length")
+            return {criterion.name: judged for criterion in criteria}
         if own_form is None:
             verdicts = verdict.read(exchange.text, criteria, prompt_text)
         else:

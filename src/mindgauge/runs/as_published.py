@@ -131,6 +131,10 @@ def _value(name: str, value: Any) -> Any:
 def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
     """Return a benchmark with the items, criteria and prompts of a protocol."""
     rubric = benchmark.rubric.restricted(replica.criteria) if replica.criteria else benchmark.rubric
+    own_rubric, brought = protocols.own_rubric(replica, benchmark.folder), benchmark.brought
+    if own_rubric is not None:
+        rubric = own_rubric
+        brought = brought and msgspec.structs.replace(brought, replaces=own_rubric)
     criteria = tuple(
         msgspec.structs.replace(c, not_applicable={}) if c.name in replica.unconditional else c for c in rubric.criteria
     )
@@ -142,6 +146,8 @@ def _asked(benchmark: Benchmark, replica: Replica) -> Benchmark:
             kind: {k: p for k, p in by_language.items() if k == replica.language} or by_language
             for kind, by_language in prompts.items()
         },
+        names_in=tuple(replica.names_in),
+        brought=brought,
         read=benchmark.readers[replica.reader] if replica.reader else benchmark.read,
         keep={tag: tuple(values) for tag, values in replica.tags.items()},
         notes=None if replica.reader else benchmark.notes,

@@ -100,8 +100,12 @@ def entry_tests(
         raise UsageError(
             "--qualify tests judges on replies whose level is known by our own words; with --instrument leave it out"
         )
+    if qualify and any(benchmark.names_in for benchmark in opened):
+        raise UsageError(
+            "--qualify tests judges on replies whose level is known, and as published this one is asked in free words; leave it out"
+        )
     if qualify is None:
-        return list(_unknown([b for b in opened if b.brought is None], judges, config, where))
+        return list(_unknown([b for b in opened if b.brought is None and not b.names_in], judges, config, where))
     if not judges:
         raise UsageError("--qualify tests models that judge; name one with --judge")
     if not opened:

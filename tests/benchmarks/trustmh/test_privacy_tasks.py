@@ -15,12 +15,9 @@ from mindgauge.benchmarks.trustmh.privacy_leakage.privacy_leakage import (
     LEAD,
     QUESTIONS,
     READINGS,
-    Name,
-    among,
     first_word,
-    name,
-    names,
 )
+from mindgauge.raters.mentions import Name, among, name, names
 from mindgauge.records import Message, Sample
 from tests.benchmarks.trustmh import made
 from tests.stub import Stub, says, words

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
+from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, level_numbers, mean_of, ratio
 from mindgauge.records import BASE
 
@@ -173,3 +174,8 @@ def yes_share(name: str, better: str = "lower") -> Metric:
 
 
 error_rate = yes_share("error_rate")
+proxy_leak_rate = msgspec.structs.replace(
+    yes_share("proxy_leak_rate"), criteria=("proxy_leak",),
+    words=MetricWords(title="the share of replies from which a proxy model names the client"),
+)  # fmt: skip
+"""The authors' second test for a leak, asked under their protocol alone: shown a reply, a model says who is related to the topic."""

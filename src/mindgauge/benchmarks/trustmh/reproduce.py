@@ -55,7 +55,7 @@ def reproduce(data: Path) -> Iterator[RecomputedCell]:
     yield from _ranks(published)
     yield from ethics_cells(files, published["derived.ethics"])
     yield from awareness_cells(files, published["derived.privacy_awareness"])
-    yield from leakage_cells(files)
+    yield from leakage_cells(files, published["derived.privacy_leakage"])
 
 
 def _ranks(published: dict[str, Any]) -> Iterator[RecomputedCell]:
@@ -264,15 +264,26 @@ def _correlated(pairs: Sequence[tuple[float, float | None]]) -> tuple[float | No
 
 
 NO_PROXY = "the proxy's predictions are not stored"
+PROXY = ("free-response", "proxy-model")
+STATED = f"as the outputs state it: {NO_PROXY}"
 
 
-def leakage_cells(files: TrustMHRelease) -> Iterator[RecomputedCell]:
-    """Recompute the authors' means from the replies, by their tests of substrings; the control question also by ours."""
+def leakage_cells(files: TrustMHRelease, derived: dict[str, Any]) -> Iterator[RecomputedCell]:
+    """Recompute the authors' means from the replies, by their tests of substrings; the control question also by ours.
+
+    Args:
+        files: where to look.
+        derived: the table of what the outputs stated of the proxy model when the benchmark was specified.
+    """
     replies, faults = outputs.replies(files)
     stated, unreadable = outputs.stated_leakage(files)
     for source, fault in (faults | unreadable).items():
         yield RecomputedCell("files", source, "content", None, fault, stated="readable")
-    names, _ = outputs.spellings([*(reply.model for reply in replies), *stated])
+    names, _ = outputs.spellings([*(reply.model for reply in replies), *stated], derived["rows"])
+    means_of_proxy = {names[model]: means[PROXY] for model, means in stated.items() if PROXY in means}
+    for model in derived["rows"]:
+        note = STATED if model in means_of_proxy else f"no outputs of {model} that can be read"
+        yield RecomputedCell("derived.privacy_leakage", model, "proxy", means_of_proxy.get(model), note)
     hits: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     controls: dict[str, list[str | None]] = defaultdict(list)
     for reply in replies:
@@ -283,7 +294,7 @@ def leakage_cells(files: TrustMHRelease) -> Iterator[RecomputedCell]:
     for model, means in sorted(stated.items()):
         for (kind, metric), mean in means.items():
             key = (names[model], kind, metric)
-            lacking = NO_PROXY if metric == "proxy-model" else "no stored replies that can be read"
+            lacking = NO_PROXY if (kind, metric) == PROXY else "no stored replies that can be read"
             figure = mean_interval(hits[key]) if key in hits else (None, lacking)
             yield RecomputedCell(
                 "privacy_leakage", names[model], f"{kind} {metric}", *figure, stated=mean, tolerance=SAME
