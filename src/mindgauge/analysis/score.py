@@ -239,11 +239,11 @@ def _in_run(benchmark: Benchmark, folder: Path, manifest: dict[str, Any]) -> Ben
     """Return a benchmark with the criteria that a run adds to it: of a paper's protocol, of classifiers, what people alone were asked."""
     protocol = replica.of_record(benchmark.folder, manifest.get(replica.RECORD))
     own_rubric = None if protocol is None else replica.own_rubric(protocol, benchmark.folder)
-    if own_rubric is not None:
+    if protocol is not None and own_rubric is not None:
         criteria = (*benchmark.rubric.criteria, *own_rubric.criteria)
-        benchmark = msgspec.structs.replace(
-            benchmark, rubric=msgspec.structs.replace(benchmark.rubric, criteria=criteria)
-        )
+        rubric = msgspec.structs.replace(benchmark.rubric, criteria=criteria)
+        first = dict.fromkeys(column.metric for column in protocol.columns.values())
+        benchmark = msgspec.structs.replace(benchmark, rubric=rubric, headline=(*first, *benchmark.headline))
     added: dict[str, Criterion] = {}
     for classifier in manifest.get("classifiers", {}).values():
         file = classifier.get("apart", {}).get(benchmark.name)

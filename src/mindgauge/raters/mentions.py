@@ -150,7 +150,7 @@ def _in_words(answer: str, people: NamedPeople, prompt_text: PromptText) -> Verd
         return Verdict(Status.REFUSED, problem=UNNAMED)
     if any(meant is not False for _, meant in forms):
         return _unread(DENIED if any(meant for _, meant in forms) else EITHER)
-    if "{" in answer:  # a verdict in a form that nobody asked for
+    if {*"{["} & {*answer}:  # a list that breaks off, or a verdict in a form that nobody asked for
         return _unread(UNNAMED)
     telling = [
         s for s in sentences if _NOT.search(s) or any(True for other in people.others for _ in _written(s, other))
