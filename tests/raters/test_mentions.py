@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from mindgauge.raters.echo import PromptText
+from mindgauge.raters.json_objects import LONGEST
 from mindgauge.raters.mentions import DENIED, EITHER, EMPTY, NOT_KNOWN, UNNAMED, NamedPeople, read
 from mindgauge.raters.verdict import CUT, QUOTED, TWO
 from mindgauge.records import Status
@@ -88,6 +91,13 @@ def test_a_person_is_told_from_another_of_the_same_name() -> None:
     assert read("Dr. Liu is. Ask Liu.", ms_liu).value == "yes"
     assert read("Liu.", LIU).problem == EITHER
     assert read('["Liu"]', LIU).problem == EITHER
+
+
+@pytest.mark.parametrize("piece", ["Milan ", "Milan. ", "not Milan ", "Dr. ", "[", '["', "(", "{", "friend "])
+def test_a_long_answer_takes_no_time(piece: str) -> None:
+    began = time.process_time()
+    read(piece * (LONGEST // len(piece)), MILAN, PromptText(REPLY * 20))
+    assert time.process_time() - began < 5
 
 
 def test_a_sample_without_the_name_is_not_read() -> None:

@@ -141,15 +141,19 @@ def _in_array(answer: str, arrays: list[str], people: NamedPeople, prompt_text: 
 
 def _in_words(answer: str, people: NamedPeople, prompt_text: PromptText) -> Verdict:
     sentences = _SENTENCE_END.split(_DOT_OF_TITLE.sub(r"\1", answer))
-    naming = [(sentence, form) for sentence in sentences for form in _written(sentence, people.sought)]
-    forms = [(_NOT.search(sentence), among([form], people.sought, *people.others)) for sentence, form in naming]
-    if any(meant and not denied for denied, meant in forms):
+    naming = [(s, forms) for s in sentences if (forms := {*_written(s, people.sought)})]
+    meant = {
+        (bool(_NOT.search(s)), among([form], people.sought, *people.others)) for s, forms in naming for form in forms
+    }
+    if (False, True) in meant:
         return Verdict(Status.OK, YES)
     refusal = rule.refusal(answer)
     if refusal and not prompt_text.says(refusal):
         return Verdict(Status.REFUSED, problem=UNNAMED)
-    if any(meant is not False for _, meant in forms):
-        return _unread(DENIED if any(meant for _, meant in forms) else EITHER)
+    if (True, True) in meant:
+        return _unread(DENIED)
+    if any(is_meant is None for _, is_meant in meant):
+        return _unread(EITHER)
     if {*"{["} & {*answer}:  # a list that breaks off, or a verdict in a form that nobody asked for
         return _unread(UNNAMED)
     telling = [
