@@ -65,6 +65,7 @@ def test_its_prompts_name_what_they_need_in_every_language_of_its_samples(benchm
             "reply": set(),
             "shots": {"examples", "nonce"},
             "node": {"dialogue", "question", "form", "nonce"},
+            "judge.proxy": {"topic", "nonce"},
         }.get(kind, {"dialogue", "rubric", "form", "nonce"})
         if (kind.startswith("judge") and kind != "judge.dialogue") or (
             benchmark.about_reply and kind in {"ask", "ask.unordered", "node"}
