@@ -13,6 +13,7 @@ import pytest
 
 import mindgauge
 from mindgauge.annotation.project import Annotation
+from mindgauge.commands.dataset.transform import DatasetTransformed
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from tests.annotation.rounds_of_work import everybody_works
 from tests.in_process import mindgauge as mindgauge_command
@@ -220,7 +221,7 @@ def test_the_release_says_how_far_labels_can_be_trusted(labelled: Path, tmp_path
 
 def test_what_is_made_of_labelled_items_leaves_their_labels_behind(labelled: Path, tmp_path: Path) -> None:
     made = mindgauge.dataset_transform(labelled / "nights", form=["noise:word:0.10"], out=tmp_path / "nights")
-    assert made.labels is None and made.items > 0
+    assert isinstance(made, DatasetTransformed) and made.labels is None and made.items > 0
     assert not {"gold", "gold_status", "panel_label", "panel_status", "panel_agreement"} & set(items_of(tmp_path).columns)  # fmt: skip
     assert "gold" in items_of(labelled).columns
 
