@@ -50,20 +50,15 @@ def invariance(
     """
     if not scale.ordered:
         return []
-    means = judged.group_by("subject", maintain_order=True).agg(
+    means = judged.group_by("subject").agg(
         pl.col("cluster", "system").first(), pl.col("language").first(), judge=pl.col("number").mean()
     )
     first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
-    rated_subjects = first.select("subject").unique()
-    shared = means.join(rated_subjects, on="subject", how="semi", maintain_order="left")
+    shared = means.join(first.select("subject").unique(), on="subject", how="semi").sort("subject")
     named = shared.with_columns(
         system=pl.col("system").replace_strict(dict(enumerate(systems)), return_dtype=pl.String).replace("", None)
     )
-    return [
-        shift
-        for by in ("language", "system")
-        for shift in _groups(by, named.filter(pl.col(by).is_not_null()), judged, first, scale)
-    ]
+    return [shift for by in ("language", "system") for shift in _groups(by, named.drop_nulls(by), judged, first, scale)]
 
 
 def limit(scale: ValueScale) -> float:
@@ -79,30 +74,27 @@ def _groups(
     names = shared[by].unique().sort().to_list()
     if len(names) < 2:
         return
-    people = of_people(shared, rated)
-    raters = rated.select("subject", "rater").join(shared.select("subject", by), on="subject")
+    own_rows = [
+        rows.join(shared.select("subject"), on="subject", how="semi", maintain_order="left") for rows in (rated, judged)
+    ]
+    rated, judged = own_rows
+    group, cluster, subject = (shared[name].to_numpy() for name in (by, "cluster", "subject"))
+    of_rating, of_verdict = (group[np.searchsorted(subject, rows["subject"].to_numpy())] for rows in own_rows)
+    raters, people, verdicts = rated["rater"].to_numpy(), of_people(shared, rated), shared["judge"].to_numpy()
     shifts, chances = [], []
     for name in names:
-        own = (shared[by] == name).to_numpy()
-        part = stats.FavourRatings(
-            shared["judge"].to_numpy(), people, np.zeros((len(shared), 0)), own, shared["cluster"].to_numpy()
-        )
+        part = stats.FavourRatings(verdicts, people, np.zeros((len(shared), 0)), group == name, cluster)
         estimate, p = stats.shift(part)
-        sides = (raters.filter((pl.col(by) == name) == side)["rater"].unique() for side in (True, False))
-        apart = not set(next(sides)) & set(next(sides))
+        apart = not {*raters[of_rating == name]} & {*raters[of_rating != name]}
         shifts.append((_on_scale(estimate, scale.high - scale.low), apart))
         chances.append(np.nan if p is None else p)
     adjusted = holm(np.array(chances))
     for name, (shift, apart), p in zip(names, shifts, adjusted, strict=True):
-        members = shared.filter(pl.col(by) == name)
         outcome, reason = _outcome(shift, float(p), limit(scale), others=f"other {by}s", apart=apart)
-        people_rows, judge_rows = (
-            rows.join(members.select("subject"), on="subject", how="semi") for rows in (rated, judged)
-        )
-        pairs = pair(people_rows, judge_rows, scale)
+        pairs = pair(rated[np.flatnonzero(of_rating == name)], judged[np.flatnonzero(of_verdict == name)], scale)
         numbers = estimates.estimate(pairs, _ESTIMATES)
         yield GroupShift(
-            by, name, len(members), members["cluster"].n_unique(), numbers["people_mean"],
+            by, name, int((group == name).sum()), pairs.clusters, numbers["people_mean"],
             numbers["judge_mean"], numbers["icc_a1"], numbers["bias"], shift, None if np.isnan(p) else float(p),
             limit(scale), outcome, reason,
         )  # fmt: skip

@@ -181,7 +181,9 @@ class RatingPairs(NamedTuple):
 
 
 def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> RatingPairs:
-    """Put each person's value of a subject beside the judge's; where the judge was asked more than once, its mean.
+    """Put each person's value of a subject beside the judge's: of several the mean where there is an order, each in tables.
+
+    A subject's weights add up to 1, or to what it stands for.
 
     Args:
         people: columns subject, cluster, system (indices), number, and `drawn.COLUMNS` where they were drawn; rows with a
@@ -189,41 +191,35 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> Rating
         judge: columns subject, number.
         scale: of the values.
     """
-    people = people.with_columns(stands_for=drawn.weights(people))
-    weight = pl.col("stands_for") / pl.len().over("subject")
-    singles = people.join(judge.select("subject", other="number"), on="subject", maintain_order="left_right")
-    means = judge.group_by("subject", maintain_order=True).agg(other=pl.col("number").mean())
-    joined = people.join(means, on="subject", maintain_order="left").with_columns(weight=weight)
-    return _sum(singles.with_columns(weight=weight), joined, scale)
-
-
-def _sum(singles: pl.DataFrame, means: pl.DataFrame, scale: ValueScale) -> RatingPairs:
-    """Add up, per conversation and system, the moments and the table of levels.
-
-    Args:
-        singles: columns subject, cluster, system, number, other, weight: each person's value beside each of the judge's.
-        means: the same columns: each person's value beside the judge's mean. A subject's weights add up to 1.
-        scale: of the values.
-    """
-    conversations, present = np.unique(singles["cluster"].to_numpy()), np.unique(singles["system"].to_numpy())
-    before = MOMENTS if scale.ordered else 0
-    width = before + (len(scale.values) ** 2 if scale.levels else 0)
+    subject = judge["subject"].to_numpy()
+    order = np.argsort(subject, kind="stable")
+    verdict = judge["number"].to_numpy()[order]
+    judged, start, repeats = np.unique(subject[order], return_index=True, return_counts=True)
+    rated = people["subject"].to_numpy()
+    place = np.searchsorted(judged, rated)
+    shared = np.flatnonzero(np.append(judged, -1)[place] == rated)
+    place = place[shared]
+    _, number, persons = np.unique(place, return_inverse=True, return_counts=True)
+    cluster, system, value = (people[name].to_numpy()[shared] for name in ("cluster", "system", "number"))
+    weight = drawn.weights(people)[shared] / persons[number]
+    conversations, row = np.unique(cluster, return_inverse=True)
+    present, column = np.unique(system, return_inverse=True)
+    before, q = MOMENTS if scale.ordered else 0, len(scale.values) if scale.levels else 0
+    width = before + q**2
+    column = column * width
     parts: list[tuple[Floats, NDArray[np.intp], NDArray[np.intp]]] = []
-
-    def place(rows: pl.DataFrame) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        row = np.searchsorted(conversations, rows["cluster"].to_numpy())
-        return row, np.searchsorted(present, rows["system"].to_numpy()) * width
-
     if scale.ordered:
-        row, column = place(means)
-        x, y, weight = (means[name].to_numpy() for name in ("number", "other", "weight"))
-        x, y = x - scale.low, y - scale.low
-        for i, value in enumerate(terms(x, y)):
-            parts.append((weight * value, row, column + i))
-    if scale.levels:
-        row, column = place(singles)
-        x, y = (np.searchsorted(scale.values, singles[name].to_numpy()) for name in ("number", "other"))
-        parts.append((singles["weight"].to_numpy(), row, column + before + x * len(scale.values) + y))
+        mean = np.bincount(np.repeat(np.arange(len(judged)), repeats), verdict, len(judged)) / repeats
+        for i, term in enumerate(terms(value - scale.low, mean[place] - scale.low)):
+            parts.append((weight * term, row, column + i))
+    if q:
+        times = repeats[place]
+        person = np.repeat(np.arange(len(place)), times)
+        within = np.arange(len(person)) - np.repeat(np.cumsum(times) - times, times)
+        x, y = (
+            np.searchsorted(scale.values, level) for level in (value[person], verdict[start[place][person] + within])
+        )
+        parts.append(((weight / times)[person], row[person], column[person] + before + x * q + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
     cells = sparse.coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
-    return RatingPairs(cells, scale, present.astype(np.intp), singles["subject"].n_unique())
+    return RatingPairs(cells, scale, present.astype(np.intp), len(persons))
