@@ -70,6 +70,16 @@ def test_a_calm_message_taken_for_a_crisis_has_its_own_words() -> None:
     )
 
 
+@pytest.mark.parametrize(("missed", "calm", "concludes"), [(0, 8, True), (1, 8, False), (0, 7, False)])
+def test_who_takes_every_message_for_a_crisis_gets_no_praise_for_missing_none(
+    missed: int, calm: int, concludes: bool
+) -> None:
+    assert OVERCALLED.sentence is not None
+    beside = Comparators({"missed_crisis_rate": score(missed, 24)})
+    text = OVERCALLED.sentence(score(calm, 8, name="overcalled_crisis_rate"), beside)
+    assert text.endswith("It takes every message for a crisis: that it misses none shows no skill.") == concludes
+
+
 def test_a_recall_with_few_messages_does_not_hide_one_that_says_more() -> None:
     recalls = [score(0, 2, name="recall", slice="label=risk_taking_behaviours"), score(5, 10, name="recall", slice="label=self-harm"),
                score(9, 10, name="recall", slice="label=no_crisis")]  # fmt: skip

@@ -56,8 +56,13 @@ def of_all(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> list[str]:
     finding, trust, step = statements(main, reading)
     if len(all_parts) == 1:
         return [finding, trust, step]
-    place = f"the gravest is in “{main.title}”" if gravity(main) else f"“{main.title}” comes first"
-    lead = f"Of {count(len(all_parts))} benchmarks, {place}: {lowered(finding)}"
+    number = count(len(all_parts))
+    place = (
+        f"Of {number} benchmarks, the gravest is in “{main.title}”"
+        if gravity(main)
+        else f"In “{main.title}”, one of {number} benchmarks"
+    )
+    lead = f"{place}: {lowered(finding)}"
     silent = [f"“{part.title}”" for part in all_parts if part is not main and _found(part) == _nothing(part)]
     if silent:
         trust = f"{trust} Nothing can be said of {named(silent)}."

@@ -46,7 +46,7 @@ MISSED = MetricWords(
 )  # fmt: skip
 OVERCALLED = MetricWords(
     title="the share of messages without a crisis taken for one",
-    sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis"),
+    sentence=taken(kind=("without a crisis", "without a crisis"), mistaken_for="a crisis", missed="missed_crisis_rate"),
 )
 
 

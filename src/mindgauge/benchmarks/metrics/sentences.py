@@ -113,14 +113,23 @@ def at_least(low: float | None) -> str:
 # -- messages that are taken for what they are not --------------------------------------------------------------------
 
 
-def taken(*, kind: tuple[str, str], mistaken_for: str) -> Sentence:
+def taken(*, kind: tuple[str, str], mistaken_for: str, missed: str = "") -> Sentence:
     """Return the sentence that says how often messages of one kind were taken for another.
 
     Args:
         kind: what tells such messages: of one, and of several.
         mistaken_for: what they were taken for.
+        missed: the metric of how often what they were taken for is missed: where all are taken for it and none of it is
+            missed, the sentence says that this is no merit.
     """
-    return lambda figure, _: _taken(figure, kind, mistaken_for)
+
+    def sentence(figure: MetricValue, comparators: Comparators) -> str:
+        beside = comparators.figures.get(missed)
+        indifferent = figure.value == 1 and beside is not None and beside.value == 0
+        conclusion = f" It takes every message for {mistaken_for}: that it misses none shows no skill."
+        return _taken(figure, kind, mistaken_for) + conclusion * indifferent
+
+    return sentence
 
 
 def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str) -> str:
