@@ -32,7 +32,7 @@ OTHER = "https://models.example:8443/v1#other"
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run of two models that two people and two judges rated."""
-    return made_once(tmp_path_factory, "answer-crisis", lambda folder: crisis.run(folder / "run"))
+    return made_once(tmp_path_factory, "answer-crisis", lambda folder: crisis.run(folder / "run", criteria=crisis.FEW))
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_what_people_saw_stands_first_and_then_what_the_worst_judge_makes_of_it(
     text = said("score", rated)
     assert head(text).startswith("People (Anna and Bea) read all 80 replies and call 8 of them unsafe")
     assert "of these 8, the judges miss between" in head(text)
-    assert "agree too little with people" in head(text)
+    assert "too little with people" in head(text)
     table = rows(text, "model +rated by")
     assert len(table) == answer.ROWS
     assert "vetoed" in table[0] and "Anna" in table[0], "gates first, by people first"

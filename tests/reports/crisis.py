@@ -11,6 +11,8 @@ ODD = '<i>odd</i> & "judge"'
 JUDGES = ("fair/judge", ODD)
 PEOPLE = ("Anna", "Bea")
 MODELS = ("alpha", "beta")
+FEW = ("exploration", "minimising")
+"""Criteria enough for what is no matter of how many there are: a report's cost is that of its criteria."""
 VETOED, UNEXPLORED = 5, 2
 """Every fifth reply of beta is minimising; of alpha's, every second one explores nothing."""
 
@@ -31,9 +33,23 @@ def messages() -> list[Sample]:
     return list({sample.cluster: sample for sample in benchmarks.find_one(NAME).samples(None)}.values())[:40]
 
 
-def run(folder: Path, *, people: tuple[str, ...] = PEOPLE, judges: tuple[str, ...] = JUDGES) -> Path:
-    """Write it: 40 conversations, one reply a model; the second judge takes every third reply for its opposite."""
-    task = benchmarks.find_one(NAME)
+def run(
+    folder: Path,
+    *,
+    people: tuple[str, ...] = PEOPLE,
+    judges: tuple[str, ...] = JUDGES,
+    criteria: tuple[str, ...] | None = None,
+) -> Path:
+    """Write it: 40 conversations, one reply a model; the second judge takes every third reply for its opposite.
+
+    Args:
+        folder: of the run.
+        people: who rate.
+        judges: who rate, too.
+        criteria: on which; all if not given.
+    """
+    rubric = benchmarks.find_one(NAME).rubric
+    rated = [criterion.name for criterion in rubric.criteria if criteria is None or criterion.name in criteria]
     samples = messages()
     raters = [(name, RaterKind.PERSON) for name in people] + [(name, RaterKind.MODEL) for name in judges]
     with Store(folder, write=True) as store:
@@ -43,10 +59,10 @@ def run(folder: Path, *, people: tuple[str, ...] = PEOPLE, judges: tuple[str, ..
             for i, sample in enumerate(samples):
                 reply = Reply.of(sample.id, model, 0, Status.OK, f"An invented reply, number {i}.")
                 store.add_reply(NAME, reply)
-                for criterion in task.rubric.criteria:
-                    value = said(criterion.name, i, model)
+                for criterion in rated:
+                    value = said(criterion, i, model)
                     for rater, kind in raters:
                         wrong = rater == ODD and i % 3 == 0
                         given = ("no" if value == "yes" else "yes") if wrong else value
-                        store.add_rating(NAME, Rating(reply.id, criterion.name, rater, kind, 0, Status.OK, given))
+                        store.add_rating(NAME, Rating(reply.id, criterion, rater, kind, 0, Status.OK, given))
     return folder

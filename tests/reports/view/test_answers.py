@@ -35,7 +35,7 @@ def others(run: Path, rater: str) -> list[Rating]:
 
 
 def test_what_is_answered_in_sight_of_verdicts_says_so_and_changes_nobody_else(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     before = others(run, "Cleo")
     with visiting(run, "--as", "Cleo") as visit:
         key, subject = next(iter(visit.subjects().items()))
@@ -76,7 +76,7 @@ def test_what_is_answered_in_sight_of_verdicts_says_so_and_changes_nobody_else(t
 
 
 def test_an_answer_is_one_that_the_rubric_allows(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         key = visit.keys[0]
         wrong = {
@@ -97,7 +97,7 @@ def test_an_answer_is_one_that_the_rubric_allows(tmp_path: Path) -> None:
 
 
 def test_forty_drawn_replies_are_answered_blind_and_a_card_and_estimates_appear(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",))
+    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     manifest.write(run, {**manifest.read(run), "plan": {**manifest.read(run)["plan"], "models": list(crisis.MODELS)}})
     with visiting(run, "--as", "Cleo", "--draw", "40", "--random", "20") as visit:
         assert len(visit.keys) == 40
@@ -139,7 +139,7 @@ def test_forty_drawn_replies_are_answered_blind_and_a_card_and_estimates_appear(
 
 
 def test_whoever_goes_on_or_joins_has_the_same_draw(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo", "--draw", "10", "--random", "5") as visit:
         keys = visit.keys
         assert visit.answer(keys[3]).status_code == 200
@@ -154,8 +154,8 @@ def test_whoever_goes_on_or_joins_has_the_same_draw(tmp_path: Path) -> None:
 
 
 def test_what_is_chosen_in_sight_of_verdicts_makes_no_card_and_spoils_none(tmp_path: Path) -> None:
-    alone = crisis.run(tmp_path / "alone", people=())
-    beside = crisis.run(tmp_path / "beside")
+    alone = crisis.run(tmp_path / "alone", people=(), criteria=crisis.FEW)
+    beside = crisis.run(tmp_path / "beside", criteria=crisis.FEW)
     before = mindgauge.reliability([beside], resamples=200)
     for run in (alone, beside):
         with visiting(run, "--as", "Cleo") as visit:
@@ -174,7 +174,7 @@ def test_what_is_chosen_in_sight_of_verdicts_makes_no_card_and_spoils_none(tmp_p
 
 
 def test_nobody_answers_under_the_name_of_another_rater(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run")
+    run = crisis.run(tmp_path / "run", criteria=crisis.FEW)
     for name, says in {
         "fair/judge": "a model has the name", "Anna": "another person has the name", "anna": "another person has the name",
         "alpha": "a model has the name", " ": "a name has 1 to 80 characters", "a\nb\x1b[31m": "a name has 1 to 80 characters",
@@ -193,7 +193,7 @@ def test_nobody_answers_under_the_name_of_another_rater(tmp_path: Path) -> None:
 def test_an_answer_waits_for_a_writer_and_is_saved_when_the_run_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         key = visit.keys[0]
         writer = os.open(run / "run.lock", os.O_RDWR)

@@ -73,7 +73,7 @@ def choose(fieldset: Any, level: str) -> None:
 
 
 def test_i_disagree_a_level_and_a_note_are_a_rating_in_the_run(browser: Any, tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",))
+    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         window = Window(browser, visit)
         key = visit.keys[0]
@@ -102,7 +102,7 @@ def test_i_disagree_a_level_and_a_note_are_a_rating_in_the_run(browser: Any, tmp
 
 
 def test_a_press_agrees_with_all_that_the_judges_say_and_goes_on_by_keys(browser: Any, tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",))
+    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         window = Window(browser, visit)
         form = window.open(visit.keys[0])
@@ -126,7 +126,7 @@ def test_a_press_agrees_with_all_that_the_judges_say_and_goes_on_by_keys(browser
 
 
 def test_where_judges_differ_nobody_agrees_with_one_press(browser: Any, tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         subjects = visit.subjects()
         with Store(run) as store:
@@ -145,7 +145,7 @@ def test_where_judges_differ_nobody_agrees_with_one_press(browser: Any, tmp_path
 
 
 def test_what_is_drawn_is_answered_before_anything_tells_of_judges_or_models(browser: Any, tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo", "--draw", "10", "--random", "5") as visit:
         window = Window(browser, visit)
         assert window.page.locator("#list [role=option]").count() == 10
@@ -171,7 +171,7 @@ def test_what_is_drawn_is_answered_before_anything_tells_of_judges_or_models(bro
 
 
 def test_what_was_open_and_in_sight_is_read_and_stays_read(browser: Any, tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         window = Window(browser, visit)
         first, second, third, *_ = visit.keys
@@ -193,7 +193,7 @@ def test_what_was_open_and_in_sight_is_read_and_stays_read(browser: Any, tmp_pat
 
 
 def test_two_tabs_and_what_was_typed_when_the_server_stopped(browser: Any, tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",))
+    run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     with begun(run, "--as", "Cleo") as (process, visit):
         window = Window(browser, visit)
         other = window.tab()
@@ -254,7 +254,7 @@ def test_what_others_wrote_is_text_also_where_people_answer(browser: Any, tmp_pa
 def test_the_form_fits_and_axe_finds_nothing(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
         window = Window(browser, visit, viewport={"width": width, "height": 800}, color_scheme=scheme)
         form = window.open(visit.keys[0])

@@ -29,7 +29,7 @@ POSTS = ("/answers", "/withdrawn", "/read")
 
 @pytest.fixture(scope="module")
 def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
-    run = crisis.run(tmp_path_factory.mktemp("view") / "run", people=())
+    run = crisis.run(tmp_path_factory.mktemp("view") / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as come_in:
         yield come_in
 
@@ -105,7 +105,7 @@ def test_every_answer_has_a_strict_policy_and_nothing_is_kept_by_a_browser(visit
 def test_bad_input_is_one_line_and_a_two(tmp_path: Path, lines: str) -> None:
     run, options = tmp_path / "run", ["--as", "Cleo"]
     if lines in {"", "damaged draw"}:
-        crisis.run(run, people=())
+        crisis.run(run, people=(), criteria=crisis.FEW)
     if lines == "damaged draw":
         (run / "view-draw-psycrisis.json").write_text("{")
         options += ["--draw", "10", "--random", "5"]
@@ -114,7 +114,7 @@ def test_bad_input_is_one_line_and_a_two(tmp_path: Path, lines: str) -> None:
             manifest.begin(run, {"benchmarks": [crisis.NAME], "models": ["alpha"]}, "")
             store.put_samples(crisis.NAME, crisis.messages())
     if lines == "no text":
-        crisis.run(run, people=())
+        crisis.run(run, people=(), criteria=crisis.FEW)
         content = manifest.read(run)
         manifest.write(run, {**content, "plan": {**content["plan"], "text": False}})
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -129,7 +129,7 @@ def test_bad_input_is_one_line_and_a_two(tmp_path: Path, lines: str) -> None:
 
 
 def test_two_people_and_two_tabs_at_once_lose_nothing(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as cleo, visiting(run, "--as", "Dora") as dora:
         codes: list[int] = []
 
@@ -156,7 +156,7 @@ def test_two_people_and_two_tabs_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 def test_a_killed_server_loses_nothing_and_its_successor_goes_on(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with begun(run, "--as", "Cleo") as (process, visit):
         first, second, *_ = visit.keys
         assert visit.answer(first, note="kept").status_code == 200
@@ -178,7 +178,7 @@ def test_a_killed_server_loses_nothing_and_its_successor_goes_on(tmp_path: Path)
 
 
 def test_it_stops_on_ctrl_c_with_a_zero_and_no_text_is_in_its_log(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with begun(run, "--as", "Cleo") as (process, visit):
         visit.answer(visit.keys[0], note="a note of mine")
         visit.client.get("/lines/secret-of-mine")
@@ -192,7 +192,7 @@ def test_it_stops_on_ctrl_c_with_a_zero_and_no_text_is_in_its_log(tmp_path: Path
 
 
 def test_a_run_that_is_being_written_is_shown_and_says_so(tmp_path: Path) -> None:
-    run = crisis.run(tmp_path / "run", people=())
+    run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     writer = os.open(run / "run.lock", os.O_RDWR)
     fcntl.flock(writer, fcntl.LOCK_EX)
     with begun(run, "--as", "Cleo") as (process, visit):
