@@ -169,6 +169,7 @@ def test_inputs_reach_the_shell_as_variables_alone() -> None:
     assert not [name for name, script in steps().items() if "${{" in script]
 
 
+@pytest.mark.long
 def test_the_gate_is_a_test_of_a_user_s_own_suite(build: Path) -> None:
     workflow(build, baseline="baseline.json")
     shutil.copy(ROOT / "docs" / "examples" / "ci" / "test_release.py", build)
@@ -201,6 +202,7 @@ def _elsewhere(build: Path, commit: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_elsewhere_a_changed_bot_is_never_passed_by_its_predecessor_s_run(build: Path) -> None:
     first = _elsewhere(build, "one")
     assert first.returncode == 0, first.stdout + first.stderr

@@ -32,6 +32,7 @@ def clinicians(loaded: Path) -> Escalation:
     return escalation(loaded, unsafe=BAD, resamples=300)
 
 
+@pytest.mark.long
 class TestTheCliniciansReplies:
     """The clinicians' replies; orders in which nothing is learned as another program has them, on the run's database."""
 

@@ -180,6 +180,7 @@ def test_the_report_says_who_labelled_and_what_the_gate_said(closed: Path, opene
         assert ["Labelled by", "ana, ben and chi; dana adjudicated"] in report["how"]["runs"][0]["facts"]
 
 
+@pytest.mark.long
 def test_a_batch_that_failed_its_gate_is_told_as_such(closed: Path, opened: Path) -> None:
     for run, expected in (
         (closed, {"it was not reached", "it was reached after"}),

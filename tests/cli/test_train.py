@@ -41,6 +41,7 @@ def complains(*arguments: object, code: int = 2) -> str:
 
 
 @pytest.mark.usefixtures("one_thread")
+@pytest.mark.long
 def test_a_killed_process_goes_on_to_the_same_weights(tiny: Path, write: Write, tmp_path: Path) -> None:
     path = write(encoders.rows(16))
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -173,6 +173,7 @@ def test_only_the_person_discloses() -> None:
     assert first_risk(said[:2]) is None
 
 
+@pytest.mark.long
 def test_few_disclosures_among_real_messages_are_missed(tmp_path: Path) -> None:
     """Of the authors' test part, which was not read when the words were chosen; `bench/cues.py` has all figures."""
     data = Path(os.environ.get("MINDGAUGE_DATA") or Path(__file__).parents[2] / "../shared/data")

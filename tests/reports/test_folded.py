@@ -234,6 +234,7 @@ def test_a_link_into_a_fold_opens_it(browser: Any, suite_files: ReportFiles, whi
 
 @pytest.mark.browser
 @in_browser
+@pytest.mark.long
 def test_the_keyboard_opens_a_fold_and_paper_shows_what_is_open(browser: Any, suite_files: ReportFiles) -> None:
     page = browser.new_page(viewport={"width": 1100, "height": 900})
     page.goto(suite_files.path.as_uri())

@@ -207,6 +207,7 @@ def test_a_selection_by_a_judge_is_said_of_juries_and_of_what_must_be_read(selec
     assert any("were chosen for people (lowest by a judge)" in note for note in told["escalated"][0]["notes"])
 
 
+@pytest.mark.long
 def test_several_runs_are_told_apart(both_files: ReportFiles) -> None:
     told = trust(both_files)
     assert [jury["run"] for jury in told["juries"]] == ["run", "other"]

@@ -31,6 +31,7 @@ def counts(found: list[Finding], subject: str = "") -> dict[str, list[int]]:
     return result
 
 
+@pytest.mark.long
 def test_mentalbench() -> None:
     found = findings("mentalbench", benchmark=True)
     assert counts(found) == {
@@ -62,6 +63,7 @@ def test_mentalbench_as_any_folder() -> None:
     assert all("has blanks around it" in note for note in notes.where)
 
 
+@pytest.mark.long
 def test_dialogue_safety() -> None:
     found = counts(findings("dialogue_safety"), "test.json")
     assert found == {"shared_passages": [307], "sorted_by_label": [800], "repeated_inputs": [31], "rare_labels": [5]}

@@ -175,7 +175,7 @@ class Visit:
         later(Phase.TRAINING, "ana"),
         (Phase.LABELLING, "ana"),
         later(Phase.LABELLING, "dana"),
-        (Phase.REVIEW, "ana"),
+        later(Phase.REVIEW, "ana"),
     ],
 )
 @pytest.mark.usefixtures("lots")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from mindgauge.analysis.audit import checks
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
 from mindgauge.benchmarks.dialogue_safety.material import material
@@ -68,6 +70,7 @@ def test_a_training_file_that_leaks_is_found(small: Copy) -> None:
     assert findings(small.root)["duplicates_across_splits"].count == 1
 
 
+@pytest.mark.long
 def test_the_released_files(real: Path) -> None:
     found = checks.run(material(real))
     assert {(finding.id, finding.count) for finding in found} == {

@@ -90,6 +90,7 @@ def test_the_released_files_with_labels_by_people_models_and_gold(small: Copy, t
     ]
 
 
+@pytest.mark.long
 def test_all_released_files(real: Path, tmp_path: Path) -> None:
     mindgauge.load("help_or_harm", data=real, out=tmp_path / "run")
     first, second = there_and_back(tmp_path / "run", "help_or_harm", tmp_path)

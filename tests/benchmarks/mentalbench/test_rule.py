@@ -69,6 +69,7 @@ def test_the_classes_are_those_of_reproduce_on_made_up_files(small: Copy, paper:
 
 
 @pytest.mark.parametrize("paper", [later("Claude"), "GPT-4o"])
+@pytest.mark.long
 def test_the_classes_are_those_of_reproduce_on_the_authors_files(real: Path, paper: str) -> None:
     assert classes(real, JUDGES[paper]) == recomputed(real, paper)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PLANTED = (
     "files", "rated_files", later("shown"), later("unread_files"), later("selected_files"), later("both_files"), "asked_files", "crisis_files",
-    "help_or_harm_files", "suite_report", "others_report", "talked_report", later("held_report"), later("believed_report"),
+    later("help_or_harm_files"), later("suite_report"), "others_report", "talked_report", later("held_report"), later("believed_report"),
 )  # fmt: skip
 OTHERS = (
     "psycrisis", "mentalbench", "vera_mh", "dialogue_safety", "trustmh/emotion", "trustmh/diagnosis", "trustmh/escalation",

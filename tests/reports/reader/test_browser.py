@@ -246,6 +246,7 @@ def test_a_sink_for_markup_is_barred_by_the_page_itself(browser: Any, both: Cont
     desk.page.close()
 
 
+@pytest.mark.long
 def test_paper_shows_the_opened_reply_alone(browser: Any, judged: Content) -> None:
     desk = Desk(browser, judged)
     desk.page.locator("#list [role=option]").first.click()

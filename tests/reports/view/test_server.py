@@ -128,6 +128,7 @@ def test_bad_input_is_one_line_and_a_two(tmp_path: Path, lines: str) -> None:
     assert expected[lines] in said
 
 
+@pytest.mark.long
 def test_two_people_and_two_tabs_at_once_lose_nothing(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as cleo, visiting(run, "--as", "Dora") as dora:
@@ -191,6 +192,7 @@ def test_it_stops_on_ctrl_c_with_a_zero_and_no_text_is_in_its_log(tmp_path: Path
     assert not any(word in log for word in ("a note of mine", "secret-of-mine", token, key, "Cleo"))
 
 
+@pytest.mark.long
 def test_a_run_that_is_being_written_is_shown_and_says_so(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     writer = os.open(run / "run.lock", os.O_RDWR)
