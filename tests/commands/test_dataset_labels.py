@@ -208,7 +208,7 @@ def test_the_release_says_how_far_labels_can_be_trusted(labelled: Path, tmp_path
     record = json.loads((labelled / "nights" / "dataset.json").read_text(encoding="utf-8"))["labels"]
     assert record["checked"] == 50
     assert record["gold"] + record["undecided"] == 50
-    assert sum(entry["people"]["value"] for entry in record["classes"]) == pytest.approx(1)
+    assert sum(entry["people"]["value"] or 0 for entry in record["classes"]) == pytest.approx(1)
     assert "before any discussion, weighted to all items | 0." in card
     assert "do not agree enough" not in card
     assert "half of 3 models say (fair, fine, poor; 3 runs each" in card

@@ -84,7 +84,8 @@ def test_all_labelled_is_exact_and_a_stratum_without_labels_has_no_number() -> N
         assert entry.people.note == checked.EXACT
     rows = rows.filter(pl.col("outcome") != "hint")
     for entry in checked.classes(rows, outcomes, CRITERION):
-        assert (entry.people.value, entry.people.note) == (None, checked.UNSEEN)
+        reason = checked.OF_PANEL if entry.label == TIE else checked.UNSEEN
+        assert (entry.people.value, entry.people.note) == (None, reason)
     cells = checked.confusion(rows, outcomes, CRITERION)
     assert {cell.panel for cell in cells} == {"calm", "plain", TIE}
     assert all(cell.share.value is not None for cell in cells)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.dataset.labels import ClassShare, LabelFigure, PanelConfusion
+from mindgauge.analysis.dataset.labels import TIE, UNREADABLE, ClassShare, LabelFigure, PanelConfusion
 from mindgauge.stats import proportion
 from mindgauge.stats.jackknife import effective
 
@@ -34,6 +34,7 @@ EXACT = "exact: people labelled every item"
 UNSAID = "the panel never says so"
 UNCALLED = "people call nothing so"
 UNSEEN = "people labelled nothing of one stratum"
+OF_PANEL = "no label of people"
 
 
 def classes(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> list[ClassShare]:
@@ -45,10 +46,14 @@ def classes(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> li
         criterion: whose classes they are.
     """
     strata = _strata(rows, outcomes.len())
+    of_panel = LabelFigure(None, None, None, rows.height, OF_PANEL)
     return [
-        ClassShare(label, int((outcomes == label).sum()) / outcomes.len(), strata.share(label), strata.recall(label))
+        ClassShare(
+            label, int((outcomes == label).sum()) / outcomes.len(),
+            *(of_panel, of_panel) if label in {TIE, UNREADABLE} else (strata.share(label), strata.recall(label)),
+        )
         for label in _ordered({*outcomes, *rows["people"]}, criterion)
-    ]
+    ]  # fmt: skip
 
 
 def confusion(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> list[PanelConfusion]:

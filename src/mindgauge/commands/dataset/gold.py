@@ -11,6 +11,7 @@ import polars as pl
 from mindgauge.analysis import drawn
 from mindgauge.analysis.dataset import agreed, checked
 from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset.checked import OF_PANEL
 from mindgauge.analysis.dataset.labels import LABELS, UNDECIDED, LabelRecord
 from mindgauge.analysis.dataset.panel import DISPUTED
 from mindgauge.annotation import ratings
@@ -47,7 +48,10 @@ class DatasetLabelled(Tabular, LabelRecord, frozen=True, kw_only=True):
         yield f"{self.out}: {plural(self.items, 'item')} with a label of the panel ({named(self.judges)}), {count(self.gold)} with gold of {named(self.people)}, who labelled {count(self.checked)}"
         yield f"{self.coefficient} among people {self.people_agreement.written()}: {self.standing}; among judges {self.panel_agreement.written()}"
         for entry in self.classes[:6]:
-            yield f"{entry.label}: by people {entry.people.written('share')} of all items, by the panel {percent(entry.panel)}"
+            of_people = (
+                "" if entry.people.note == OF_PANEL else f"by people {entry.people.written('share')} of all items, "
+            )
+            yield f"{entry.label}: {of_people}by the panel {percent(entry.panel)}"
 
     def _listed(self) -> list[ClassShare]:
         return self.classes

@@ -128,7 +128,10 @@ def counted(transcripts: Sequence[Transcript], files: int, tally: Tally) -> Tran
         repeated=[*tally.repeated],
         endings=sum(bool(transcript.ending) for transcript in transcripts),
         shapes=dict(Counter(transcript.shape for transcript in transcripts)),
-        speakers={f"{name!r} is {part}": count for (part, name), count in tally.speakers.most_common()},
+        speakers={
+            f"{name!r} is {part}": count
+            for (part, name), count in sorted(tally.speakers.items(), key=lambda item: (-item[1], *map(str, item[0])))
+        },
         left_out=[*tally.left_out],
         notes=notes,
     )
