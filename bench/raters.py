@@ -108,7 +108,7 @@ def speed(_: int) -> None:
         design, ratios = crossed.Design(values, codes), np.array([1.0, 0.5, 0.1, 0.2])
         sparse = min(_timed(partial(design.deviance, ratios)) for _ in range(5))
         dense = min(_timed(partial(_dense_deviance, values, codes, ratios)) for _ in range(3))
-        gap = abs(design.deviance(ratios) - _dense_deviance(values, codes, ratios))
+        gap = abs(design.deviance(ratios[None])[0] - _dense_deviance(values, codes, ratios))
         rows.append(
             [f"{n:,}", f"{sparse * 1e3:.2f} ms", f"{dense * 1e3:.0f} ms", f"{dense / sparse:.0f}", f"{gap:.0e}"]
         )

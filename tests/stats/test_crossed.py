@@ -112,8 +112,8 @@ def test_an_unbalanced_design_is_what_dense_algebra_makes_of_it(seed: int) -> No
     random = np.random.default_rng(seed + 100)
     for ratios in (random.exponential(size=4), np.array([1.0, 0.0, 2.0, 0.0])):
         deviance, mean, predictions = dense(values, codes, ratios)
-        assert design.deviance(ratios) == pytest.approx(deviance, abs=1e-7)
-        assert design.absorb(ratios).mean + design.origin == pytest.approx(mean)
+        assert design.deviance(ratios[None])[0] == pytest.approx(deviance, abs=1e-7)
+        assert design.absorb(ratios[None]).mean[0] + design.origin == pytest.approx(mean)
         effects, _ = design.effects(ratios)
         for name, expected in predictions.items():
             assert effects[name] == pytest.approx(expected, abs=1e-8), name
@@ -134,7 +134,7 @@ def test_the_error_of_a_prediction_is_that_of_henderson_s_equations() -> None:
     penalty = np.concatenate([[0.0], *(np.full(z.shape[1], 1 / r) for z, r in zip(tables, ratios, strict=True))])
     inverse = np.linalg.inv(every.T @ every + np.diag(penalty))
     expected = np.diag(inverse)[-tables[-1].shape[1] :]
-    assert design.predicted(design.absorb(ratios), "rater")[1] == pytest.approx(expected)
+    assert design.predicted(design.absorb(ratios[None]), "rater")[1][0] == pytest.approx(expected)
 
 
 def test_raters_who_do_not_differ_have_no_variance() -> None:

@@ -18,7 +18,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import optimize, sparse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,28 +42,28 @@ _MANY = 20_000_000
 
 
 class Absorbed(NamedTuple):
-    """What is left of the equations at some λ: log|V|, 1'V⁻¹1, 1'V⁻¹y and y'V⁻¹y, and what effects are read from.
+    """What is left of the equations at B points λ: log|V|, 1'V⁻¹1, 1'V⁻¹y and y'V⁻¹y, shape (B,) each.
 
-    `inner` is Q = Λ(I + MΛ)⁻¹ of the dense factors, `ones` and `right` are their rows of M beside 1 and y.
+    `dense` has the predictions of the levels of all dense factors, `errors` their error variances over σ² (Henderson
+    1975), shape (B, width) each.
     """
 
-    log_determinant: float
-    one_one: float
-    one_y: float
-    y_y: float
-    inner: Floats
-    ones: Floats
-    right: Floats
+    log_determinant: Floats
+    one_one: Floats
+    one_y: Floats
+    y_y: Floats
+    dense: Floats
+    errors: Floats
 
     @property
-    def mean(self) -> float:
+    def mean(self) -> Floats:
         """μ, by generalised least squares."""
         return self.one_y / self.one_one
 
     @property
-    def squares(self) -> float:
+    def squares(self) -> Floats:
         """r²."""
-        return max(self.y_y - self.one_y**2 / self.one_one, 0.0)
+        return np.maximum(self.y_y - self.one_y**2 / self.one_one, 0.0)
 
 
 class Fit(NamedTuple):
@@ -137,7 +137,7 @@ class Design:
         ones = sparse.csr_array((np.ones(len(column)), (row, column)), shape=(n, width))
         table: csr_array = sparse.hstack([ones, sparse.csr_array(right)], format="csr")
         self.count = np.bincount(self.codes[self.first]).astype(float)
-        sizes, self.size = np.unique(self.count, return_inverse=True)
+        self.sizes, self.size = np.unique(self.count, return_inverse=True)
         self.rest = (table.T @ table).toarray()
         self.beside = self._small(self._indicator(self.first) @ table)
         self.outer: Codes | None = None
@@ -148,15 +148,23 @@ class Design:
             self.nested_beside = self._small(self._indicator(self.nested) @ table)
             shape = (self.levels[self.nested], len(self.count))
             self.members = sparse.csr_array((np.ones(shape[1]), (self.outer, np.arange(shape[1]))), shape=shape)
-        self.by_size = self._tables(len(sizes)) if len(sizes) * (width + 2) ** 2 <= _MANY else None
+            self.nesting = np.zeros((len(self.sizes), shape[0]))
+            np.add.at(self.nesting, (self.size, self.outer), 1.0)
+        self.cells = (width + 2) * max(width + 2, self.levels[self.nested] if self.nested is not None else 0)
+        self.by_size = self._tables() if len(self.sizes) * self.cells <= _MANY else None
 
-    def _tables(self, sizes: int) -> Floats:
-        """Return the squares of what stands beside the first factor's levels of each size, (sizes, width + 2, width + 2).
+    def _tables(self) -> tuple[Floats, Floats]:
+        """Return what stands beside the first factor's levels of each size: its squares, and its sums by nesting level.
 
-        A level's weight depends on its size alone, so that a step adds up a table for each size, not for each level.
+        A level's weight depends on its size alone, so that a step adds up a table for each size, not for each level:
+        shape (sizes, width + 2, width + 2), and (sizes, levels, width + 2).
         """
-        parts = (self.beside[np.flatnonzero(self.size == size)] for size in range(sizes))
-        return np.stack([_product(part, np.ones(part.shape[0])) for part in parts])
+        of_size = [np.flatnonzero(self.size == size) for size in range(len(self.sizes))]
+        squares = np.stack([_product(self.beside[rows], np.ones(len(rows))) for rows in of_size])
+        if self.outer is None:
+            return squares, np.zeros(0)
+        sums = (self.members[:, rows] @ self.beside[rows] for rows in of_size)
+        return squares, np.stack([part if isinstance(part, np.ndarray) else part.toarray() for part in sums])
 
     def _indicator(self, name: str) -> csr_array:
         """Return Z', shape (levels, n)."""
@@ -169,59 +177,71 @@ class Design:
         return table.toarray() if table.shape[0] * table.shape[1] <= _MANY else table
 
     def absorb(self, ratios: Floats) -> Absorbed:
-        """Absorb all factors at some λ, in the order of the names."""
-        ratio = dict(zip(self.names, ratios.tolist(), strict=True))
-        weight = ratio[self.first] / (1 + ratio[self.first] * self.count)
-        determinant = float(np.log1p(ratio[self.first] * self.count).sum())
-        if self.by_size is None:
-            rest = self.rest - _product(self.beside, weight)
-        else:
-            by_size = np.zeros(len(self.by_size))
-            by_size[self.size] = weight
-            rest = self.rest - np.einsum("s,sab->ab", by_size, self.by_size)
-        if self.outer is not None and self.nested is not None:
-            own = self.nested_count - np.bincount(self.outer, weight * self.count**2)
-            beside = self.nested_beside - self.members @ _scaled(self.beside, weight * self.count)
-            determinant += float(np.log1p(ratio[self.nested] * own).sum())
-            rest = rest - _product(beside, ratio[self.nested] / (1 + ratio[self.nested] * own))
-        width = len(rest) - 2
-        scale = np.sqrt(np.concatenate([np.zeros(0), *(np.full(self.levels[f], ratio[f]) for f in self.dense)]))
-        inner = np.zeros((width, width))
-        if width:
-            system = np.eye(width) + scale[:, None] * rest[:width, :width] * scale
-            # cho_factor and cho_solve check and wrap these two, for longer than these small systems take
-            factor, failure = linalg.lapack.dpotrf(system, lower=True, clean=False)
-            if failure:
-                raise ValueError("the equations have no solution")
-            determinant += 2 * float(np.log(np.diag(factor)).sum())
-            inner = scale[:, None] * linalg.lapack.dpotrs(factor, np.diag(scale), lower=True)[0]
-        edge = rest[:width, width:]
-        corner = rest[width:, width:] - edge.T @ inner @ edge
+        """Absorb all factors at some points λ, shape (B, factors), in the order of the names."""
+        most = max(_MANY // self.cells, 1)
+        if len(ratios) > most:
+            parts = [self.absorb(ratios[start : start + most]) for start in range(0, len(ratios), most)]
+            return Absorbed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        ratio = dict(zip(self.names, ratios.T[..., None], strict=True))
+        weight = ratio[self.first] / (1 + ratio[self.first] * self.sizes)
+        determinant = np.log1p(ratio[self.first] * self.sizes) @ np.bincount(self.size)
+        rest = self.rest - self._of_first(weight)
+        if self.nested is not None:
+            own = self.nested_count - (weight * self.sizes**2) @ self.nesting
+            determinant += np.log1p(ratio[self.nested] * own).sum(axis=1)
+            rest -= self._of_nested(weight, ratio[self.nested] / (1 + ratio[self.nested] * own))
+        width = rest.shape[1] - 2
+        system, edge, corner = rest[:, :width, :width], rest[:, :width, width:], rest[:, width:, width:]
+        lengths = [np.broadcast_to(ratio[name], (len(ratios), self.levels[name])) for name in self.dense]
+        scale = np.sqrt(np.concatenate([np.zeros((len(ratios), 0)), *lengths], axis=1))[:, :, None]
+        system = np.eye(width) + scale * system * scale.swapaxes(1, 2)
+        try:
+            factor = np.linalg.cholesky(system)
+        except np.linalg.LinAlgError as error:
+            raise ValueError("the equations have no solution") from error
+        determinant += 2 * np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1)
+        inner = scale * np.linalg.inv(system) * scale.swapaxes(1, 2)
+        solved = inner @ edge
+        corner = corner - edge.swapaxes(1, 2) @ solved
+        one_one, one_y, y_y = corner[:, 0, 0], corner[:, 0, 1], corner[:, 1, 1]
         return Absorbed(
-            determinant, float(corner[0, 0]), float(corner[0, 1]), float(corner[1, 1]), inner, edge[:, 0], edge[:, 1]
-        )
+            determinant, one_one, one_y, y_y, solved[:, :, 1] - solved[:, :, 0] * (one_y / one_one)[:, None],
+            np.diagonal(inner, axis1=1, axis2=2) + solved[:, :, 0] ** 2 / one_one[:, None],
+        )  # fmt: skip
 
-    def deviance(self, ratios: Floats) -> float:
-        """Compute the profiled REML deviance; not finite where nothing is left to vary."""
+    def _of_first(self, weight: Floats) -> Floats:
+        """Return what the first factor takes off at each point, by the weight of each size, shape (B, sizes)."""
+        if self.by_size is not None:
+            return np.tensordot(weight, self.by_size[0], 1)
+        return np.stack([_product(self.beside, row[self.size]) for row in weight])
+
+    def _of_nested(self, weight: Floats, of_nested: Floats) -> Floats:
+        """Return what the nesting factor takes off at each point, by its levels' weights, shape (B, levels)."""
+        scaled = weight * self.sizes
+        if self.by_size is not None:
+            beside = self.nested_beside - np.tensordot(scaled, self.by_size[1], 1)
+            return np.asarray(beside.swapaxes(1, 2) @ (of_nested[:, :, None] * beside))
+        besides = (self.nested_beside - self.members @ _scaled(self.beside, row[self.size]) for row in scaled)
+        return np.stack([_product(beside, row) for beside, row in zip(besides, of_nested, strict=True)])
+
+    def deviance(self, ratios: Floats) -> Floats:
+        """Compute the profiled REML deviance at some points, shape (B,); not finite where nothing is left to vary."""
         absorbed, n = self.absorb(ratios), len(self.values)
-        if absorbed.squares <= 0 or absorbed.one_one <= 0:
-            return math.inf
-        spread = (n - 1) * (1 + math.log(2 * math.pi * absorbed.squares / (n - 1)))
-        return absorbed.log_determinant + math.log(absorbed.one_one) + spread
+        varies = (absorbed.squares > 0) & (absorbed.one_one > 0)
+        squares, one_one = (np.where(varies, part, 1.0) for part in (absorbed.squares, absorbed.one_one))
+        spread = (n - 1) * (1 + np.log(2 * math.pi * squares / (n - 1)))
+        return np.where(varies, absorbed.log_determinant + np.log(one_one) + spread, math.inf)
 
     def predicted(self, absorbed: Absorbed, name: str) -> tuple[Floats, Floats]:
-        """Return the predictions of a dense factor and their error variances over σ² (Henderson 1975), (levels,) each."""
+        """Return the predictions of a dense factor and their error variances over σ², shape (B, levels) each."""
         place = self._place(name)
-        effects = absorbed.inner @ (absorbed.right - absorbed.ones * absorbed.mean)
-        shift = absorbed.inner @ absorbed.ones
-        errors = np.diag(absorbed.inner) + shift**2 / absorbed.one_one
-        return effects[place], errors[place]
+        return absorbed.dense[:, place], absorbed.errors[:, place]
 
     def effects(self, ratios: Floats) -> tuple[dict[str, Floats], Floats]:
-        """Return the predictions of every factor, and what they leave of the values."""
-        absorbed = self.absorb(ratios)
+        """Return the predictions of every factor at one λ, shape (factors,), and what they leave of the values."""
+        absorbed = self.absorb(ratios[None])
         ratio = dict(zip(self.names, ratios.tolist(), strict=True))
-        effects = {name: self.predicted(absorbed, name)[0] for name in self.dense}
+        effects = {name: self.predicted(absorbed, name)[0][0] for name in self.dense}
         left = self.values - absorbed.mean
         for name in self.dense:
             left = left - effects[name][self.codes[name]]
@@ -264,26 +284,24 @@ def fit(design: Design) -> Fit:
     if design.error_freedom < 1:
         raise ValueError("nothing is left to tell error from the factors")
 
-    def gradient(sds: Floats) -> Floats:
-        steps = np.maximum(_STEP, _STEP * sds)
-        slopes = np.empty(len(sds))
-        for i, step in enumerate(steps):
-            shift = np.zeros(len(sds))
-            shift[i] = step
-            slopes[i] = (design.deviance((sds + shift) ** 2) - design.deviance((sds - shift) ** 2)) / (2 * step)
-        return slopes
+    def sloped(sds: Floats) -> tuple[float, Floats]:
+        """Return the deviance and its slope, from all points that it takes at once."""
+        steps = np.diag(np.maximum(_STEP, _STEP * sds))
+        deviances = design.deviance(np.concatenate([sds[None], sds + steps, sds - steps]) ** 2)
+        up, down = deviances[1:].reshape(2, -1)
+        return float(deviances[0]), (up - down) / (2 * np.diag(steps))
 
     def descended(start: Floats) -> tuple[Floats, float]:
         best = optimize.minimize(
-            lambda sds: design.deviance(sds**2), start, jac=gradient, method="L-BFGS-B",
+            sloped, start, jac=True, method="L-BFGS-B",
             bounds=[(0.0, _HIGHEST)] * len(start), options={"ftol": 1e-13, "gtol": 1e-6, "maxiter": 200},
         )  # fmt: skip
         point, deviance = np.asarray(best.x), float(best.fun)
         for i in range(len(point)):  # the deviance is flat at 0, where a descent may stop short of it
             flat = point.copy()
             flat[i] = 0.0
-            if point[i] < _NOTHING or (point[i] < 0.1 and design.deviance(flat**2) <= deviance):
-                point, deviance = flat, design.deviance(flat**2)
+            if point[i] < _NOTHING or (point[i] < 0.1 and design.deviance(flat[None] ** 2)[0] <= deviance):
+                point, deviance = flat, float(design.deviance(flat[None] ** 2)[0])
         return point, deviance
 
     sds, deviance = descended(np.ones(len(design.names)))
@@ -293,25 +311,23 @@ def fit(design: Design) -> Fit:
             break
         sds, deviance = descended(lifted)
     ratios = sds**2
-    absorbed = design.absorb(ratios)
-    residual = absorbed.squares / (len(design.values) - 1)
+    absorbed = design.absorb(ratios[None])
+    residual, mean = float(absorbed.squares[0]) / (len(design.values) - 1), float(absorbed.mean[0])
     effects, residuals = design.effects(ratios)
     return Fit(
         design.names, tuple(design.levels[name] for name in design.names), len(design.values),
-        absorbed.mean + design.origin, residual / absorbed.one_one, ratios, residual, deviance, design.error_freedom,
+        mean + design.origin, residual / float(absorbed.one_one[0]), ratios, residual, deviance, design.error_freedom,
         effects, residuals,
     )  # fmt: skip
 
 
 def _lifted(design: Design, sds: Floats, deviance: float) -> Floats | None:
     """Return a better point off the boundary; None where there is none: as SDs, every point at 0 is flat."""
-    for i in np.flatnonzero(sds == 0):
-        for sd in _OFF_ZERO:
-            raised = sds.copy()
-            raised[i] = sd
-            if design.deviance(raised**2) < deviance - 1e-8:
-                return raised
-    return None
+    raised = np.stack(
+        [np.where(np.arange(len(sds)) == i, sd, sds) for i in np.flatnonzero(sds == 0) for sd in _OFF_ZERO] or [sds]
+    )
+    better = np.flatnonzero(design.deviance(raised**2) < deviance - 1e-8)
+    return raised[better[0]] if len(better) else None
 
 
 def _scaled(table: Floats | csr_array, weight: Floats) -> Floats | csr_array:

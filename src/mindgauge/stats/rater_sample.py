@@ -28,7 +28,7 @@ from scipy import special
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -189,16 +189,16 @@ def _means(design: Design, fit: Fit, draws: _Draws, rater: str, k: int, tail: fl
 
 def _curve(design: Design, fit: Fit, name: str) -> Floats:
     """Return Q_f on the grid of λ, after Q_f(0): what is left of it where f is fixed is taken off."""
-    place = fit.names.index(name)
-
-    def squares(ratio: float) -> float:
-        ratios = fit.ratios.copy()
-        ratios[place] = ratio
-        return design.absorb(ratios).squares
-
-    fixed = squares(_FIXED)
-    rise = np.array([squares(ratio) - fixed for ratio in (0.0, *_GRID)]) / fit.residual
+    fixed, *squares = design.absorb(_varied(fit, name, [_FIXED, 0.0, *_GRID])).squares
+    rise = (np.array(squares) - fixed) / fit.residual
     return np.maximum.accumulate(np.maximum(rise, 1e-300)[::-1])[::-1]
+
+
+def _varied(fit: Fit, name: str, ratios: Sequence[float]) -> Floats:
+    """Return the fitted λ with others of one factor in its place, shape (B, factors)."""
+    points = np.tile(fit.ratios, (len(ratios), 1))
+    points[:, fit.names.index(name)] = ratios
+    return points
 
 
 def _solved(curve: Floats, target: Floats) -> Floats:
@@ -251,15 +251,11 @@ def _mean_variance(design: Design, fit: Fit, draws: _Draws) -> Floats:
 
     c_f = ∂(1 / 1'V⁻¹1)/∂λ_f, since the weights of generalised least squares are those of least variance.
     """
-    base = 1 / design.absorb(fit.ratios).one_one
-    variance, share = np.zeros(DRAWS), base
-    for i, name in enumerate(fit.names):
-        step = 1e-4 * max(float(fit.ratios[i]), 1e-2)
-        raised = fit.ratios.copy()
-        raised[i] += step
-        slope = (1 / design.absorb(raised).one_one - base) / step
-        share -= slope * float(fit.ratios[i])
-        variance += slope * draws.variance(name)
+    steps = 1e-4 * np.maximum(fit.ratios, 1e-2)
+    base, *raised = 1 / design.absorb(np.concatenate([fit.ratios[None], fit.ratios + np.diag(steps)])).one_one
+    slopes = (np.array(raised) - base) / steps
+    share = base - float(slopes @ fit.ratios)
+    variance = slopes @ np.stack([draws.variance(name) for name in fit.names])
     return variance + max(share, 0.0) * draws.residual
 
 
@@ -294,24 +290,16 @@ def _severities(design: Design, fit: Fit, draws: _Draws, rater: str, tail: float
     if rater not in design.dense:
         undefined = "there are as many raters as subjects"
         return [Interval(None, undefined=undefined)] * design.levels[rater]
-    place = fit.names.index(rater)
-
-    def predicted(ratio: float) -> tuple[Floats, Floats]:
-        ratios = fit.ratios.copy()
-        ratios[place] = ratio
-        return design.predicted(design.absorb(ratios), rater)
-
     grid = np.concatenate([[0.0], _GRID])
-    tables = [predicted(ratio) for ratio in grid]
-    effects, errors = (np.stack([table[i] for table in tables], axis=1) for i in (0, 1))
+    effects, errors = design.predicted(design.absorb(_varied(fit, rater, grid)), rater)
     thinned = slice(0, None, max(DRAWS // _FEW_DRAWS, 1))
     order = np.argsort(draws.ratios[rater])[thinned]
     ratio, residual = np.minimum(draws.ratios[rater][order], _GRID[-1]), draws.residual[order]
     log_ratio = np.log(ratio + _GRID[0])
     nodes = np.log(grid + _GRID[0])
-    middle = np.stack([np.interp(log_ratio, nodes, row) for row in effects])
+    middle = np.stack([np.interp(log_ratio, nodes, row) for row in effects.T])
     # an error's variance grows as λ itself where raters are few, so it is read off in logarithms
-    spread = np.stack([np.exp(np.interp(log_ratio, nodes, np.log(np.maximum(row, 1e-300)))) for row in errors])
+    spread = np.stack([np.exp(np.interp(log_ratio, nodes, np.log(np.maximum(row, 1e-300)))) for row in errors.T])
     sd = np.sqrt(spread * residual)
     low, high = _quantile(middle, sd, tail), _quantile(middle, sd, 1 - tail)
     return [
