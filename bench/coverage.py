@@ -278,7 +278,7 @@ def _sums(people: Floats, judge: Floats) -> Floats:
 
 def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[str, str], Ends]:
     """Return the intervals of some coefficients by each method, from the sums of conversations (C, 31)."""
-    kinds, counts = bootstrap.types(cells)
+    kinds, counts, _ = bootstrap.types(cells)
     rows = np.asarray(kinds)
     total = (counts @ rows)[None]
     drawn = [weights @ rows for weights in bootstrap.draw(counts, RESAMPLES, seed)]

@@ -146,13 +146,13 @@ MATRICES = st.integers(1, 4).flatmap(
 
 @given(MATRICES)
 def test_types_are_the_distinct_rows(sums: Floats) -> None:
-    rows, counts = bootstrap.types(sums)
+    rows, counts, _ = bootstrap.types(sums)
     expected, copies = np.unique(sums + 0.0, axis=0, return_counts=True)
     dense = np.asarray(rows) + 0.0
     order = np.lexsort(dense.T[::-1])
     np.testing.assert_array_equal(dense[order], expected)
     np.testing.assert_array_equal(counts[order], copies)
-    sparse, sparse_counts = bootstrap.types(csr_array(sums))
+    sparse, sparse_counts, _ = bootstrap.types(csr_array(sums))
     dense = sparse.toarray() + 0.0  # type: ignore[union-attr]
     order = np.lexsort(dense.T[::-1])
     np.testing.assert_array_equal(dense[order], expected)
@@ -170,7 +170,7 @@ def test_zeros_that_are_stored_and_entries_given_twice_change_no_type() -> None:
 def test_a_hash_that_two_rows_share_does_not_make_them_one(sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bootstrap, "_mixed", lambda bits: bits * np.uint64(0))
     sums = np.array([[1.0, 0.0], [1.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
-    rows, counts = bootstrap.types(csr_array(sums) if sparse else sums)
+    rows, counts, _ = bootstrap.types(csr_array(sums) if sparse else sums)
     dense = rows.toarray() if sparse else rows  # type: ignore[union-attr]
     assert sorted(zip(map(tuple, dense.tolist()), counts.tolist(), strict=True)) in (
         [((0.0, 4.0), 1), ((1.0, 0.0), 2), ((3.0, 0.0), 1)],

@@ -157,10 +157,11 @@ def two_way_weights(
 
 
 class Types(NamedTuple):
-    """What clusters say: the distinct rows, shape (K, m), and how many clusters say each, shape (K,)."""
+    """What clusters say: the distinct rows, shape (K, m), how many clusters say each, (K,), and which each says, (C,)."""
 
     rows: Floats | csr_array
     counts: Codes
+    kind: Codes
 
 
 def types(sums: Floats | csr_array) -> Types:
@@ -183,7 +184,7 @@ def types(sums: Floats | csr_array) -> Types:
     alone = np.flatnonzero(~equal(sums, first[kind]))
     kind[alone] = len(first) + np.arange(len(alone))
     first = np.concatenate([first, alone])
-    return Types(sums[first], np.bincount(kind, minlength=len(first)))
+    return Types(sums[first], np.bincount(kind, minlength=len(first)), kind)
 
 
 def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -239,7 +240,7 @@ def resampled_sums(sums: Floats | csr_array, resamples: int, seed: int = 0) -> I
     Yields:
         Totals of shape (b, m), where the b add up to `resamples`.
     """
-    rows, counts = types(sums)
+    rows, counts, _ = types(sums)
     for weights in draw(counts, resamples, seed, columns=sums.shape[1]):
         yield np.asarray(weights @ rows)
 
@@ -365,7 +366,7 @@ def interval_of_sums(
     """
     if not sums.shape[0]:
         return Interval(None, undefined="no observations")
-    rows, counts = types(sums)
+    rows, counts, _ = types(sums)
     total = np.asarray(counts[None, :].astype(np.float64) @ rows)
     value = float(statistic(total)[0])
     if not np.isfinite(value) or sums.shape[0] < 2:

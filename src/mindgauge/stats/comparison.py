@@ -148,7 +148,7 @@ class _Data(NamedTuple):
     def of(cls, scores: Floats) -> _Data:
         systems = scores.shape[1]
         present = np.isfinite(scores)
-        rows, copies = bootstrap.types(np.hstack([np.where(present, scores, 0.0), present]))
+        rows, copies, _ = bootstrap.types(np.hstack([np.where(present, scores, 0.0), present]))
         dense = np.asarray(rows)
         if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
             dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)

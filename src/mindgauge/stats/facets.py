@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import optimize, sparse, special
 
+from mindgauge.stats.bootstrap import types
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -49,10 +50,15 @@ class Facets(NamedTuple):
 
 
 class _RatingCounts(NamedTuple):
-    """Ratings as counts: `level_counts` (subjects, cells x levels), `cells` (subjects, cells); a cell is a rater on a criterion."""
+    """Ratings as counts: `level_counts` (kinds, cells x levels), `cells` (kinds, cells); a cell is a rater on a criterion.
+
+    Subjects that were rated alike are of one kind: `kind` (subjects,) says of which, `times` (kinds,) how many are of each.
+    """
 
     level_counts: sparse.csr_array
     cells: sparse.csr_array
+    kind: Codes
+    times: Codes
     raters: int
     criteria: int
     levels: int
@@ -125,10 +131,9 @@ def _tabled(subject: Codes, rater: Codes, criterion: Codes, values: Floats) -> _
     cell = rater * criteria + criterion
     unit = np.ones(len(values))
     shape = (n, raters * criteria * len(levels))
-    return _RatingCounts(
-        sparse.csr_array((unit, (rows, cell * len(levels) + x)), shape=shape),
-        sparse.csr_array((unit, (rows, cell)), shape=(n, raters * criteria)), raters, criteria, len(levels),
-    )  # fmt: skip
+    kinds = types(sparse.csr_array((unit, (rows, cell * len(levels) + x)), shape=shape))
+    cells = sparse.kron(sparse.eye_array(raters * criteria), np.ones((len(levels), 1)), format="csr")
+    return _RatingCounts(kinds.rows, kinds.rows @ cells, kinds.kind, kinds.counts, raters, criteria, len(levels))
 
 
 def _parts(table: _RatingCounts, point: Floats) -> tuple[Floats, Floats, Floats, float]:
@@ -166,16 +171,17 @@ def _log_sum(logs: Floats) -> Floats:
 
 
 def _posterior(table: _RatingCounts, logs: Floats) -> tuple[float, Floats]:
-    """Return the log-likelihood, and how likely each node is for each subject, shape (subjects, nodes)."""
+    """Return the log-likelihood, and how likely each node is for a subject of each kind, shape (kinds, nodes)."""
     joint = table.level_counts @ logs.reshape(-1, len(_NODES)) + _WEIGHTS
     total = _log_sum(joint)
-    return float(total.sum()), np.exp(joint - total)
+    return float(table.times @ total[:, 0]), np.exp(joint - total)
 
 
 def _loss(table: _RatingCounts, point: Floats) -> tuple[float, Floats]:
     """Return minus the log-likelihood and its slope."""
     logs = _chances(table, point)
     likelihood, likely = _posterior(table, logs)
+    likely *= table.times[:, None]
     chances = np.exp(logs)
     shape = (table.raters * table.criteria, table.levels, len(_NODES))
     excess = (table.level_counts.T @ likely).reshape(shape) - (table.cells.T @ likely)[:, None, :] * chances
@@ -190,7 +196,7 @@ def _loss(table: _RatingCounts, point: Floats) -> tuple[float, Floats]:
 
 
 def _scores(table: _RatingCounts, point: Floats) -> Floats:
-    """Return each subject's slope of the log-likelihood, shape (subjects, parameters)."""
+    """Return the slope of a subject's log-likelihood by its kind, shape (kinds, parameters)."""
     logs = _chances(table, point)
     likely = _posterior(table, logs)[1]
     chances = np.exp(logs)
@@ -232,7 +238,7 @@ def _errors(table: _RatingCounts, point: Floats, cluster: Codes) -> Floats:
     bread = np.linalg.pinv((hessian + hessian.T) / 2)
     names, place = np.unique(cluster, return_inverse=True)
     sums = np.zeros((len(names), len(point)))
-    np.add.at(sums, place, _scores(table, point))
+    np.add.at(sums, place, _scores(table, point)[table.kind])
     return np.asarray(len(names) / (len(names) - 1) * bread @ (sums.T @ sums) @ bread)
 
 

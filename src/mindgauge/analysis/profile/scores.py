@@ -310,7 +310,7 @@ def resampled(headline: TaskHeadline, resamples: int, seed: int, place: int) -> 
     columns = [block.totals for block in flat if block.totals is not None]
     by_weights = any(block.totals is None for block in flat)
     sums = np.hstack([*([np.eye(len(names))] if by_weights else []), *columns])
-    types, counts = bootstrap.types(sums)
+    types, counts, _ = bootstrap.types(sums)
     rows = max(len(part.table) for parts in headline.models.values() for part in parts)
     # A seed sequence of its own for each task, so that no two tasks are drawn alike.
     drawn = bootstrap.draw(counts, resamples, np.random.SeedSequence([seed, place]), columns=max(rows, sums.shape[1]))

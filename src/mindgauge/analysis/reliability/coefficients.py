@@ -176,7 +176,7 @@ class LeftOut(NamedTuple):
 
 def leave_out(pairs: RatingPairs, names: Collection[str] | None = None, *, per_system: bool = False) -> LeftOut:
     """Leave out one conversation at a time, of all systems and, with `per_system`, of each; those that say the same are done together."""
-    kinds, counts = bootstrap.types(pairs.cells)
+    kinds, counts, _ = bootstrap.types(pairs.cells)
     totals = pairs.whole()
     of_all, of_each, sizes = [], [], []
     for rows in portions(kinds):

@@ -197,7 +197,7 @@ class Among(NamedTuple):
 
     def estimates(self) -> dict[str, Bound]:
         """Return every coefficient with Student's interval, by leaving out one conversation at a time."""
-        kinds, counts = bootstrap.types(self.cells)
+        kinds, counts, _ = bootstrap.types(self.cells)
         total = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
         parts, sizes = [], []
         for own in portions(kinds):
