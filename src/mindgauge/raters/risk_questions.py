@@ -15,7 +15,7 @@ import msgspec
 
 Asked: TypeAlias = Literal["plan", "means", "time"]
 KINDS: tuple[Asked, ...] = get_args(Asked)
-_QUESTION = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]*(?:[?？]|[吗嗎呢](?=[。\n]|$))")
+_QUESTION = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+(?:[?？]|(?<=[吗嗎呢])(?=[。\n]|$))")
 """Begins where a sentence begins alone, so that a text without an end takes no time that grows with its square."""
 _LONGEST = 400
 """Characters of a question that are looked at; a longer one is a list, or there to be slow."""

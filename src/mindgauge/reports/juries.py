@@ -157,7 +157,7 @@ def _of_run(run: OpenRun, number: int, named_: str, sections: list[JurySection],
     frame = read.frame.filter(pl.col("rater_kind").is_in([PERSON, MODEL]), pl.col("criterion").is_in(list(chosen)))
     wanted = panels.Wanted(_HOW, (), (), None)
     result = panels.panels(
-        read._replace(frame=frame), wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=RESAMPLES)
+        read._replace(frame=frame), wanted, CardOptions(rule.load(rule.MINDGAUGE), resamples=RESAMPLES, brief=True)
     )
     panel_of = {panel.criterion: panel for panel in result.panels}
     for benchmark in dict.fromkeys(benchmark for benchmark, _ in chosen.values()):

@@ -60,6 +60,8 @@ class CardOptions(NamedTuple):
     seed: int = 0
     adjudicators: tuple[str, ...] = ()
     """Raters who are not independent, whatever they are called and whatever they say."""
+    brief: bool = False
+    """Whether cards have no more than the estimates and the verdict: no warnings, and no tests of their own."""
 
 
 class RatedCriterion(NamedTuple):
@@ -230,10 +232,6 @@ def _card(
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
     end = danger(criterion.known_of(judge), criterion.named(rated), criterion.scale, criterion.critical)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judged, criterion.scale)
-    by_system = [
-        CardPart(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
-        for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
-    ]
     facts = _facts(criterion.scale, pairs, subjects, people_rows, figures)
     facts = facts._replace(
         danger=end, passed=_passed(judge_rows, rated, criterion.scale) if subjects > pairs.subjects else None
@@ -241,6 +239,20 @@ def _card(
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
         rate = rank = licence(judge, systems, pairs)
+    card = ReliabilityCard(
+        judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
+        level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons, warnings=[], rate_replies=rate,
+        rank_systems=rank, rule=_rule(options), scale=criterion.scale.shown, ordered=criterion.scale.ordered,
+        falling=criterion.scale.falling, clusters=pairs.clusters, effective_clusters=figures.clusters,
+        systems=[name for name in systems if name], widths=figures.widths, bias_parts=figures.bias_parts, by_system=[],
+        by_category=[], contested=[], contested_count=0, corrected=[], danger=end, drawn=criterion.drawn,
+    )  # fmt: skip
+    if options.brief:
+        return card
+    by_system = [
+        CardPart(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
+        for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
+    ]
     kinship = (
         favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale)
         if criterion.scale.ordered
@@ -268,17 +280,11 @@ def _card(
             f"{english.named(others)} {'is' if len(others) == 1 else 'are'} not independent of the others and left out: beside everybody, agreement on single replies is "
             f"{_bounded(together)}, beside independent people {_bounded(facts.agreement)}"
         )
-    return ReliabilityCard(
-        judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
-        level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons,
-        warnings=warnings, with_dependent=together, rate_replies=rate, rank_systems=rank, rule=_rule(options),
-        scale=criterion.scale.shown, ordered=criterion.scale.ordered, falling=criterion.scale.falling, clusters=pairs.clusters,
-        effective_clusters=figures.clusters, systems=[name for name in systems if name], widths=figures.widths,
-        bias_parts=figures.bias_parts, by_system=by_system,
+    return msgspec.structs.replace(
+        card, warnings=warnings, with_dependent=together, by_system=by_system, favour=kinship, at_large=sample_bias,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [], danger=end, favour=kinship,
-        drawn=criterion.drawn, at_large=sample_bias, invariance=shifts,
-        one_more=one_more(judge_rows, rated, own, criterion.scale, options.limits, facts.selected),
+        corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
+        invariance=shifts, one_more=one_more(judge_rows, rated, own, criterion.scale, options.limits, facts.selected),
     )  # fmt: skip
 
 
