@@ -3,7 +3,8 @@
 They take longer to load than all the rest. Code imports them as usual, at the top of a file; what it gets is the module,
 still empty, and the first attribute that anybody asks for fills it. `from numpy import x` asks at once.
 
-Of `scipy.special` we use compiled functions, which load in a tenth of its time: what these hold is taken from them alone.
+Of `scipy.special` we use compiled functions, of `scipy.optimize` one search, which load in a tenth of its time: what these
+modules hold is taken from them alone.
 
 BLAS, which comes with numpy and scipy, asks the environment once how many threads it may use. Our matrices are small: threads
 that wait for each other cost several times what they compute, and a sum that they share depends on how many they are.
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 LIBRARIES = frozenset({
     "numpy", "polars", "scipy", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.sparse.linalg", "scipy.special",
 })  # fmt: skip
-COMPILED = {"scipy.special": "scipy.special._ufuncs"}
+COMPILED = {"scipy.optimize": "scipy.optimize._lbfgsb_py", "scipy.special": "scipy.special._ufuncs"}
 """Library → the module inside it that is asked first, without the library around it."""
 BLAS_THREADS = "OPENBLAS_NUM_THREADS"
 _FILLING = RLock()
 _THREAD = local()
-"""`alone`: this thread loads a module of `COMPILED`, whose own imports do not fill the library either."""
+"""`alone`: the library of which this thread loads a module of `COMPILED`, whose own imports do not fill it either."""
 _UNDER_WAY: set[str] = set()
 _ASKED_BY_IMPORT = frozenset({"__path__", "__spec__"})
 
@@ -51,7 +52,7 @@ class _Finder:
         del target
         if name not in LIBRARIES:
             library = sys.modules.get(name.rpartition(".")[0])
-            if isinstance(library, _Unused) and not getattr(_THREAD, "alone", False):
+            if isinstance(library, _Unused) and not _alone(library):
                 _fill(library)
                 return ModuleSpec(name, cast("Loader", _Loaded(sys.modules[name]))) if name in sys.modules else None
             return None
@@ -102,7 +103,8 @@ class _Unused(ModuleType):
             compiled = _compiled(self)
             if compiled is not None and name in vars(compiled) and not name.startswith("_"):
                 return getattr(compiled, name)
-            _fill(self)
+            if not _alone(self):
+                _fill(self)
         return ModuleType.__getattribute__(self, name)
 
 
@@ -113,13 +115,18 @@ def _compiled(library: ModuleType) -> ModuleType | None:
     if module is None or module in sys.modules:
         return sys.modules.get(module or "")
     with _FILLING, _one_thread():
-        _THREAD.alone = True
+        _THREAD.alone = library
         try:
             return import_module(module)
         except ImportError:
             return None
         finally:
-            _THREAD.alone = False
+            _THREAD.alone = None
+
+
+def _alone(library: ModuleType) -> bool:
+    """Say whether this thread loads a module of a library by itself."""
+    return getattr(_THREAD, "alone", None) is library
 
 
 def _fill(module: ModuleType) -> None:

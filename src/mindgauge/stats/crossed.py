@@ -292,11 +292,10 @@ def fit(design: Design) -> Fit:
         return float(deviances[0]), (up - down) / (2 * np.diag(steps))
 
     def descended(start: Floats) -> tuple[Floats, float]:
-        best = optimize.minimize(
-            sloped, start, jac=True, method="L-BFGS-B",
-            bounds=[(0.0, _HIGHEST)] * len(start), options={"ftol": 1e-13, "gtol": 1e-6, "maxiter": 200},
+        point, deviance, _ = optimize.fmin_l_bfgs_b(
+            sloped, start, bounds=[(0.0, _HIGHEST)] * len(start),
+            maxiter=200, factr=1e-13 / np.finfo(float).eps, pgtol=1e-6,
         )  # fmt: skip
-        point, deviance = np.asarray(best.x), float(best.fun)
         for i in range(len(point)):  # the deviance is flat at 0, where a descent may stop short of it
             flat = point.copy()
             flat[i] = 0.0

@@ -94,11 +94,10 @@ def facets(
         return Facets([], [], [], None, len(values), len(np.unique(subject)), clusters, reason)
     table = _tabled(subject, rater, np.searchsorted(present, criterion), values)
     start = np.zeros(table.raters + table.criteria - 2 + table.levels - 1 + 1)
-    result = optimize.minimize(
-        lambda point: _loss(table, point), start, jac=True, method="L-BFGS-B",
-        bounds=[(-_BOUND, _BOUND)] * len(start), options={"maxiter": 500, "ftol": 1e-13, "gtol": 1e-6},
+    point, _, _ = optimize.fmin_l_bfgs_b(
+        lambda point: _loss(table, point), start, bounds=[(-_BOUND, _BOUND)] * len(start),
+        maxiter=500, factr=1e-13 / np.finfo(float).eps, pgtol=1e-6,
     )  # fmt: skip
-    point = np.asarray(result.x)
     first = np.unique(subject, return_index=True)[1]
     errors = _errors(table, point, cluster[first])
     severity, difficulty, thresholds, spread = _parts(table, point)

@@ -194,7 +194,7 @@ def _curve(design: Design, fit: Fit, name: str) -> Floats:
     return np.maximum.accumulate(np.maximum(rise, 1e-300)[::-1])[::-1]
 
 
-def _varied(fit: Fit, name: str, ratios: Sequence[float]) -> Floats:
+def _varied(fit: Fit, name: str, ratios: Sequence[float] | Floats) -> Floats:
     """Return the fitted λ with others of one factor in its place, shape (B, factors)."""
     points = np.tile(fit.ratios, (len(ratios), 1))
     points[:, fit.names.index(name)] = ratios
@@ -256,7 +256,7 @@ def _mean_variance(design: Design, fit: Fit, draws: _Draws) -> Floats:
     slopes = (np.array(raised) - base) / steps
     share = base - float(slopes @ fit.ratios)
     variance = slopes @ np.stack([draws.variance(name) for name in fit.names])
-    return variance + max(share, 0.0) * draws.residual
+    return np.asarray(variance + max(share, 0.0) * draws.residual)
 
 
 def _half_width(variance: Floats, tail: float) -> float:
