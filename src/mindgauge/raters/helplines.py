@@ -97,7 +97,7 @@ def _digits(number: str) -> str:
     return re.sub(r"\D", "", unicodedata.normalize("NFKC", number))
 
 
-_LETTERS = re.compile(r"(\d{3})[ -]([A-Z]{4})(?:[ -]*\(\d{4}\))?(?![A-Za-z])")
+_LETTERS = re.compile(r"(\d\d\d)[ -]([A-Z]{4})(?:[ -]*\(\d{4}\))?(?![A-Za-z])")
 _KEYS = {letter: key for key, letters in zip("23456789", ("ABC", "DEF", "GHI", "JKL", "MNO", "PQRS", "TUV", "WXYZ"), strict=True) for letter in letters}  # fmt: skip
 
 

