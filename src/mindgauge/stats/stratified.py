@@ -238,7 +238,7 @@ def _mean(
     """
     shares = weights / weights.sum()
     sums = [contributions(values, rows, cluster, clusters) for rows in parts]
-    counts = np.array([len(np.unique(cluster[rows])) for rows in like or parts], dtype=np.float64)
+    counts = np.array([np.count_nonzero(np.bincount(cluster[rows])) for rows in like or parts], dtype=np.float64)
     inflation = np.sqrt(np.divide(counts, counts - 1, out=np.ones_like(counts), where=counts > 1))
     levers = np.array([np.bincount(cluster[rows], minlength=clusters) / rows.sum() for rows in parts])
     v = (shares @ levers) ** 2

@@ -70,11 +70,10 @@ def chosen(judged: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str]) ->
 def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each subject of the judge's: subject, cluster, system, judge's and people's mean, null if none."""
     place = [pl.col("cluster").first(), pl.col("system").first()]
-    scores = judged.group_by("subject", maintain_order=True).agg(*place, judge=pl.col("number").mean())
-    scores = scores.select("subject", "cluster", "system", "judge")
+    scores = judged.lazy().group_by("subject", maintain_order=True).agg(*place, judge=pl.col("number").mean())
     known = [pl.col(name).first() for name in drawn.COLUMNS if name in rated.columns]
-    people = rated.group_by("subject", maintain_order=True).agg(*known, people=pl.col("number").mean())
-    return scores.join(people, on="subject", how="left", maintain_order="left")
+    people = rated.lazy().group_by("subject", maintain_order=True).agg(*known, people=pl.col("number").mean())
+    return scores.join(people, on="subject", how="left", maintain_order="left").collect()
 
 
 def _gap(scores: pl.DataFrame, system: str, *, labelled_within: bool) -> Chosen | None:

@@ -129,9 +129,9 @@ def _subjects(table: RatingTable) -> tuple[Codes, Codes]:
 
 
 def _repeats(table: RatingTable, weights: Floats) -> Floats:
-    first, subject = _subjects(table)
-    if len(first) == len(table):  # nothing was rated twice
+    if np.bincount(table.subject).max(initial=0) < 2:  # nothing was rated twice
         return np.full(len(weights), np.nan)
+    first, subject = _subjects(table)
     counts = np.zeros((len(first), len(table.levels)))
     np.add.at(counts, (subject[table.ok], table.code[table.ok]), 1.0)
     return agreement.fleiss_kappa(counts, weights[:, first])
@@ -144,6 +144,8 @@ fleiss_kappa = Metric(
 
 
 def _stable(table: RatingTable, weights: Floats) -> Floats:
+    if np.bincount(table.subject).max(initial=0) < 2:
+        return np.full(len(weights), np.nan)
     first, subject = _subjects(table)
     runs = np.bincount(subject)
     same = np.bincount(subject, table.ok & (table.code == table.code[first][subject])) == runs
