@@ -126,6 +126,22 @@ def test_an_unbalanced_design_is_what_dense_algebra_makes_of_it(seed: int) -> No
             assert dense(values, codes, moved)[0] >= best - 1e-6, "no neighbour is better, at the boundary neither"
 
 
+def test_points_are_the_same_one_by_one_all_at_once_and_without_tables_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, codes = unbalanced(5)
+    points = np.random.default_rng(0).exponential(size=(9, 4))
+    design = crossed.Design(values, codes)
+    together = design.absorb(points)
+    alone = [design.absorb(point[None]) for point in points]
+    monkeypatch.setattr(crossed, "_MANY", 1)
+    untabled = crossed.Design(values, codes)
+    assert design.by_size is not None and untabled.by_size is None
+    parts = untabled.absorb(points)
+    for name in crossed.Absorbed._fields:
+        expected = np.concatenate([getattr(one, name) for one in alone])
+        assert getattr(together, name) == pytest.approx(expected), name
+        assert getattr(parts, name) == pytest.approx(expected), name
+
+
 def test_the_error_of_a_prediction_is_that_of_henderson_s_equations() -> None:
     values, codes = unbalanced(3)
     design, ratios = crossed.Design(values, codes), np.array([0.8, 0.4, 0.3, 0.5])

@@ -58,6 +58,20 @@ def test_slopes_and_scores_are_those_of_the_likelihood() -> None:
     assert (table.times @ module._scores(table, point)) == pytest.approx(-module._loss(table, point)[1], abs=1e-8)
 
 
+def test_subjects_that_were_rated_alike_are_counted_and_not_computed_again() -> None:
+    subject, rater, criterion, values, _ = drawn(50, 2)
+    count = subject.max() + 1
+    once = module._tabled(subject, rater, criterion, values)
+    thrice = module._tabled(
+        np.concatenate([subject + count * copy for copy in range(3)]),
+        *(np.tile(part, 3) for part in (rater, criterion, values)),
+    )
+    point = np.random.default_rng(0).normal(0, 0.3, 3 + 2 + 4 + 1)
+    assert thrice.level_counts.shape == once.level_counts.shape and thrice.times.tolist() == (3 * once.times).tolist()
+    assert module._loss(thrice, point)[0] == pytest.approx(3 * module._loss(once, point)[0])
+    assert module._loss(thrice, point)[1] == pytest.approx(3 * module._loss(once, point)[1])
+
+
 def test_the_likelihood_is_that_of_every_rating_under_every_level() -> None:
     subject, rater, criterion, values, _ = drawn(6, 3)
     table = module._tabled(subject, rater, criterion, values)
