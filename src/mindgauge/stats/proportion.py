@@ -79,7 +79,7 @@ def stratified(share: ArrayLike, n: ArrayLike, weight: ArrayLike, open_: ArrayLi
     return Interval(value, max(value - reach_down, 0.0), min(value + reach_up, float(weights.sum())))
 
 
-_GRID = np.linspace(0, 1, 10_001)
+_STEPS = 10_001
 
 
 def part_of(inside: Interval, outside: Interval) -> Interval:
@@ -92,10 +92,11 @@ def part_of(inside: Interval, outside: Interval) -> Interval:
         outside: of b; not both are 0.
     """
     a, b = (np.array([end for end in part[:3] if end is not None]) for part in (inside, outside))
-    gap = (1 - _GRID) * a[0] - _GRID * b[0]
-    reach_down = np.hypot((1 - _GRID) * (a[0] - a[1]), _GRID * (b[2] - b[0]))
-    reach_up = np.hypot((1 - _GRID) * (a[2] - a[0]), _GRID * (b[0] - b[1]))
-    low, high = _GRID[gap - reach_down <= 0], _GRID[gap + reach_up >= 0]
+    r = np.linspace(0, 1, _STEPS)
+    gap = (1 - r) * a[0] - r * b[0]
+    reach_down = np.hypot((1 - r) * (a[0] - a[1]), r * (b[2] - b[0]))
+    reach_up = np.hypot((1 - r) * (a[2] - a[0]), r * (b[0] - b[1]))
+    low, high = r[gap - reach_down <= 0], r[gap + reach_up >= 0]
     return Interval(float(a[0] / (a[0] + b[0])), float(low.min(initial=1.0)), float(high.max(initial=0.0)))
 
 
