@@ -65,3 +65,15 @@ def test_a_group_alone_shows_its_help() -> None:
     assert done.returncode == 2
     assert done.stdout.startswith("Usage: mindgauge judges") and "escalation" in done.stdout
     assert not done.stderr
+
+
+def options(command: Any = ROOT) -> Iterator[Any]:
+    """Yield every option of every command."""
+    yield from command.params
+    for part in getattr(command, "commands", {}).values():
+        yield from options(part)
+
+
+def test_no_seed_is_below_zero() -> None:
+    seeds = [option.min for option in options() if option.name == "seed"]
+    assert len(seeds) > 5 and set(seeds) == {0}

@@ -254,7 +254,7 @@ def test_what_somebody_changed_is_neither_replaced_nor_released(built: Path, tmp
     items.head(3).write_parquet(built / "items.parquet")
     with pytest.raises(UsageError, match="choose another --out"):
         mindgauge.dataset_build(tmp_path / "data" / "recipe.toml", out=built)
-    with pytest.raises(DataError, match=r"items\.parquet is not as dataset build wrote it"):
+    with pytest.raises(DataError, match=r"items\.parquet is not as it was written"):
         mindgauge.dataset_release(built, to="hub", out=tmp_path / "hub")
 
 

@@ -112,7 +112,9 @@ def new(
             rich_help_panel="What is labelled of it",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the gate's resamples, and of --draw.", rich_help_panel="Rounds")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Of the gate's resamples, and of --draw.", rich_help_panel="Rounds")
+    ] = 0,
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""

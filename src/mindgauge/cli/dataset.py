@@ -55,7 +55,7 @@ def transform(
     model: Annotated[str | None, typer.Option(help="That writes, or reads, the items.")] = None,
     checker: Annotated[str | None, typer.Option(help="A model that checks it; the same if not given.")] = None,
     sample: Annotated[int, typer.Option(min=0, help="Draw so many of what was written for people to look at.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of all draws.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of all draws.")] = 0,
     run: Annotated[
         Path | None, typer.Option(help="The run directory of the calls; if not given, one that follows from the plan.")
     ] = None,
@@ -138,7 +138,7 @@ def check(
     batch: Annotated[int, typer.Option(min=1, help="Items that meet the gate together.")] = 200,
     gate: Annotated[float, typer.Option(help="The least agreement of people, 0 to 1.")] = 0.4,
     training: Annotated[int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
-    seed: Annotated[int, typer.Option(help="Of the lot.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the lot.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Let people label a part of what a panel labelled, blind: set up their project, and print a link for each of them."""

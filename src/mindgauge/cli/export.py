@@ -44,7 +44,7 @@ def export(
             min=1, help="With --draw: how many come from the rest by lot; 50 if not given.", rich_help_panel="Of review"
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --draw.", rich_help_panel="Of review")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of --draw.", rich_help_panel="Of review")] = 0,
     partition_by: Annotated[
         list[str] | None,
         typer.Option(

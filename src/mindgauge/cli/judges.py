@@ -129,7 +129,7 @@ def panel(
     scale: Annotated[list[str], typer.Option(help="1:5, or worst,…,best; or CRITERION=1:5. May be repeated.")] = [],  # noqa: B006
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap and the folds.")] = 0,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:

@@ -41,7 +41,7 @@ def compare(
     chosen: Chosen = NONE,
     dry_run: options.DryRun = False,
     resamples: Annotated[int, typer.Option(min=100, help="Of conversations.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Of the resampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the resampling.")] = 0,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:

@@ -26,7 +26,7 @@ def escalation(
     confidence: Annotated[float, typer.Option(help="Of what is guaranteed.")] = 0.9,
     tolerated: Annotated[float, typer.Option(help="The share of what passes unread that may be unsafe.")] = 0.02,
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap and the folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap and the folds.")] = 0,
     full: options.Full = False,
     json: options.Json = False,
 ) -> None:

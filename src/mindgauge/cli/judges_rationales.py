@@ -70,7 +70,7 @@ def export(
     out: Annotated[Path | None, typer.Option(help="The folder for the forms; RUN/rationales if not given.")] = None,
     people: Annotated[int, typer.Option(min=1, help="Forms: the same verdicts, each in another order.")] = 2,
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many verdicts, spread evenly.")] = None,
-    seed: Annotated[int, typer.Option(help="Of choice and order, together with the run's secret.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of choice and order, together with the run's secret.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Write blind forms on which people rate reasons from 1 to 5: rationality, traceability, consistency."""

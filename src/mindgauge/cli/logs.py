@@ -25,7 +25,7 @@ def logs(
             help="As many of each model, month, language, length or risk, or of each value of a tag. May be repeated."
         ),
     ] = [],  # noqa: B006
-    seed: Annotated[int, typer.Option(help="Of the lot.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the lot.")] = 0,
     names: Annotated[
         Path | None,
         typer.Option(help="Replace these names, too, one a line, and those by which people introduce themselves."),

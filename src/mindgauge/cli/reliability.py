@@ -41,7 +41,7 @@ def reliability(
         str, typer.Option(help="mindgauge; mentalbench (the source's own, for comparison); or a file like rule.toml.")
     ] = "mindgauge",
     resamples: Annotated[int, typer.Option(min=100, help="Of the bootstrap.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     plan: Annotated[
         bool,
         typer.Option(

@@ -31,7 +31,7 @@ def view(
         int | None,
         typer.Option(min=1, help="With --draw: how many come from the rest by lot; 50 if not given."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of --draw.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of --draw.")] = 0,
     show_texts: ShowTexts = False,
     json: options.Json = False,
 ) -> None:

@@ -91,6 +91,23 @@ def test_all_labelled_is_exact_and_a_stratum_without_labels_has_no_number() -> N
     assert all(cell.share.value is not None for cell in cells)
 
 
+def test_the_first_of_the_disputed_are_no_sample_of_all_items_nor_of_the_other_disputed() -> None:
+    labels, groups, truth = planted(200, np.random.default_rng(2))
+    chosen = panel.check(labels, groups, 40, 20, 0)
+    whole = beside(labels, groups, truth.with_columns(a="people", b="people"), chosen)
+    outcomes, disputed = labels.items["outcome"], pl.col("stratum").str.starts_with(panel.DISPUTED)
+    of_one = whole["outcome"] == whole["outcome"][0]
+    for part in (whole.filter(disputed), pl.concat([whole[1:10], whole.filter(~disputed)])):
+        agreement = agreed.among_people(part, ["a", "b"], CRITERION)
+        assert (agreement.value, agreement.note, agreed.reaches(agreement, 0)) == (None, checked.UNSEEN, None)
+        assert all(entry.people.value is None for entry in checked.classes(part, outcomes, CRITERION))
+    alone = whole.filter(of_one & disputed)
+    cells = checked.confusion(alone[1:], alone["outcome"], CRITERION)
+    assert all(cell.share.value is None for cell in cells)
+    assert all(cell.share.value is not None for cell in checked.confusion(alone, alone["outcome"], CRITERION))
+    assert agreed.among_people(whole, ["a", "b"], CRITERION).value == 1
+
+
 def test_what_people_leave_open_stays_in_n() -> None:
     labels, groups, truth = planted(200, np.random.default_rng(3))
     truth = truth.with_columns(people=pl.when(pl.int_range(pl.len()) % 4 == 0).then(pl.lit(UNDECIDED)).otherwise("people"))  # fmt: skip
@@ -113,7 +130,7 @@ def test_agreement_of_people_is_that_of_all_items_not_of_those_the_panel_dispute
         every = beside(labels, groups, rows, panel.check(labels, groups, 600, 0, 0))
         drawn = beside(labels, groups, rows, panel.check(labels, groups, 120, 80, seed))
         whole, part = (agreed.among_people(table, ["a", "b"], CRITERION) for table in (every, drawn))
-        bare = agreed.among_people(drawn.with_columns(stratum_size=drawn.height, stratum=pl.lit("")), ["a", "b"], CRITERION)  # fmt: skip
+        bare = agreed.among_people(drawn.with_columns(stratum_size=drawn.height, frame=drawn.height, stratum=pl.lit("")), ["a", "b"], CRITERION)  # fmt: skip
         gaps.append(((part.value or 0) - (whole.value or 0), (bare.value or 0) - (whole.value or 0)))
     weighted, unweighted = np.array(gaps).T
     assert abs(weighted.mean()) < 3 * weighted.std() / np.sqrt(len(weighted)) + 0.005

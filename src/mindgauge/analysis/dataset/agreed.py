@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
+from mindgauge.analysis.dataset import checked
 from mindgauge.analysis.dataset.labels import LabelFigure
 from mindgauge.records.rubric.criterion import Scale
 from mindgauge.stats import agreement, sampling
@@ -59,6 +60,8 @@ def among_people(rows: pl.DataFrame, people: Sequence[str], criterion: Criterion
     """
     codes = _codes(rows.select(people), criterion)
     shared = _shared(codes)
+    if not checked.stands_for(rows, rows["frame"][0]):
+        return LabelFigure(None, None, None, int(shared.sum()), checked.UNSEEN)
     if not shared.any():
         return LabelFigure(None, None, None, 0, "no item has labels of two people")
     counts = agreement.counts(codes[shared], len(criterion.values))

@@ -8,7 +8,8 @@ whole, or was drawn from by lot; so with N_h items in stratum h, n_h of them lab
 is the estimate of a stratified sample (Cochran 1977, section 5.3): without bias, whatever the panel's errors, where those
 labelled are a part like the rest of their stratum. What people call what the panel calls one thing is such a sum over the
 strata of its label, and of a class's recall both parts are. What was chosen because the panel disagrees stands for
-itself alone. Where nobody labelled anything of a stratum there is no number.
+itself alone. Where nobody labelled anything of a stratum there is no number, nor while disputed items are left: they are
+labelled in the order of dispute, so that the first ones are no sample of the others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.dataset.labels import TIE, UNREADABLE, ClassShare, LabelFigure, PanelConfusion
+from mindgauge.analysis.dataset.panel import DISPUTED
 from mindgauge.stats import proportion
 from mindgauge.stats.jackknife import effective
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 EXACT = "exact: people labelled every item"
 UNSAID = "the panel never says so"
 UNCALLED = "people call nothing so"
-UNSEEN = "people labelled nothing of one stratum"
+UNSEEN = "people have not labelled enough of one stratum yet"
 OF_PANEL = "no label of people"
 
 
@@ -70,6 +72,13 @@ def confusion(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> 
     ]
 
 
+def stands_for(rows: pl.DataFrame, size: int) -> bool:
+    """Say whether what people labelled stands for so many items: something of each stratum, and all that is disputed."""
+    strata = rows.group_by("stratum").agg(pl.len(), pl.col("stratum_size").first())
+    open_disputes = strata["stratum"].str.starts_with(DISPUTED) & (strata["len"] < strata["stratum_size"])
+    return bool(strata["stratum_size"].sum() == size and not open_disputes.any())
+
+
 def _ordered(labels: set[str], criterion: Criterion) -> list[str]:
     """Put labels into the rubric's order, and what stands in the place of one behind them."""
     levels = [str(level) for level in criterion.values]
@@ -88,7 +97,7 @@ class _Strata(NamedTuple):
     effective: Floats
     people: list[Counter[str]]
     complete: bool
-    """Whether no stratum is missing."""
+    """Whether what is labelled stands for all of them."""
 
     def shares(self, label: str) -> Floats:
         """Return the share of each stratum that people give a label."""
@@ -133,5 +142,5 @@ def _strata(rows: pl.DataFrame, size: int) -> _Strata:
     return _Strata(
         outcome=[part["outcome"][0] for part in parts], sizes=sizes, labelled=np.array([len(part) for part in parts], dtype=float),
         effective=np.array([effective(counts) for counts in conversations]), people=[Counter(part["people"]) for part in parts],
-        complete=sizes.sum() == size,
+        complete=stands_for(rows, size),
     )  # fmt: skip

@@ -109,7 +109,7 @@ def check(panel: PanelLabels, groups: pl.DataFrame, number: int, disputed: int, 
     generator = np.random.default_rng(seed)
     items = panel.items.join(groups, on="id").sort("id")
     items = items.with_columns(lot=pl.Series(generator.permutation(items.height)))
-    first = items.filter(pl.col("panel_agreement") < 1).sort("panel_agreement", "lot").head(disputed)
+    first = items.filter(pl.col("panel_agreement") < 1).sort("panel_agreement", "lot").head(min(disputed, items.height))
     rest = items.join(first, on="id", how="anti").sort("id")
     strata = sorted(rest.partition_by("outcome"), key=lambda stratum: str(stratum["outcome"][0]))
     sizes = [stratum.height for stratum in strata]

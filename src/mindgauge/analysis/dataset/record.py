@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ITEMS, DROPPED, RECORD, RECIPE = "items.parquet", "dropped.parquet", "dataset.json", "recipe.toml"
 """The files of a built data set."""
+SAMPLE = "sample.csv"
+"""Beside them, where models wrote the items: what people look at, drawn by lot."""
 
 
 class TransformAccount(msgspec.Struct, frozen=True):

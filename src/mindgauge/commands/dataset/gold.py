@@ -87,11 +87,12 @@ def dataset_gold(
     labels = source.panel.items.join(checks.select("id", "gold", "gold_status"), on="id", how="left")
     result = _record(source, checks, gate)
     with ExportFolder(Path(out or folder)) as target:
-        dropped, recipe = pl.read_parquet(place / records.DROPPED), (place / records.RECIPE).read_text(encoding="utf-8")
         target.parquet(records.ITEMS, items.join(labels.select("id", *LABELS), on="id", how="left", maintain_order="left"))  # fmt: skip
-        target.parquet(records.DROPPED, dropped)
         target.json(records.RECORD, msgspec.to_builtins(msgspec.structs.replace(record, labels=result)))
-        target.text(records.RECIPE, recipe)
+        for name in (records.DROPPED, records.RECIPE, records.SAMPLE):
+            if (place / name).is_file():
+                with target.binary(name) as file:
+                    file.write((place / name).read_bytes())
     return DatasetLabelled(out=str(out or folder), items=items.height, **msgspec.structs.asdict(result))
 
 

@@ -90,7 +90,7 @@ def dataset_label(
         EndpointError: a judge cannot be reached.
     """
     place = Path(folder)
-    opened.dataset(place)
+    opened.dataset(place, out)
     names = [benchmark] if benchmark is not None else []
     benchmarks = standalone_rubric.all_asked(names, rubric, *([] if rubric is None else [standalone_rubric.MESSAGES]))
     if len(benchmarks) != 1 or not benchmarks[0].closed or benchmarks[0].about_reply:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -10,32 +11,53 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.dataset import panel as panels
 from mindgauge.analysis.dataset import record as records
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.short_names import short_names
 from mindgauge.reports.export.folder import stranger_in
+from mindgauge.runs.step_outputs import recorded
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from mindgauge.analysis.dataset.panel import PanelLabels
     from mindgauge.analysis.dataset.record import DatasetRecord
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records import Sample
     from mindgauge.records.rubric import Criterion
+    from mindgauge.runs.step_outputs import StepOutput
 
 
-def dataset(place: Path) -> DatasetRecord:
+def dataset(place: Path, *outs: str | Path | None) -> DatasetRecord:
     """Read the record of a data set that is as it was written.
 
+    Args:
+        place: its folder.
+        outs: what is to be written; nothing of it may come into that folder, or in its place.
+
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or something would be written into it.
         DataError: somebody changed it.
     """
     record = records.read(place)
     changed = stranger_in(place)
     if changed is not None:
-        raise DataError(f"{place}: {changed} is not as dataset build wrote it; build it again")
+        raise DataError(f"{place}: {changed} is not as it was written; make it again")
+    for out in outs:
+        if out is not None:
+            apart(out, place)
     return record
+
+
+def apart(out: str | Path, place: str | Path) -> None:
+    """See that what is to be written does not come into the folder of a data set.
+
+    Raises:
+        UsageError: it does.
+    """
+    if Path(out).resolve().is_relative_to(Path(place).resolve()):
+        raise UsageError(f"{out}: {place} is for a data set alone; write it beside that")
 
 
 class PanelRun(NamedTuple):
@@ -59,11 +81,12 @@ def panel_run(run: Path, criterion: str | None) -> PanelRun:
 
     Raises:
         UsageError: there is no such run, or it is not clear which of its criteria is meant.
-        DataError: no model has said anything yet.
+        DataError: a judge is still to be asked about some items, or has never answered.
     """
     if not (run / "run.sqlite").is_file():
         raise UsageError(f"{run}: no run of a panel here; make one with mindgauge dataset label DIR --out {run}")
-    benchmark = standalone_rubric.asked(None, None, run, manifest.read(run))
+    content = manifest.read(run)
+    benchmark = standalone_rubric.asked(None, None, run, content)
     with Store(run) as store:
         samples = {sample.tags.get("id", ""): sample for sample in store.samples(benchmark.name)}
         rows = frame.ratings(store, benchmark)
@@ -72,9 +95,21 @@ def panel_run(run: Path, criterion: str | None) -> PanelRun:
     verdicts = rows.filter(
         pl.col("criterion") == about.name, pl.col("rater_kind").is_in(["model", "classifier"])
     ).with_columns(id=pl.col("subject").replace_strict(ids, default=None, return_dtype=pl.String))
-    if verdicts.is_empty():
-        raise DataError(f"{run}: no model has labelled anything; go on with the command that made the run")
+    if waiting := _waiting(verdicts, recorded(content, closed=True), len(samples)):
+        raise DataError(
+            f"{run}: labels of {named(waiting)} are still to come; go on with the command that made the run"
+        )
     return PanelRun(benchmark, about, samples, panels.labels(verdicts, list(samples)))
+
+
+def _waiting(verdicts: pl.DataFrame, outputs: Sequence[StepOutput], items: int) -> list[str]:
+    """Name the judges of a plan that are still to be asked, or have failed each time: without them it is another panel."""
+    answered = dict(
+        verdicts.group_by("rater").agg(pl.when((pl.col("status") != "failed").any()).then(pl.len()).otherwise(0)).rows()
+    )
+    waiting = [out.name for out in outputs if answered.get(out.name, 0) < out.repeats * items]
+    short = short_names([out.name for out in outputs])
+    return [short.get(name, name) for name in waiting]
 
 
 def criterion_of(benchmark: Benchmark, name: str | None) -> Criterion:

@@ -64,7 +64,7 @@ def dataset_release(
     place, form = Path(folder), to
     if form not in FORMS:
         raise UsageError(f"--to {form}: write {' or '.join(FORMS)}")
-    record = opened.dataset(place)
+    record = opened.dataset(place, out)
     terms = spdx(licence or record.licence)
     if not terms:
         raise UsageError(f'{place}: under which licence? Write licence = "CC-BY-4.0" in the recipe, or --licence')

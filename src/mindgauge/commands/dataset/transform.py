@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 import polars as pl
 
-from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset import transforming
 from mindgauge.analysis.dataset.labels import LABELS
-from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord, TransformAccount
+from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
 from mindgauge.benchmarks.forms import checks
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.benchmarks.variants import by_name
-from mindgauge.commands.dataset import writing
+from mindgauge.commands.dataset import opened, writing
 from mindgauge.commands.dataset.writing import Writers, Wrote
 from mindgauge.models.family import same_family
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular, noted
-from mindgauge.reports.export.folder import ExportFolder, stranger_in
+from mindgauge.reports.export.folder import ExportFolder
 from mindgauge.runs import plan
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import RunConfig, TransformOptions, listed
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.dataset.build import StepAccount
     from mindgauge.runs.options import AnyModel
-
-SAMPLE = "sample.csv"
-"""What people look at, drawn by lot."""
 
 
 class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
@@ -119,9 +115,9 @@ def dataset_transform(
     calls = bool(forms or identity)
     if calls == (model is None) or (not calls and (checker is not None or sample or run or dry_run)):
         raise UsageError(_NEEDS if calls else _NO_CALLS)
-    record = records.read(place)
-    if changed := stranger_in(place):
-        raise DataError(f"{place}: {changed} is not as it was written; make it again")
+    record = opened.dataset(place, out, run)
+    if run is not None:
+        opened.apart(run, out)
     target, items = ExportFolder(Path(out)), pl.read_parquet(place / ITEMS)
     items = items.drop(LABELS, strict=False)
     texts = [*transforming.by_rule(items, rules, seed)]

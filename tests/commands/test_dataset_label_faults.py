@@ -1,0 +1,105 @@
+"""`dataset label`, `check`, `gold`, `transform`, `release` where something is unfinished, in the way, or not as it should be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+
+import mindgauge
+from mindgauge.models.settings import Settings
+from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.reports.export.folder import ExportFolder
+from tests.commands.test_dataset_labels import SURE, build, judges, judging, people_label
+from tests.in_process import mindgauge as mindgauge_command
+from tests.stub import Stub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+class Switch:
+    """Whether a judge called `poor` answers."""
+
+    works = True
+
+    def __call__(self, body: dict[str, Any], number: int) -> web.StreamResponse:
+        """Answer, or say that nobody is there."""
+        return judging(body, number) if self.works or body["model"] != "poor" else web.Response(status=500)
+
+
+@pytest.fixture
+def switch() -> Switch:
+    return Switch()
+
+
+@pytest.fixture
+def server(switch: Switch) -> Iterator[Stub]:
+    with Stub(switch) as stub:
+        yield stub
+
+
+def test_people_are_not_asked_about_labels_that_are_still_to_come(server: Stub, switch: Switch, tmp_path: Path) -> None:
+    folder = build(tmp_path, 60)
+    options: dict[str, Any] = {"judge": judges(server, *SURE), "rubric": folder / "risk.toml", "out": folder / "panel", "settings": Settings(tries=1)}  # fmt: skip
+    switch.works = False
+    with pytest.raises(MindgaugeError, match="calls failed"):
+        mindgauge.dataset_label(folder / "nights", **options)
+    checking: dict[str, Any] = {"annotators": ["ana", "ben"], "number": 20, "training": 0, "out": folder / "people"}
+    with pytest.raises(DataError, match="panel: labels of poor are still to come; go on with the command that made"):
+        mindgauge.dataset_check(folder / "panel", **checking)
+    assert not (folder / "people").exists()
+    switch.works = True
+    asked = len(server.bodies)
+    mindgauge.dataset_label(folder / "nights", **options)
+    assert {body["model"] for body in server.bodies[asked:]} == {"poor"}
+    mindgauge.dataset_check(folder / "panel", **checking)
+
+
+def test_nothing_is_written_into_a_data_set_or_in_its_place(server: Stub, tmp_path: Path) -> None:
+    nights = build(tmp_path, 6) / "nights"
+    before = {path: path.read_bytes() for path in nights.rglob("*") if path.is_file()}
+    labelling: dict[str, Any] = {"judge": server.judge, "rubric": tmp_path / "risk.toml"}
+    story: dict[str, Any] = {"form": "story", "model": server.model}
+    for out in (nights, nights / "more"):
+        for write, options in (
+            (mindgauge.dataset_release, {"to": "folder", "out": out}),
+            (mindgauge.dataset_transform, {"form": "noise", "out": out}),
+            (mindgauge.dataset_transform, {**story, "out": tmp_path / "new", "run": out}),
+            (mindgauge.dataset_label, {**labelling, "out": out}),
+        ):
+            with pytest.raises(UsageError, match="nights is for a data set alone; write it beside that"):
+                write(nights, **options)
+    with pytest.raises(UsageError, match="new is for a data set alone"):
+        mindgauge.dataset_transform(nights, **story, out=tmp_path / "new", run=tmp_path / "new" / "run")  # fmt: skip
+    assert {path: path.read_bytes() for path in nights.rglob("*") if path.is_file()} == before
+    assert not server.bodies
+
+
+def test_gold_leaves_every_other_file_of_a_data_set_as_it_was(server: Stub, tmp_path: Path) -> None:
+    folder = build(tmp_path, 30)
+    sample = b"subject,probability\r\nx,1\r\n"
+    with ExportFolder(folder / "made") as target:
+        for name in ("items.parquet", "dropped.parquet", "dataset.json"):
+            with target.binary(name) as file:
+                file.write((folder / "nights" / name).read_bytes())
+        with target.binary("sample.csv") as file:
+            file.write(sample)
+    mindgauge.dataset_label(folder / "made", judge=judges(server, "fine"), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
+    mindgauge.dataset_check(folder / "panel", annotators=["ana", "ben"], number=20, training=0, out=folder / "people")
+    people_label(folder / "people")
+    mindgauge.dataset_gold(folder / "made", panel=folder / "panel", people=folder / "people")
+    assert (folder / "made" / "sample.csv").read_bytes() == sample
+    assert (folder / "made" / "dropped.parquet").read_bytes() == (folder / "nights" / "dropped.parquet").read_bytes()
+
+
+def test_numbers_that_are_none_are_one_line(server: Stub, tmp_path: Path) -> None:
+    folder = build(tmp_path, 12)
+    mindgauge.dataset_label(folder / "nights", judge=judges(server, "fine"), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
+    typed = ["dataset", "check", folder / "panel", "--annotators", "ana,ben", "--training", 0, "--out"]
+    negative = mindgauge_command(*typed, tmp_path / "no", "--seed", "-1")
+    assert (negative.returncode, len(negative.stderr.splitlines())) == (2, 1)
+    many = mindgauge_command(*typed, tmp_path / "people", "--disputed", 10**30, "--number", 10**30)
+    assert many.returncode == 0, many.stderr
