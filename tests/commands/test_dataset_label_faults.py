@@ -103,3 +103,12 @@ def test_numbers_that_are_none_are_one_line(server: Stub, tmp_path: Path) -> Non
     assert (negative.returncode, len(negative.stderr.splitlines())) == (2, 1)
     many = mindgauge_command(*typed, tmp_path / "people", "--disputed", 10**30, "--number", 10**30)
     assert many.returncode == 0, many.stderr
+
+
+def test_a_level_is_not_called_as_what_is_no_label(server: Stub, tmp_path: Path) -> None:
+    folder = build(tmp_path, 6)
+    rubric = (folder / "risk.toml").read_text(encoding="utf-8").replace('"hint"', '"(tie)"')
+    (folder / "risk.toml").write_text(rubric, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"\(tie\) is what an item without a label is called; name that level of risk"):
+        mindgauge.dataset_label(folder / "nights", judge=server.judge, rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
+    assert not server.bodies

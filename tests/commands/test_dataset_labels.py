@@ -356,3 +356,4 @@ def test_the_page_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert all(f"`{column}`" in page for column in items.columns)
     assert dict(items.group_by("gold").len().rows()) == {"hint": 3, "calm": 1}
     assert items["panel_label"].equals(items["gold"], check_names=False)
+    assert "nobody labelled an item twice.\n\n`gold` is" in Path("nights-hub/README.md").read_text(encoding="utf-8")

@@ -193,3 +193,25 @@ def test_unsafe_levels_stand_at_one_end(unsafe: tuple[int, ...], fault: str) -> 
 
 def test_classes_may_be_unsafe_in_any_place() -> None:
     assert not of([leveled("a", "b", "c", unsafe=("a", "c"), scale=Scale.NOMINAL)])
+
+
+def test_a_level_between_two_whole_numbers_is_read_as_a_number_and_as_a_word(tmp_path: Path) -> None:
+    rubric = load(tmp_path, criterion(", ".join(map(level, ["0.0", "0.5", "1.0"]))))
+    answers: list[object] = [
+        0,
+        0.0,
+        "0",
+        "0.0",
+        0.5,
+        " 0.5",
+        1,
+        "1",
+        "1.0",
+        0.25,
+        True,
+        None,
+        [0.5],
+        float("nan"),
+        float("inf"),
+    ]
+    assert [rubric.criteria[0].read(answer) for answer in answers] == [*[0.0] * 4, 0.5, 0.5, *[1.0] * 3, *[None] * 6]

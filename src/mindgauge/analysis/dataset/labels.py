@@ -18,6 +18,7 @@ TIE, UNREADABLE = "(tie)", "(unreadable)"
 """In the place of a label: no strict majority, and too few verdicts that can be read for one."""
 UNDECIDED = "(undecided)"
 """In the place of people's label: they tie, could not tell, or handed it on."""
+NO_LABELS = frozenset({TIE, UNREADABLE, UNDECIDED})
 
 
 class LabelFigure(msgspec.Struct, frozen=True):

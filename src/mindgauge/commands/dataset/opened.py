@@ -10,6 +10,7 @@ import polars as pl
 from mindgauge.analysis import frame
 from mindgauge.analysis.dataset import panel as panels
 from mindgauge.analysis.dataset import record as records
+from mindgauge.analysis.dataset.labels import NO_LABELS
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
@@ -116,11 +117,13 @@ def criterion_of(benchmark: Benchmark, name: str | None) -> Criterion:
     """Return the criterion that is labelled.
 
     Raises:
-        UsageError: there is none of this name, or several and none is named.
+        UsageError: there is none of this name, or several and none is named, or a level is called as what is no label.
     """
     by_name = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
-    if name is None and len(by_name) == 1:
-        return next(iter(by_name.values()))
-    if name not in by_name:
+    chosen = next(iter(by_name)) if name is None and len(by_name) == 1 else name
+    if chosen not in by_name:
         raise UsageError(f"{benchmark.name}: name what is labelled with --criterion: {', '.join(by_name)}")
-    return by_name[name]
+    criterion = by_name[chosen]
+    if taken := {str(level) for level in criterion.values} & NO_LABELS:
+        raise UsageError(f"{benchmark.name}: {min(taken)} is what an item without a label is called; name that level of {chosen} otherwise")  # fmt: skip
+    return criterion

@@ -126,19 +126,16 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def read(self, answer: object) -> Value | None:
         """Turn an answer into a level's value, strictly: exact value, its spelling, or an alias; otherwise None."""
-        if isinstance(answer, float) and answer.is_integer():
-            answer = int(answer)
-        if not isinstance(answer, int | str):
+        if not isinstance(answer, int | float | str):
             return None
-        wanted = str(answer).strip().casefold()  # true and false are read where a level has them as an alias
-        return self._spelled.get(wanted)
+        return self._spelled.get(_spelling(answer))  # true and false are read where a level has them as an alias
 
     @cached_property
     def _spelled(self) -> dict[str, Value]:
         """The values by every spelling of theirs; of two with one spelling, the first."""
         spelled: dict[str, Value] = {}
         for level in self.levels:
-            for spelling in (str(level.value), *level.aliases):
+            for spelling in (_spelling(level.value), str(level.value), *level.aliases):
                 spelled.setdefault(spelling.casefold(), level.value)
         return spelled
 
@@ -152,6 +149,12 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             if all(answers[name] for name in level.needs) and not any(answers[name] for name in level.unless)
         )
         return next(holding, None)
+
+
+def _spelling(answer: Value) -> str:
+    """Write a value as answers spell it: 1.0 as 1."""
+    whole = isinstance(answer, float) and answer.is_integer()
+    return str(int(answer) if whole else answer).strip().casefold()
 
 
 # The order of a criterion's levels, from the worst to the best, whatever their numbers: the one place that knows it.
