@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from aiohttp import web
 
@@ -16,7 +18,7 @@ from tests.in_process import mindgauge as mindgauge_command
 from tests.stub import Stub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -39,6 +41,14 @@ def switch() -> Switch:
 def server(switch: Switch) -> Iterator[Stub]:
     with Stub(switch) as stub:
         yield stub
+
+
+def signed(folder: Path, files: dict[str, bytes]) -> None:
+    """Write a data set with checksums, as somebody may who makes one by hand."""
+    with ExportFolder(folder) as target:
+        for name, content in files.items():
+            with target.binary(name) as file:
+                file.write(content)
 
 
 def test_people_are_not_asked_about_labels_that_are_still_to_come(server: Stub, switch: Switch, tmp_path: Path) -> None:
@@ -81,12 +91,10 @@ def test_nothing_is_written_into_a_data_set_or_in_its_place(server: Stub, tmp_pa
 def test_gold_leaves_every_other_file_of_a_data_set_as_it_was(server: Stub, tmp_path: Path) -> None:
     folder = build(tmp_path, 30)
     sample = b"subject,probability\r\nx,1\r\n"
-    with ExportFolder(folder / "made") as target:
-        for name in ("items.parquet", "dropped.parquet", "dataset.json"):
-            with target.binary(name) as file:
-                file.write((folder / "nights" / name).read_bytes())
-        with target.binary("sample.csv") as file:
-            file.write(sample)
+    nights = {
+        name: (folder / "nights" / name).read_bytes() for name in ("items.parquet", "dropped.parquet", "dataset.json")
+    }
+    signed(folder / "made", {**nights, "sample.csv": sample})
     mindgauge.dataset_label(folder / "made", judge=judges(server, "fine"), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
     mindgauge.dataset_check(folder / "panel", annotators=["ana", "ben"], number=20, training=0, out=folder / "people")
     people_label(folder / "people")
@@ -112,3 +120,33 @@ def test_a_level_is_not_called_as_what_is_no_label(server: Stub, tmp_path: Path)
     with pytest.raises(UsageError, match=r"\(tie\) is what an item without a label is called; name that level of risk"):
         mindgauge.dataset_label(folder / "nights", judge=server.judge, rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
     assert not server.bodies
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda items: items.with_columns(pl.col("text") + " now"), "6 ids of other texts"),
+        (lambda items: items.drop("group"), "no column group of String"),
+        (lambda items: items.with_columns(weight=1), "no column weight of Float64"),
+        (lambda items: items.with_columns(group=pl.lit(None, pl.String)), "group is empty in 6 rows"),
+        (None, "cannot read the items"),
+    ],
+)  # fmt: skip
+def test_items_that_no_build_wrote_are_refused_in_one_line(
+    change: Callable[[pl.DataFrame], pl.DataFrame] | None, fault: str, server: Stub, tmp_path: Path
+) -> None:
+    nights, content = build(tmp_path, 6) / "nights", io.BytesIO(b"PAR1")
+    if change is not None:
+        change(pl.read_parquet(nights / "items.parquet")).write_parquet(content)
+    signed(
+        tmp_path / "made", {"dataset.json": (nights / "dataset.json").read_bytes(), "items.parquet": content.getvalue()}
+    )
+    for write, options in (
+        (mindgauge.dataset_release, {"to": "folder"}),
+        (mindgauge.dataset_transform, {"form": "plain"}),
+        (mindgauge.dataset_label, {"judge": server.judge, "rubric": tmp_path / "risk.toml"}),
+    ):
+        with pytest.raises(DataError, match=fault) as raised:
+            write(tmp_path / "made", out=tmp_path / "out", **options)
+        assert "\n" not in str(raised.value)
+    assert not (tmp_path / "out").exists() and not server.bodies

@@ -118,6 +118,13 @@ def test_what_people_leave_open_stays_in_n() -> None:
     assert sum(entry.people.value or 0 for entry in classes.values()) == pytest.approx(1)
 
 
+def test_a_panel_that_says_one_thing_alone_finds_all_of_it_without_an_interval() -> None:
+    rows = pl.DataFrame({"outcome": "calm", "people": ["calm", "hint"] * 4, "cluster": [*"abcdefgh"], "stratum": "by lot 1", "stratum_size": 30.0})  # fmt: skip
+    calm, hint = checked.classes(rows, pl.Series(["calm"] * 30), CRITERION)
+    assert (calm.recall.value, calm.recall.low, calm.recall.note) == (1, None, checked.ALWAYS)
+    assert (hint.recall.value, hint.recall.low, hint.recall.note) == (0, None, checked.UNSAID)
+
+
 def test_agreement_of_people_is_that_of_all_items_not_of_those_the_panel_disputes() -> None:
     generator = np.random.default_rng(4)
     gaps = []

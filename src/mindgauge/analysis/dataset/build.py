@@ -129,7 +129,7 @@ def _none_dropped() -> pl.DataFrame:
 
 def _identified(frame: pl.DataFrame, dropped: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Give each text the hash of its content as its id, and put ids in the place of row numbers."""
-    frame, dropped = (rows.with_columns(id=_ids(rows["text"])) for rows in (frame, dropped))
+    frame, dropped = (rows.with_columns(id=ids_of(rows["text"])) for rows in (frame, dropped))
     ids = pl.concat([frame.select("row", "id"), dropped.select("row", "id")])
     if "together" not in frame.columns:
         own = pl.when(pl.col("group").is_null()).then("row")
@@ -147,7 +147,8 @@ def _identified(frame: pl.DataFrame, dropped: pl.DataFrame) -> tuple[pl.DataFram
     )
 
 
-def _ids(texts: pl.Series) -> pl.Series:
+def ids_of(texts: pl.Series) -> pl.Series:
+    """Return the ids of items: the hashes of their texts."""
     return pl.Series("id", [digest("item", text) for text in texts.to_list()], pl.String)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 EXACT = "exact: people labelled every item"
-UNSAID = "the panel never says so"
+UNSAID, ALWAYS = "the panel never says so", "the panel says nothing else"
 UNCALLED = "people call nothing so"
 UNSEEN = "people have not labelled enough of one stratum yet"
 OF_PANEL = "no label of people"
@@ -129,6 +129,8 @@ class _Strata(NamedTuple):
             return LabelFigure(None, None, None, n, UNCALLED if self.complete else UNSEEN)
         if label not in self.outcome:
             return LabelFigure(0.0, None, None, n, UNSAID)
+        if {*self.outcome} == {label}:
+            return LabelFigure(1.0, None, None, n, ALWAYS)
         same, weights = np.array(self.outcome) == label, self.sizes / self.sizes.sum()
         inside, outside = (proportion.stratified(shares, self.effective, weights * part) for part in (same, ~same))
         return LabelFigure.of(proportion.part_of(inside, outside), n)

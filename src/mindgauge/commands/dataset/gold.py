@@ -79,7 +79,7 @@ def dataset_gold(
     place = Path(folder)
     record = opened.dataset(place)
     source = opened.panel_run(Path(panel), criterion)
-    items = pl.read_parquet(place / records.ITEMS)
+    items = records.items(place)
     items = items.drop(name for name in LABELS if name in items.columns)
     if set(items["id"]) != set(source.samples):
         raise DataError(f"{panel}: labels of other items than those of {place}; label it with mindgauge dataset label")

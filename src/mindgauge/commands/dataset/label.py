@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import msgspec
-import polars as pl
 
 from mindgauge.analysis.dataset import agreed
 from mindgauge.analysis.dataset import record as records
@@ -120,7 +119,7 @@ def _labellable(place: Path) -> None:
     Raises:
         DataError: one is not.
     """
-    items = pl.read_parquet(place / records.ITEMS, columns=["id", "messages"])
+    items = records.items(place)
     repeated = items.height - items["id"].n_unique()
     if repeated:
         raise DataError(f'{place}: {plural(repeated, "item")} with the text of another; build it with a step `do = "exact"`')  # fmt: skip

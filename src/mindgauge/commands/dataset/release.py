@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import polars as pl
 
 from mindgauge.analysis.audit.finding import Severity
 from mindgauge.analysis.dataset import record as records
@@ -64,7 +63,7 @@ def dataset_release(
     place, form = Path(folder), to
     if form not in FORMS:
         raise UsageError(f"--to {form}: write {' or '.join(FORMS)}")
-    record = opened.dataset(place, out)
+    record, items = opened.dataset(place, out), records.items(place)
     terms = spdx(licence or record.licence)
     if not terms:
         raise UsageError(f'{place}: under which licence? Write licence = "CC-BY-4.0" in the recipe, or --licence')
@@ -80,7 +79,6 @@ def dataset_release(
     errors = [finding for finding in audited.findings if finding.severity is Severity.ERROR]
     if errors:
         raise MindgaugeError(f"{place}: not released: the audit finds {plural(len(errors), 'error')}, first {errors[0].message} ({errors[0].id}); see mindgauge audit {place / records.ITEMS}")  # fmt: skip
-    items = pl.read_parquet(place / records.ITEMS)
     with ExportFolder(Path(out)) as target:
         release.write(target, form, record, items, audited.findings, terms)
     return DatasetReleased(record.name, form, str(out), target.written, audited.counts)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 import polars as pl
 
+from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset import transforming
 from mindgauge.analysis.dataset.labels import LABELS
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, SAMPLE, DatasetRecord, TransformAccount
@@ -118,7 +119,7 @@ def dataset_transform(
     record = opened.dataset(place, out, run)
     if run is not None:
         opened.apart(run, out)
-    target, items = ExportFolder(Path(out)), pl.read_parquet(place / ITEMS)
+    target, items = ExportFolder(Path(out)), records.items(place)
     items = items.drop(LABELS, strict=False)
     texts = [*transforming.by_rule(items, rules, seed)]
     account = TransformAccount(listed(form), _sha256(place / ITEMS))
