@@ -11,7 +11,7 @@ from aiohttp import web
 
 import mindgauge
 from mindgauge.models.settings import Settings
-from mindgauge.records.errors import DataError, MindgaugeError, UsageError
+from mindgauge.records.errors import DataError, MindgaugeError, RubricError, UsageError
 from mindgauge.reports.export.folder import ExportFolder
 from tests.commands.test_dataset_labels import SURE, build, judges, judging, people_label
 from tests.in_process import mindgauge as mindgauge_command
@@ -150,3 +150,10 @@ def test_items_that_no_build_wrote_are_refused_in_one_line(
             write(tmp_path / "made", out=tmp_path / "out", **options)
         assert "\n" not in str(raised.value)
     assert not (tmp_path / "out").exists() and not server.bodies
+
+
+def test_a_rubric_about_replies_labels_no_items(server: Stub, tmp_path: Path) -> None:
+    nights = build(tmp_path, 6) / "nights"
+    with pytest.raises(RubricError, match="psycrisis/likert: a variant of ours is about replies"):
+        mindgauge.dataset_label(nights, judge=server.judge, rubric="psycrisis/likert", criterion="empathy", out=tmp_path / "panel")  # fmt: skip
+    assert not server.bodies

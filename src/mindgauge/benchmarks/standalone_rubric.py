@@ -44,7 +44,7 @@ def alone(rubric: str | Path, *, messages: bool = False) -> Benchmark:
         messages: whether it is about what a person says; otherwise about the reply.
 
     Raises:
-        RubricError: the file is no rubric, or its id is no name, or that of a benchmark.
+        RubricError: the file is no rubric, or is about something else, or its id is no name, or that of a benchmark.
     """
     path = _located(Path(rubric))
     benchmark = _of(path, messages=messages)
@@ -53,6 +53,8 @@ def alone(rubric: str | Path, *, messages: bool = False) -> Benchmark:
             f"{path}: id = {benchmark.name!r} names its runs and tables; write letters, digits, `-`, `_` and `.`, for "
             'example id = "warmth"'
         )
+    if messages and is_variant(benchmark):
+        raise RubricError(f"{rubric}: a variant of ours is about replies, and this is about what a person says; write a rubric of your own")  # fmt: skip
     if registry.shipped(benchmark.name):
         raise RubricError(f"{path}: id = {benchmark.name!r} is a benchmark's name; give your rubric one of its own")
     return benchmark

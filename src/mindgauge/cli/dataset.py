@@ -94,7 +94,9 @@ def label(
         typer.Option(help="A model that labels: provider/name, http://HOST:PORT/v1#name, local/…. May be repeated."),
     ],
     out: Annotated[Path, typer.Option(help="The run directory.")],
-    rubric: options.Rubric = None,
+    rubric: Annotated[
+        Path | None, typer.Option(help="A rubric file of your own about what a person says (docs/own_rubric.md).")
+    ] = None,
     benchmark: Annotated[
         str | None,
         typer.Option(help="In place of a rubric: a benchmark with a closed question about what a person says."),
