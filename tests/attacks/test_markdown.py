@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+import yaml
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -15,7 +16,7 @@ import mindgauge
 from mindgauge.benchmarks.registry import find_one
 from mindgauge.records import text as markdown
 from mindgauge.records.text import APART, visible
-from mindgauge.reports.export import hub
+from mindgauge.reports.export import hub, templates
 from tests.conftest import obliging
 from tests.stub import Stub, says
 
@@ -162,3 +163,9 @@ def test_cards_say_names_as_they_are() -> None:
     assert not found(body.replace(f"<{link}>", ""))
     assert plain(" ".join(HOSTILE)) in rendered(body)[0].replace(APART, "")
     assert f"<{link}>" in body
+
+
+@given(st.text())
+@example("\x7f\x85\x9b\u2028\u2029\ufeff\ufffe\uffff\x00 # a: b")
+def test_any_text_is_one_string_of_a_card_s_head(text: str) -> None:
+    assert yaml.safe_load(f"name: {templates.yaml(text)}\n") == {"name": text}

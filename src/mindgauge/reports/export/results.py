@@ -5,11 +5,11 @@ A file for a model's page has a bare value, so a figure stands there only with i
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mindgauge.records.rounding import count, interval, plural, write
+from mindgauge.reports.export.templates import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,4 +104,4 @@ def _lines(fields: dict[str, Any]) -> Iterator[str]:
             yield f"{name}:"
             yield from (f"  {line}" for line in _lines(value))
         else:
-            yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
+            yield f"{name}: {yaml(value)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ def licence_id(licence: str) -> str:
     return ident if ident in _KNOWN else "other"
 
 
+_UNPRINTED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What JSON lets stand in a text, and YAML refuses or takes for the end of a line."""
+
+
+def yaml(value: object) -> str:
+    """Write a text or a number for YAML: as JSON, with what YAML does not print as escapes."""
+    return _UNPRINTED.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
+
+
 def rendered(file: str, /, **content: Any) -> str:
     """Fill in a template beside this module."""
     template = jinja2.Environment(
@@ -38,6 +48,6 @@ def rendered(file: str, /, **content: Any) -> str:
         "count": count,
         "percent": percent,
     }
-    template.filters["yaml"] = lambda text: json.dumps(text, ensure_ascii=False)  # JSON strings are YAML strings
+    template.filters["yaml"] = yaml
     source = (Path(__file__).parent / file).read_text(encoding="utf-8")
     return template.from_string(source).render(**content)
