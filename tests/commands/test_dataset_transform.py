@@ -259,6 +259,16 @@ def test_each_form_is_written_and_checked_and_asked_once(
     assert {text for _, text in fenced} >= {text for _, text, _ in POSTS}, "the injected tag closes no fence"
 
 
+def test_a_released_card_names_models_and_no_address(built: Path, tmp_path: Path, stub: Callable[..., Stub]) -> None:
+    with stub() as server:
+        transformed(built, "utterance", server, tmp_path)
+        made(tmp_path / "made", "plain", tmp_path / "plain")
+    mindgauge.dataset_release(tmp_path / "plain", to="folder", out=tmp_path / "released")
+    card = (tmp_path / "released" / "README.md").read_text(encoding="utf-8")
+    assert "| utterance | stub | judge |\n| plain | rule | nobody |" in card
+    assert "127.0.0.1" not in card
+
+
 def test_what_fails_is_empty_refused_or_cannot_be_read_is_dropped_with_its_reason(
     built: Path, tmp_path: Path, stub: Callable[..., Stub]
 ) -> None:

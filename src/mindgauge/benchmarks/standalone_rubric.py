@@ -53,7 +53,7 @@ def alone(rubric: str | Path, *, messages: bool = False) -> Benchmark:
             f"{path}: id = {benchmark.name!r} names its runs and tables; write letters, digits, `-`, `_` and `.`, for "
             'example id = "warmth"'
         )
-    if messages and is_variant(benchmark):
+    if messages and path != Path(rubric):
         raise RubricError(f"{rubric}: a variant of ours is about replies, and this is about what a person says; write a rubric of your own")  # fmt: skip
     if registry.shipped(benchmark.name):
         raise RubricError(f"{path}: id = {benchmark.name!r} is a benchmark's name; give your rubric one of its own")

@@ -12,6 +12,7 @@ from mindgauge.analysis.dataset.record import ITEMS
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files.texts import neutralised
 from mindgauge.records.rounding import decimal
+from mindgauge.records.short_names import short_names
 from mindgauge.reports.export.templates import licence_id, rendered
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class DatasetFigures(NamedTuple):
     languages: list[tuple[str, int]]
     labels: list[tuple[str, int]]
     steps: list[tuple[str, int, int, str]]
+    transforms: list[tuple[str, str, str]]
+    """Forms, who wrote them and who checked, as people call them: a release names no address."""
     length: str
     clusters: int
     groups: int
@@ -48,6 +51,7 @@ class DatasetFigures(NamedTuple):
 def figures(record: DatasetRecord, items: pl.DataFrame) -> DatasetFigures:
     """Count what a release says of its items."""
     sizes = items["text"].str.len_chars()
+    models = short_names(name for made in record.transforms for name in (made.model, made.checker))
     quartiles = [sizes.quantile(share, "nearest") for share in (0.25, 0.5, 0.75)]
     return DatasetFigures(
         splits=_counts(items.with_columns(pl.col("split").fill_null(_WHOLE)), "split"),
@@ -60,6 +64,14 @@ def figures(record: DatasetRecord, items: pl.DataFrame) -> DatasetFigures:
         steps=[
             (step.step, step.rows, step.dropped, "; ".join(f"{reason}: {n:,}" for reason, n in step.reasons.items()))
             for step in record.steps
+        ],
+        transforms=[
+            (
+                ", ".join(made.forms),
+                models.get(made.model, made.model) or "rule",
+                models.get(made.checker, made.checker) or "nobody",
+            )
+            for made in record.transforms
         ],
         length=", ".join(decimal(size, 0) for size in quartiles if size is not None),
         clusters=items["cluster"].n_unique(),
