@@ -106,11 +106,12 @@ def test_gold_leaves_every_other_file_of_a_data_set_as_it_was(server: Stub, tmp_
 def test_numbers_that_are_none_are_one_line(server: Stub, tmp_path: Path) -> None:
     folder = build(tmp_path, 12)
     mindgauge.dataset_label(folder / "nights", judge=judges(server, "fine"), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip
-    typed = ["dataset", "check", folder / "panel", "--annotators", "ana,ben", "--training", 0, "--out"]
+    typed = ["dataset", "check", folder / "panel", "--annotators", "ana,ben", "--out"]
     negative = mindgauge_command(*typed, tmp_path / "no", "--seed", "-1")
     assert (negative.returncode, len(negative.stderr.splitlines())) == (2, 1)
     many = mindgauge_command(*typed, tmp_path / "people", "--disputed", 10**30, "--number", 10**30)
     assert many.returncode == 0, many.stderr
+    assert "--anchors" not in many.stdout + many.stderr, "an option that there is not"
 
 
 def test_a_level_is_not_called_as_what_is_no_label(server: Stub, tmp_path: Path) -> None:

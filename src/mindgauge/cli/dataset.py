@@ -139,7 +139,10 @@ def check(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Items that meet the gate together.")] = 200,
     gate: Annotated[float, typer.Option(help="The least agreement of people, 0 to 1.")] = 0.4,
-    training: Annotated[int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
+    training: Annotated[
+        int,
+        typer.Option(min=0, help="Texts with known levels that everybody labels first, where a benchmark has them."),
+    ] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Of the lot.")] = 0,
     json: options.Json = False,
 ) -> None:

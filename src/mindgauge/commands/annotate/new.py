@@ -316,9 +316,7 @@ def _training(
     if round_items:
         return round_items, [f"the training round has {len(round_items)} anchors; there are no more that fit"]
     reason = "no anchors in the items' language that are not among them" if levels else "no anchors"
-    return [], [
-        f"no training round: there are {reason}; give some with --anchors FILE, or in an anchors.jsonl beside the rubric"
-    ]
+    return [], [f"no training round: there are {reason}; give some with --anchors FILE"]
 
 
 # Who takes part in an annotation project: their names, under which labels go.

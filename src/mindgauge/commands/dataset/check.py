@@ -46,7 +46,7 @@ def dataset_check(
         adjudicator: who decides what is left after discussion; the owner if not given.
         batch: items that meet the gate together.
         gate: the least agreement of people.
-        training: texts of ours that each labels first.
+        training: texts with known levels that each labels first; a rubric of your own has none.
         seed: of the lot.
         command: what the user typed, for the manifest.
 
@@ -66,5 +66,5 @@ def dataset_check(
     return annotate_new(
         out, items=items, order=chosen.select("id"), annotators=annotators, adjudicator=adjudicator, command=command,
         rubric=Path(run) / standalone_rubric.FILE if own else None, benchmark=None if own else labelled.benchmark.name,
-        batch=batch, gate=gate, training=training, seed=seed,
+        batch=batch, gate=gate, training=0 if own else training, seed=seed,
     )  # fmt: skip
