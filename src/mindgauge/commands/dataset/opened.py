@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from mindgauge.runs.step_outputs import StepOutput
 
 
-def dataset(place: Path, *outs: str | Path | None) -> DatasetRecord:
+def dataset(place: Path, *targets: str | Path | None) -> DatasetRecord:
     """Read the record of a data set that is as it was written.
 
     Args:
         place: its folder.
-        outs: what is to be written; nothing of it may come into that folder, or in its place.
+        targets: what is to be written; nothing of it may come into that folder, or in its place.
 
     Raises:
         UsageError: there is none, or something would be written into it.
@@ -45,20 +45,20 @@ def dataset(place: Path, *outs: str | Path | None) -> DatasetRecord:
     changed = stranger_in(place)
     if changed is not None:
         raise DataError(f"{place}: {changed} is not as it was written; make it again")
-    for out in outs:
-        if out is not None:
-            apart(out, place)
+    for target in targets:
+        if target is not None:
+            apart(target, place)
     return record
 
 
-def apart(out: str | Path, place: str | Path) -> None:
+def apart(target: str | Path, place: str | Path) -> None:
     """See that what is to be written does not come into the folder of a data set.
 
     Raises:
         UsageError: it does.
     """
-    if Path(out).resolve().is_relative_to(Path(place).resolve()):
-        raise UsageError(f"{out}: {place} is for a data set alone; write it beside that")
+    if Path(target).resolve().is_relative_to(Path(place).resolve()):
+        raise UsageError(f"{target}: {place} is for a data set alone; write it beside that")
 
 
 class PanelRun(NamedTuple):
@@ -108,8 +108,8 @@ def _waiting(verdicts: pl.DataFrame, outputs: Sequence[StepOutput], items: int) 
     answered = dict(
         verdicts.group_by("rater").agg(pl.when((pl.col("status") != "failed").any()).then(pl.len()).otherwise(0)).rows()
     )
-    waiting = [out.name for out in outputs if answered.get(out.name, 0) < out.repeats * items]
-    short = short_names([out.name for out in outputs])
+    waiting = [output.name for output in outputs if answered.get(output.name, 0) < output.repeats * items]
+    short = short_names([output.name for output in outputs])
     return [short.get(name, name) for name in waiting]
 
 
@@ -124,6 +124,6 @@ def criterion_of(benchmark: Benchmark, name: str | None) -> Criterion:
     if chosen not in by_name:
         raise UsageError(f"{benchmark.name}: name what is labelled with --criterion: {', '.join(by_name)}")
     criterion = by_name[chosen]
-    if taken := {str(level) for level in criterion.values} & NO_LABELS:
-        raise UsageError(f"{benchmark.name}: {min(taken)} is what an item without a label is called; name that level of {chosen} otherwise")  # fmt: skip
+    if reserved := {str(level) for level in criterion.values} & NO_LABELS:
+        raise UsageError(f"{benchmark.name}: {min(reserved)} is what an item without a label is called; name that level of {chosen} otherwise")  # fmt: skip
     return criterion

@@ -51,7 +51,7 @@ class DatasetFigures(NamedTuple):
 def figures(record: DatasetRecord, items: pl.DataFrame) -> DatasetFigures:
     """Count what a release says of its items."""
     sizes = items["text"].str.len_chars()
-    models = short_names(name for made in record.transforms for name in (made.model, made.checker))
+    models = short_names(name for account in record.transforms for name in (account.model, account.checker))
     quartiles = [sizes.quantile(share, "nearest") for share in (0.25, 0.5, 0.75)]
     return DatasetFigures(
         splits=_counts(items.with_columns(pl.col("split").fill_null(_WHOLE)), "split"),
@@ -67,11 +67,11 @@ def figures(record: DatasetRecord, items: pl.DataFrame) -> DatasetFigures:
         ],
         transforms=[
             (
-                ", ".join(made.forms),
-                models.get(made.model, made.model) or "rule",
-                models.get(made.checker, made.checker) or "nobody",
+                ", ".join(account.forms),
+                models.get(account.model, account.model) or "rule",
+                models.get(account.checker, account.checker) or "nobody",
             )
-            for made in record.transforms
+            for account in record.transforms
         ],
         length=", ".join(decimal(size, 0) for size in quartiles if size is not None),
         clusters=items["cluster"].n_unique(),
