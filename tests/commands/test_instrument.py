@@ -13,7 +13,7 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.judging.result import JudgeComparison
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks import user_instrument
+from mindgauge.benchmarks import instrument_folder
 from mindgauge.records import Status
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.store import Store, manifest
@@ -206,7 +206,7 @@ def test_what_cannot_be_an_instrument_is_refused_in_one_line(
 ) -> None:
     benchmark = benchmarks.asked_one("psycrisis")
     with pytest.raises(MindgaugeError, match=reason) as raised:
-        user_instrument.one([benchmark], folder(tmp_path / "own", **files))
+        instrument_folder.one([benchmark], folder(tmp_path / "own", **files))
     assert "\n" not in str(raised.value)
 
 
@@ -214,7 +214,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     path = folder(tmp_path / "own", judge__en__md=JUDGE)
     (path / "judge.zh.md").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(UsageError, match="cannot be read"):
-        user_instrument.one([benchmarks.asked_one("psycrisis")], path)
+        instrument_folder.one([benchmarks.asked_one("psycrisis")], path)
 
 
 def test_other_levels_are_another_instrument(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_other_levels_are_another_instrument(tmp_path: Path) -> None:
     rubric = path / "rubric.toml"
     rubric.write_text(rubric.read_text(encoding="utf-8").replace('value = "yes"', 'value = "often"'), encoding="utf-8")
     with pytest.raises(UsageError, match=r"levels no, yes in psycrisis.*--rubric FILE"):
-        user_instrument.one([benchmarks.asked_one("psycrisis")], path)
+        instrument_folder.one([benchmarks.asked_one("psycrisis")], path)
 
 
 def test_the_authors_table_of_anchors_words_the_levels(tmp_path: Path) -> None:
@@ -233,12 +233,12 @@ def test_the_authors_table_of_anchors_words_the_levels(tmp_path: Path) -> None:
         f"{name},{','.join(f'{name} at {n}' for n in range(1, 6))}\n" for name in names
     )
     path = folder(tmp_path / "own", protocol__csv=table)
-    (other,) = user_instrument.one([benchmark], path)
+    (other,) = instrument_folder.one([benchmark], path)
     text = other.rubric.under(names[0]).render("en")
     assert all(f"- {n}: {names[0]} at {n}" in text for n in range(1, 6))
     (path / "protocol.csv").write_text("\n".join(table.splitlines()[:-1]), encoding="utf-8")
     with pytest.raises(MindgaugeError, match=f"no row for {names[-1]}"):
-        user_instrument.one([benchmark], path)
+        instrument_folder.one([benchmark], path)
 
 
 def test_an_instrument_is_for_one_benchmark(tmp_path: Path) -> None:

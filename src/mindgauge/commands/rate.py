@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import msgspec
 
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import hub_layout, standalone_rubric, user_instrument
+from mindgauge.benchmarks import hub_layout, instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import tables
@@ -109,7 +109,7 @@ def rate(
     write_items = options.pop("write_items", None)
     config = RunConfig.of(options, RateOptions, rate, dry_run=dry_run)
     existing, content = manifest.of_source(replies)
-    (benchmark,) = user_instrument.one([standalone_rubric.asked(name, rubric, existing, content)], config.instrument)
+    (benchmark,) = instrument_folder.one([standalone_rubric.asked(name, rubric, existing, content)], config.instrument)
     benchmark, config, people = as_published.judging(benchmark, config)
     benchmark = _with_tree(benchmark, data)
     _need_replies(benchmark, existing)

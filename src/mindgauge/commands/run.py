@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores, score
-from mindgauge.benchmarks import standalone_rubric, user_instrument
+from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
@@ -124,7 +124,7 @@ def run(
     """
     config = RunConfig.of(options, RunOptions, run, dry_run=dry_run)
     asked = listed(names)
-    chosen = user_instrument.one(standalone_rubric.all_asked(asked, rubric, about), config.instrument)
+    chosen = instrument_folder.one(standalone_rubric.all_asked(asked, rubric, about), config.instrument)
     if config.as_published:
         benchmark, config = as_published.protocol(chosen, config, where)
         chosen = [benchmark]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.benchmarks import standalone_rubric, user_instrument
+from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.raters.judge import Mode
 from mindgauge.records import digest
 from mindgauge.records.english import named
@@ -79,7 +79,7 @@ def plan_record(
         "methods": None if judging.method == (Method.RULE,) else [str(method) for method in judging.method],
         "words": {b.name: words(b, config) for b in benchmarks},
         "text": None if text else False,
-        **user_instrument.stated(benchmarks),
+        **instrument_folder.stated(benchmarks),
         **extra,
     }
     for name, examples in content.pop("examples", {}).items():

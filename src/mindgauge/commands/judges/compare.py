@@ -11,7 +11,7 @@ from mindgauge.analysis import fitness, frame
 from mindgauge.analysis import fitness as qualify_
 from mindgauge.analysis.judging import compare as judging
 from mindgauge.analysis.judging.compare import IntervalOptions
-from mindgauge.benchmarks import standalone_rubric, user_instrument
+from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
 from mindgauge.records.errors import UsageError
@@ -92,7 +92,7 @@ def compare(
     """
     config = RunConfig.of(options, CompareOptions, compare, judging=COMPARED, dry_run=dry_run)
     benchmark = standalone_rubric.asked(name, rubric, *manifest.of_source(replies))
-    (other,) = user_instrument.one([benchmark], config.instrument)
+    (other,) = instrument_folder.one([benchmark], config.instrument)
     if benchmark.closed:
         raise UsageError(
             f"{benchmark.name} is a closed question: there are no replies to judge; mindgauge compare compares ways"
