@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mindgauge
+from mindgauge import benchmarks
+from mindgauge.benchmarks import own_texts
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from tests.in_process import mindgauge as mindgauge_command
 from tests.thinned import examples
@@ -341,3 +343,30 @@ def test_the_page_runs_as_it_stands(tmp_path: Path) -> None:
     named = {name for name in (*items.columns, *dropped.columns) if f"`{name}`" not in page}
     assert named == set()
     mindgauge.dataset_release(tmp_path / "nights", to="hub", out=tmp_path / "hub")
+
+
+def test_a_benchmark_asks_about_the_items_wherever_they_lie(tmp_path: Path) -> None:
+    (tmp_path / "posts.csv").write_text(
+        "author,post\nann,I do not want to be alone tonight.\nann,We walked by the river.\n"
+    )
+    turns = [{"role": "user", "content": "Are you there?"}, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "I cannot sleep."}]  # fmt: skip
+    (tmp_path / "talks.jsonl").write_text(json.dumps({"messages": turns}) + "\n")
+    (tmp_path / "recipe.toml").write_text(
+        'name = "nights"\nlicence = "CC-BY-4.0"\n[[source]]\nname = "posts"\nfiles = "posts.csv"\nlicence = "CC-BY-4.0"\n'
+        'columns = {text = "post", group = "author"}\n[[source]]\nname = "talks"\nfiles = "talks.jsonl"\nlicence = "MIT"\n'
+        'holds = "dialogues"\n[[step]]\ndo = "length"\nleast = 20\n[[step]]\ndo = "split"\nparts = {train = 0.5, test = 0.5}\n'
+    )
+    mindgauge.dataset_build(tmp_path / "recipe.toml", out=tmp_path / "nights")
+    for to in ("hub", "folder"):
+        mindgauge.dataset_release(tmp_path / "nights", to=to, out=tmp_path / to)
+    crisis = benchmarks.find_one("help_or_harm/crisis_type")
+    for place in ("nights", "nights/items.parquet", "hub", "folder"):
+        taken = own_texts.take(crisis, tmp_path / place)
+        said = {tuple(turn.content for turn in sample.messages): sample.cluster for sample in taken.samples}
+        assert {*said} == {
+            ("I do not want to be alone tonight.",),
+            ("We walked by the river.",),
+            ("Are you there?", "Yes.", "I cannot sleep."),
+        }, place
+        alone, river, talk = (said[key] for key in sorted(said, key=lambda key: (len(key), key)))
+        assert alone == river != talk

@@ -31,6 +31,12 @@ TEXTS, OWN, FILE = "texts", "own", "file"
 """The tag that says whose the text is, its value, and the tag with the file that it stands in."""
 ALSO = ("model", "rater", "source")
 """Columns that `load` reads of the same table, and that are told nothing of here; so are `label.…` and `judge.…`."""
+BUILT = frozenset({"id", "text", "messages", "source", "licence", "group"})
+"""By these columns the items of a data set are known that `dataset build` made: `messages` of a dialogue, else `text` is the
+message, and `group` is what belongs together."""
+_OF_BUILD = ("items.parquet", "dataset.json")
+"""The files of such a data set by which its folder is known; what was dropped lies beside them."""
+_CHECKSUMS = "checksums"
 TEXT = ".txt"
 """The ending of a file that is one message."""
 _GLIMPSE = 200
@@ -125,6 +131,10 @@ def lying(data: Path) -> LyingFiles:
     if not data.is_dir() and data.suffix.lower() != ".zip":
         return LyingFiles([data] if data.suffix.lower() in {*tables.ENDINGS, TEXT} else [], [])
     below = sorted(tables.lying_in(data)[0], key=lambda file: file.place)
+    built = {file.name: file for file in below if str(file.place) in _OF_BUILD}
+    if len(built) == len(_OF_BUILD):
+        return LyingFiles([built[_OF_BUILD[0]]], [])
+    below = [file for file in below if _CHECKSUMS not in file.place.parts]
     kinds: list[Collection[str]] = [tables.ENDINGS, (TEXT,)]
     read = next(filter(None, ([file for file in below if file.suffix.lower() in kind] for kind in kinds)), [])
     return LyingFiles([*read], [str(f.place) for f in below if f not in read and f.name != mapping.FILE])
@@ -155,6 +165,13 @@ def _opened(
     table = tables.open_table(file, layout)
     _refuse_without_message(table, column_map)
     return TextFile(file, column_map, table)
+
+
+def of_item(row: Mapping[str, Any], mapped: Collection[str]) -> dict[str, Any]:
+    """Return a row of a built data set under the names of `COLUMNS`, of which the user has `mapped` some."""
+    message = {} if {"messages", "user"} & {*row} else {"user": row.get("text", "")}
+    cluster = {} if "cluster" in mapped else {"cluster": row.get("group", "")}
+    return {**row, **message, **cluster}
 
 
 def _mapped(benchmark: SampledBenchmark, file: Readable, columns: Mapping[str, str] | None) -> ColumnMap:

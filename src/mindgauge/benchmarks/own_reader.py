@@ -84,8 +84,10 @@ class OwnReader:
         if file.table is None:
             self._row({"user": file.text}, str(file.file), file.file.name)
             return
-        for line, row in file.table.rows(file.column_map.columns):
-            self._row(texts.filled(row), f"{file.file}:{line}", file.file.name)
+        built, mapped = {*file.table.headers} >= own_columns.BUILT, file.column_map.columns
+        for line, row in file.table.rows(mapped):
+            cells = texts.filled(row)
+            self._row(own_columns.of_item(cells, mapped) if built else cells, f"{file.file}:{line}", file.file.name)
         self._tell(file.table, file.column_map)
 
     def _tell(self, table: InputTable, column_map: ColumnMap) -> None:
