@@ -29,7 +29,7 @@ def names() -> tuple[str, ...]:
     """Return the names of all variants."""
     return (
         PLAIN,
-        *(f"noise:{depth}:{intensity:.2f}" for depth, intensity in perturbation.CELLS),
+        *(f"noise:{depth}:{perturbation.written(intensity)}" for depth, intensity in perturbation.CELLS),
         *(f"personas:{axis}:{group}" for axis, groups in personas.axes().items() for group in groups),
         *(f"jailbreak:{kind}" for kind in jailbreak.JailbreakKind),
         "options:shuffled",

@@ -46,6 +46,11 @@ CELLS = tuple((depth, intensity) for depth in Depth for intensity in INTENSITIES
 """Every depth at every intensity."""
 
 
+def written(intensity: float) -> str:
+    """Write an intensity as tags and names of variants have it."""
+    return f"{intensity:.2f}"
+
+
 class Perturbed(NamedTuple):
     """A text with noise: which characters (other than blanks) and words were hit, by their places, and what was put in."""
 
@@ -93,7 +98,7 @@ def perturbed(sample: Sample, depth: Depth, intensity: float, seed: int = 0) -> 
         else m
         for turn, m in enumerate(sample.messages)
     )
-    return sample.variant(messages, **{NOISE: depth.value, INTENSITY: f"{intensity:.2f}"})
+    return sample.variant(messages, **{NOISE: depth.value, INTENSITY: written(intensity)})
 
 
 def perturb(
