@@ -5,6 +5,8 @@ All instruments here are words of ours, in the forms in which papers ship theirs
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +24,6 @@ from tests.stub import Stub, says, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from aiohttp import web
 
@@ -246,3 +247,12 @@ def test_an_instrument_is_for_one_benchmark(tmp_path: Path) -> None:
     result = in_process.mindgauge("run", "psycrisis", "mentalbench", "--model", "replay/none", "--instrument", path)
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert "--instrument is for one benchmark" in result.stderr
+
+
+def test_the_instrument_of_the_page_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
+    example = page.partition("A whole instrument may be")[2]
+    prompt, names = (re.findall(rf"```{kind}\n(.*?)```", example, re.DOTALL)[0] for kind in ("text", "toml"))
+    path = folder(tmp_path / "short", judge__en__md=prompt, instrument__toml=names)
+    (other,) = instrument_folder.one([benchmarks.asked_one("help_or_harm/response")], path)
+    assert other.brought is not None and other.brought.name == "short"
