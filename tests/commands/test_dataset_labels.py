@@ -185,6 +185,15 @@ def test_people_see_nothing_of_the_panel(labelled: Path) -> None:
     assert not any(level in (place.stratum if place else "") for place, _ in drawn for level in LEVELS)
 
 
+def test_a_score_of_labels_alone_says_what_there_is(labelled: Path) -> None:
+    done = mindgauge_command("score", labelled / "people")
+    assert done.returncode == 0, done.stderr
+    assert " ".join(done.stdout.split()).startswith(
+        "Here are labels by ana and ben; no model answered and no judge rated"
+    )
+    assert mindgauge_command("reliability", labelled / "people").returncode == 0
+
+
 def test_the_disputed_come_first_and_stand_for_themselves(labelled: Path) -> None:
     with Annotation.open(labelled / "people") as project:
         items = [item for item in project.items() if item.drawn is not None]

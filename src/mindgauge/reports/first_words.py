@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.records.english import named
 from mindgauge.reports import benchmark_parts, first_statements
-from mindgauge.reports.runs import systems
+from mindgauge.reports.runs import PERSON, systems
 
 if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun
@@ -15,4 +16,10 @@ def of_run(run: OpenRun) -> list[str]:
     """Return two sentences on a run; on several benchmarks, the gravest speaks."""
     titles = {section.benchmark.name: section.benchmark.card.title for section in run.sections}
     parts = benchmark_parts.parts([run], systems([run]), titles)
-    return first_statements.of_all(parts, ())[:2] if parts else [first_statements.NOTHING]
+    if parts:
+        return first_statements.of_all(parts, ())[:2]
+    people = {rater: None for section in run.sections for rater, kind in section.raters if kind == PERSON}
+    if not people:
+        return [first_statements.NOTHING]
+    lead = f"Here are labels by {named([*people])}; no model answered and no judge rated, so there is nothing to score"
+    return [f"{lead}: “mindgauge reliability {run.folder.name}” says how far they agree."]
