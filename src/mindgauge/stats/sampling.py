@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 FEW = "fewer than 2 drawn conversations"
+PERFECT = "no interval: agreement is perfect"
 _STEP = 1e-4
 _BLOCK = 4_000_000
 """Weights held at once (32 MB)."""
@@ -134,7 +135,12 @@ class Weighted(NamedTuple):
 
 
 def statistic(
-    compute: Callable[[Floats], Floats], sample: DrawnSample, *, level: float = 0.95, ends: Ends | None = None
+    compute: Callable[[Floats], Floats],
+    sample: DrawnSample,
+    *,
+    level: float = 0.95,
+    ends: Ends | None = None,
+    correlation: bool = False,
 ) -> Weighted:
     """Estimate a statistic of weighted rows, with Student's interval.
 
@@ -154,6 +160,7 @@ def statistic(
         sample: of the n rows.
         level: of confidence.
         ends: the lowest and the highest value, where it is a mean on a scale.
+        correlation: whether it lies between -1 and 1, as agreement coefficients do; then bounds are set on Fisher's z scale.
     """
     value = float(compute(sample.weight[None])[0]) if len(sample.weight) else math.nan
     if not math.isfinite(value):
@@ -165,7 +172,7 @@ def statistic(
     no_fraction = np.zeros(len(sample.sizes))
     variance = _variance(compute, value, sample, sample.cluster, no_fraction) + _of_frame(compute, value, sample)
     freedom = sample.effective - strata
-    own = _student(value, variance, freedom, level, ends)
+    own = _student(value, variance, freedom, level, ends, correlation=correlation)
     drawn = np.bincount(sample.stratum, minlength=len(no_fraction))
     weights = np.bincount(sample.stratum, sample.weight, minlength=len(no_fraction))
     share = np.divide(drawn, weights, out=np.zeros(len(no_fraction)), where=weights > 0)  # n_h / N_h
@@ -175,10 +182,12 @@ def statistic(
         whole_frame = weights.sum() >= sample.sizes.sum() * (1 - NOISE)
         return Weighted(own, Interval(value, value, value) if whole_frame else own)
     freedom = effective(sample.weight[open_]) - len(np.unique(sample.stratum[open_]))
-    return Weighted(own, _student(value, finite, freedom, level, ends))
+    return Weighted(own, _student(value, finite, freedom, level, ends, correlation=correlation))
 
 
-def _student(value: float, variance: float, freedom: float, level: float, ends: Ends | None = None) -> Interval:
+def _student(
+    value: float, variance: float, freedom: float, level: float, ends: Ends | None = None, *, correlation: bool = False
+) -> Interval:
     """Return Student's interval; of a mean on a scale with known ends, wide enough for a few that lie far from one.
 
     Near an end a mean's error is skewed, and what a bound fears was met too seldom. Distances from the end are taken to vary as
@@ -192,12 +201,22 @@ def _student(value: float, variance: float, freedom: float, level: float, ends: 
     if variance <= (NOISE * max(1.0, abs(value))) ** 2:
         return Interval(value, undefined=SAME)
     half = float(special.stdtrit(freedom, (1 + level) / 2)) * math.sqrt(variance)
+    if correlation:
+        return _of_correlation(value, half)
     if ends is None:
         return Interval(value, value - half, value + half)
     spread = (half / float(special.ndtri((1 + level) / 2))) ** 2
     low = min(value - half, ends[1] - _far(ends[1] - value, spread, level))
     high = max(value + half, ends[0] + _far(value - ends[0], spread, level))
     return Interval(value, max(low, ends[0]), min(high, ends[1]))
+
+
+def _of_correlation(value: float, half: float) -> Interval:
+    """Return tanh(atanh θ ± h / (1 - θ²)): with h half the interval of θ, that on Fisher's z scale (Fisher 1921), which has no ends."""
+    if not abs(value) < 1:
+        return Interval(value, undefined=PERFECT)
+    centre, reach = math.atanh(value), half / (1 - value**2)
+    return Interval(value, math.tanh(centre - reach), math.tanh(centre + reach))
 
 
 def _far(distance: float, variance: float, level: float) -> float:

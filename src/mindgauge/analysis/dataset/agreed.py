@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 UNANIMOUS = "people say the same of every item"
+FEW = "no interval: people labelled too few items, or too few groups of them"
 
 
 def coefficient(criterion: Criterion) -> str:
@@ -65,11 +66,13 @@ def among_people(rows: pl.DataFrame, people: Sequence[str], criterion: Criterion
     if not shared.any():
         return LabelFigure(None, None, None, 0, "no item has labels of two people")
     counts = agreement.counts(codes[shared], len(criterion.values))
-    interval = sampling.statistic(_compute(counts, criterion), drawn.sample(_weighed(rows.filter(shared)))).interval
+    sample = drawn.sample(_weighed(rows.filter(shared)))
+    interval = sampling.statistic(_compute(counts, criterion), sample, correlation=True).interval
     unanimous = bool((counts.max(axis=1) == counts.sum(axis=1)).all())
     note = UNANIMOUS if interval.value is None and unanimous else interval.undefined
-    high = None if interval.high is None else min(interval.high, 1.0)
-    return LabelFigure(interval.value, interval.low, high, int(shared.sum()), note)
+    return LabelFigure(
+        interval.value, interval.low, interval.high, int(shared.sum()), FEW if note == sampling.FEW else note
+    )
 
 
 def reaches(figure: LabelFigure, gate: float) -> bool | None:

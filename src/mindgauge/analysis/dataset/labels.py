@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from mindgauge.records.rounding import bounded
+from mindgauge.records.rounding import bounded, decimal
 
 if TYPE_CHECKING:
     from mindgauge.records.rounding import Kind
@@ -93,7 +93,11 @@ class LabelRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def standing(self) -> str:
-        """Say whether people agree as much as the gate asks for."""
+        """Say whether people agree as much as the gate asks for, and where so few labels leave it open."""
         if self.passed is None:
             return "not held against the gate"
-        return f"{'reaches' if self.passed else 'below'} the gate of {self.gate:g}"
+        low = self.people_agreement.low
+        if not self.passed or low is None or low >= self.gate:
+            return f"{'reaches' if self.passed else 'below'} the gate of {self.gate:g}"
+        chance = ", no better than chance: people labelled too few items, or too few groups of them" if low <= 0 else ""
+        return f"reaches the gate of {self.gate:g}, but the interval goes down to {decimal(low)}{chance}"
