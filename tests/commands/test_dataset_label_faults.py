@@ -103,6 +103,38 @@ def test_gold_leaves_every_other_file_of_a_data_set_as_it_was(server: Stub, tmp_
     assert (folder / "made" / "dropped.parquet").read_bytes() == (folder / "nights" / "dropped.parquet").read_bytes()
 
 
+def test_a_build_drops_no_labels_of_people_and_a_release_replaces_no_data_set(server: Stub, tmp_path: Path) -> None:
+    folder = build(tmp_path, 30)
+    nights = folder / "nights"
+    mindgauge.dataset_build(folder / "recipe.toml", out=nights)
+    mindgauge.dataset_build(folder / "recipe.toml", out=folder / "other")
+    labelling = mindgauge_command("dataset", "label", nights, "--judge", *judges(server, "fine"), "--rubric", folder / "risk.toml", "--out", folder / "panel")  # fmt: skip
+    words = " ".join(labelling.stdout.split())
+    assert "Note: one judge is no panel: its own label stands. It took no entry test" in words
+    assert "among judges" not in words
+    with pytest.raises(UsageError, match="nights: no run of a panel here, but a data set; give the folder that"):
+        mindgauge.dataset_check(nights, annotators=["ana", "ben"], out=folder / "people")
+    mindgauge.dataset_check(folder / "panel", annotators=["ana", "ben"], number=20, training=0, out=folder / "people")
+    people_label(folder / "people")
+    mindgauge.dataset_gold(nights, panel=folder / "panel", people=folder / "people")
+    before = {path: path.read_bytes() for path in nights.rglob("*") if path.is_file()}
+    again = mindgauge_command("dataset", "build", folder / "recipe.toml", "--out", nights)
+    assert (again.returncode, again.stderr.count("\n")) == (2, 1)
+    assert "labels of people stand here, which this would drop" in again.stderr
+    with pytest.raises(UsageError, match="labels of people stand here"):
+        mindgauge.dataset_transform(folder / "other", form="plain", out=nights)
+    with pytest.raises(UsageError, match="a data set is here, which a release would replace"):
+        mindgauge.dataset_release(folder / "other", to="folder", out=nights)
+    assert {path: path.read_bytes() for path in nights.rglob("*") if path.is_file()} == before
+    for dataset in ("other", "nights"):
+        mindgauge.dataset_release(folder / dataset, to="folder", out=folder / "released", below_gate=True)
+    card = (folder / "released" / "README.md").read_text(encoding="utf-8")
+    assert "`panel_label` is what one model alone says (fine" in card
+    (folder / "released" / "README.md").write_text("ours", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"released: holds README\.md"):
+        mindgauge.dataset_release(folder / "other", to="folder", out=folder / "released")
+
+
 def test_numbers_that_are_none_are_one_line(server: Stub, tmp_path: Path) -> None:
     folder = build(tmp_path, 12)
     mindgauge.dataset_label(folder / "nights", judge=judges(server, "fine"), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip

@@ -190,6 +190,8 @@ def test_a_transform_of_a_transform_is_released(built: Path, tmp_path: Path) -> 
     assert "personas:gender" in card
     assert "plain, noise:word" in card
     assert "| rule | nobody |" in card
+    assert result.name == "nights (personas:gender) (plain, noise:word:0.30)"
+    assert 'pretty_name: "nights (personas:gender) (plain, noise:word:0.30)"' in card
 
 
 @pytest.mark.parametrize(
@@ -287,6 +289,26 @@ def test_what_fails_is_empty_refused_or_cannot_be_read_is_dropped_with_its_reaso
     assert "check: meaning: unparsable, natural: unparsable, risk: unparsable" in told
     assert "it does not begin with Person:" in told
     assert sum(reasons(tmp_path / "made").values()) == len(POSTS)
+
+
+def test_where_every_text_is_cut_off_the_command_says_what_to_raise(
+    built: Path, tmp_path: Path, stub: Callable[..., Stub]
+) -> None:
+    short = True
+
+    def story() -> web.Response:
+        return says(wrote(""), finish_reason="length" if short else "stop")
+
+    with stub({"material for research": story}) as server:
+        typed = ("dataset", "transform", built, "--form", "story", "--out", tmp_path / "made", "--model", server.model, "--checker", server.judge)  # fmt: skip
+        said = mindgauge_command(*typed, "--run", tmp_path / "run")
+        assert (said.returncode, said.stderr.count("nothing is kept: 6 texts cut off at the longest answer")) == (1, 1)
+        assert "raise --max-tokens, in another --run" in said.stderr
+        assert not (tmp_path / "made").exists()
+        short = False
+        said = mindgauge_command(*typed, "--run", tmp_path / "run2", "--max-tokens", 4000)
+    assert said.returncode == 0, said.stderr
+    assert "6 items and 0 dropped" in said.stdout
 
 
 def test_an_echoed_verdict_is_no_verdict(built: Path, tmp_path: Path, stub: Callable[..., Stub]) -> None:

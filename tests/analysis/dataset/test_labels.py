@@ -114,7 +114,7 @@ def test_what_people_leave_open_stays_in_n() -> None:
     rows = beside(labels, groups, truth, panel.check(labels, groups, 200, 0, 0))
     classes = {entry.label: entry for entry in checked.classes(rows, labels.items["outcome"], CRITERION)}
     assert classes[UNDECIDED].people.value == pytest.approx(0.25)
-    assert (classes[UNDECIDED].recall.value, classes[UNDECIDED].recall.low) == (0, None)
+    assert classes[UNDECIDED].recall.written("share") == "not known (no label that a panel could find)"
     assert sum(entry.people.value or 0 for entry in classes.values()) == pytest.approx(1)
 
 

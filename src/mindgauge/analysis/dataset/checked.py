@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.dataset.labels import TIE, UNREADABLE, ClassShare, LabelFigure, PanelConfusion
+from mindgauge.analysis.dataset.labels import TIE, UNDECIDED, UNREADABLE, ClassShare, LabelFigure, PanelConfusion
 from mindgauge.analysis.dataset.panel import DISPUTED
 from mindgauge.stats import proportion
 from mindgauge.stats.jackknife import effective
@@ -33,10 +33,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 EXACT = "exact: people labelled every item"
-UNSAID, ALWAYS = "the panel never says so", "the panel says nothing else"
+UNSAID, ALWAYS = "the panel gives no item this label", "the panel gives no other label"
 UNCALLED = "people call nothing so"
 UNSEEN = "people have not labelled enough of one stratum yet"
 OF_PANEL = "no label of people"
+NO_CLASS = "no label that a panel could find"
 
 
 def classes(rows: pl.DataFrame, outcomes: pl.Series, criterion: Criterion) -> list[ClassShare]:
@@ -127,6 +128,8 @@ class _Strata(NamedTuple):
         n = round(float(shares @ self.labelled))
         if not self.complete or not n:
             return LabelFigure(None, None, None, n, UNCALLED if self.complete else UNSEEN)
+        if label == UNDECIDED:
+            return LabelFigure(None, None, None, n, NO_CLASS)
         if label not in self.outcome:
             return LabelFigure(0.0, None, None, n, UNSAID)
         if {*self.outcome} == {label}:

@@ -10,6 +10,7 @@ import msgspec
 from mindgauge.analysis.dataset import recipe as recipes
 from mindgauge.analysis.dataset.build import build
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord
+from mindgauge.commands.dataset import opened
 from mindgauge.records.rounding import count, plural
 from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.folder import ExportFolder
@@ -55,14 +56,15 @@ def dataset_build(recipe: str | Path, *, out: str | Path) -> DatasetBuilt:
 
     Args:
         recipe: a TOML file; its sources lie beside it.
-        out: the folder to write; an earlier one is replaced only where nobody changed it.
+        out: the folder to write; an earlier one is replaced only where nobody changed it, and where it has no labels of people.
 
     Raises:
-        UsageError: the recipe is wrong, or the folder holds something else.
+        UsageError: the recipe is wrong, or the folder holds something else, or labels of people.
         DataError: a source is not there, or is broken.
     """
     path = Path(recipe)
     stated = recipes.load(path)
+    opened.unlabelled(out)
     with ExportFolder(Path(out)) as folder:
         built = build(stated, path.parent)
         rows = sum(source.rows for source in built.sources)

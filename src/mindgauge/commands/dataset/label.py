@@ -16,7 +16,7 @@ from mindgauge.commands.run import run
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular
+from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs.forecast import DryRun
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 COLUMNS = {"user": "text", "cluster": "group"}
 """What a run reads of the items; intervals keep together what belongs together."""
+
+ALONE = "one judge is no panel: its own label stands. It took no entry test, which labelling has none of: only people say how far it errs"
 
 
 class PanelLabel(msgspec.Struct, frozen=True):
@@ -47,12 +49,15 @@ class LabelledByPanel(Tabular, msgspec.Struct, frozen=True, kw_only=True):
     labels: list[PanelLabel]
     coefficient: str
     agreement: LabelFigure
+    notes: list[str] = []
 
     def summary(self) -> Iterator[str]:
         """Say who labelled what, how far they agree, and what each label got."""
         yield f"{self.run}: {plural(self.items, 'item')} labelled by {named(self.judges)}, {plural(self.runs, 'run')} each, on {self.criterion}"
-        yield f"{self.coefficient} among judges {self.agreement.written()}"
+        if len(self.judges) > 1:
+            yield f"{self.coefficient} among judges {self.agreement.written()}"
         yield ", ".join(f"{entry.label} {count(entry.items)}" for entry in self.labels)
+        yield from noted(self.notes)
 
     def _listed(self) -> list[PanelLabel]:
         return self.labels
@@ -109,7 +114,7 @@ def dataset_label(
     return LabelledByPanel(
         run=str(out), rubric=source.benchmark.rubric.name, criterion=source.criterion.name, judges=panel.names, runs=panel.runs,
         items=panel.items.height, labels=[PanelLabel(*row) for row in counts],
-        coefficient=agreed.coefficient(source.criterion), agreement=agreement,
+        coefficient=agreed.coefficient(source.criterion), agreement=agreement, notes=[ALONE] if len(panel.judges) == 1 else [],
     )  # fmt: skip
 
 

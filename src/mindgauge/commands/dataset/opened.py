@@ -61,6 +61,16 @@ def apart(target: str | Path, place: str | Path) -> None:
         raise UsageError(f"{target}: {place} is for a data set alone; write it beside that")
 
 
+def unlabelled(target: str | Path) -> None:
+    """See that what is to be written replaces no data set with labels of people, which nobody can build again.
+
+    Raises:
+        UsageError: it would.
+    """
+    if (Path(target) / records.RECORD).is_file() and records.read(Path(target)).labels is not None:
+        raise UsageError(f"{target}: labels of people stand here, which this would drop; choose another --out, or remove the folder")  # fmt: skip
+
+
 class PanelRun(NamedTuple):
     """The run of a panel: what was asked about which items, and what the panel says of them."""
 
@@ -84,6 +94,8 @@ def panel_run(run: Path, criterion: str | None) -> PanelRun:
         UsageError: there is no such run, or it is not clear which of its criteria is meant.
         DataError: a judge is still to be asked about some items, or has never answered.
     """
+    if (run / records.RECORD).is_file():
+        raise UsageError(f"{run}: no run of a panel here, but a data set; give the folder that mindgauge dataset label wrote with --out")  # fmt: skip
     if not (run / "run.sqlite").is_file():
         raise UsageError(f"{run}: no run of a panel here; make one with mindgauge dataset label DIR --out {run}")
     content = manifest.read(run)

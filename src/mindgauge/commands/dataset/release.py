@@ -51,7 +51,7 @@ def dataset_release(
     Args:
         folder: a data set, as `dataset_build` wrote it.
         to: `hub`, the layout of Hugging Face, or `folder`, a table as CSV and Parquet.
-        out: the folder to write.
+        out: the folder to write; an earlier release there is replaced where nobody changed it, a data set never.
         licence: under which it is released; the recipe's if not given.
         below_gate: release labels on which people agree less than the gate asks for, too; the card then says so first.
 
@@ -64,6 +64,8 @@ def dataset_release(
     if form not in FORMS:
         raise UsageError(f"--to {form}: write {' or '.join(FORMS)}")
     record, items = opened.dataset(place, out), records.items(place)
+    if (Path(out) / records.RECORD).is_file():
+        raise UsageError(f"{out}: a data set is here, which a release would replace; choose another --out")
     terms = spdx(licence or record.licence)
     if not terms:
         raise UsageError(f'{place}: under which licence? Write licence = "CC-BY-4.0" in the recipe, or --licence')
@@ -73,7 +75,7 @@ def dataset_release(
     labels = record.labels
     if labels is not None and not labels.passed and not below_gate:
         raise MindgaugeError(
-            f"{place}: not released: {labels.coefficient} among people {labels.people_agreement.written()} is {labels.standing}; mend the rubric and label again, build it anew without labels, or say --below-gate"
+            f"{place}: not released: {labels.coefficient} among people {labels.people_agreement.written()} is {labels.standing}; mend the rubric and label again, build it without labels in another folder, or say --below-gate"
         )
     audited = audit(place / records.ITEMS)
     errors = [finding for finding in audited.findings if finding.severity is Severity.ERROR]

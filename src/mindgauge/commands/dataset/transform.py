@@ -52,6 +52,8 @@ class DatasetTransformed(Tabular, DatasetRecord, frozen=True, kw_only=True):
         reasons = Counter({f"{step.step.partition(' ')[2]}: {reason}": n for step in self.changes for reason, n in step.reasons.items()})  # fmt: skip
         if reasons:
             yield f"dropped: {', '.join(f'{reason} {count(n)}' for reason, n in reasons.most_common())}"
+        if cut := sum(step.reasons.get(writing.CUT, 0) for step in self.changes):
+            yield f"{plural(cut, 'text')} cut off: raise --max-tokens, in another --run"
         if last.run:
             yield f"written by {last.model}, checked by {last.checker}, in {last.run}"
         if self.sample:
@@ -105,11 +107,11 @@ def dataset_transform(
 
     Raises:
         TypeError: there is no such option.
-        UsageError: there is no data set, no such form, no model where one writes, or the destination holds something else.
+        UsageError: there is no data set, no such form, no model where one writes, or the destination holds something else, or labels of people.
         DataError: the data set is not as it was built.
         EndpointError: a model cannot be reached.
         BudgetError: the next call could pass `max_cost`.
-        MindgaugeError: nothing was written, or nothing of it checked.
+        MindgaugeError: nothing was written, all of it was cut off, or nothing of it checked.
     """
     config = RunConfig.of(options, TransformOptions, dataset_transform, dry_run=dry_run)
     place, rules, forms, identity = Path(folder), *_forms(listed(form))
@@ -117,6 +119,7 @@ def dataset_transform(
     if calls == (model is None) or (not calls and (checker is not None or sample or run or dry_run)):
         raise UsageError(_NEEDS if calls else _NO_CALLS)
     record = opened.dataset(place, out, run)
+    opened.unlabelled(out)
     if run is not None:
         opened.apart(run, out)
     target, items = ExportFolder(Path(out)), records.items(place)
@@ -139,7 +142,7 @@ def dataset_transform(
         for source in record.sources
     ]
     outcome = msgspec.structs.replace(
-        record, software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
+        record, name=f"{record.name} ({', '.join(account.forms)})", software=software(), seed=seed, rows=len(texts), items=tables.items.height, dropped=tables.dropped.height,
         splits=_splits(tables.items), notes=[*record.notes, *_remarks(account)], sources=sources, steps=[*record.steps, *tables.steps],
         transforms=[*record.transforms, account], labels=None,
     )  # fmt: skip

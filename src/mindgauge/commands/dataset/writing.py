@@ -11,7 +11,7 @@ from mindgauge.benchmarks.forms import checks, written
 from mindgauge.benchmarks.forms.written import WrittenForm
 from mindgauge.records import Message, Sample, Status
 from mindgauge.records.errors import MindgaugeError
-from mindgauge.records.rounding import count
+from mindgauge.records.rounding import count, plural
 from mindgauge.runs import languages, plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee, warn_of_length
 from mindgauge.runs.form_steps import FormStep, to_check, written_by
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from mindgauge.records.request import Model
     from mindgauge.runs.options import RunConfig
 
-_CUT = "length"
+CUT = "it was cut off at the longest answer"
+_LENGTH = "length"
 """The reason to finish of an answer that was cut off."""
 _OUTCOMES = {
     Status.FAILED: "no answer came; the same command asks again", Status.REFUSED: "the model refused",
@@ -61,7 +62,7 @@ def write(
     """Let a model write samples in forms, and another check each by `checks.rewriting`.
 
     Raises:
-        MindgaugeError: nothing was written, or nothing checked.
+        MindgaugeError: nothing was written, all of it was cut off, or nothing checked.
         UsageError: the run there is another.
         BudgetError: the next call could pass what may be spent.
     """
@@ -91,6 +92,9 @@ def write(
         ratings = _ratings(store, benchmark, writers.checker.name, 1)
     replies = {key: reply for key, reply in every_reply.items() if key[0] in by_id and key[1] in names}
     _need(Counter(reply.status for reply in replies.values()), "texts")
+    endings = [reply.finish_reason for reply in replies.values() if reply.status is Status.OK]
+    if set(endings) == {_LENGTH}:
+        raise MindgaugeError(f"nothing is kept: {plural(len(endings), 'text')} cut off at the longest answer, and no other came; raise --max-tokens, in another --run")  # fmt: skip
     _need(Counter(r.status for reply in replies.values() if reply.status is Status.OK for r in ratings.get(reply.id, [])), "checks")  # fmt: skip
     return Wrote(
         [
@@ -109,9 +113,9 @@ def _made(
     if reply is None or reply.status is not Status.OK:
         return MadeText(place, form, fault=_OUTCOMES[Status.FAILED if reply is None else reply.status])
     text = written.read(form, sample, reply.text, seed)
-    if text.fault or reply.finish_reason == _CUT:
+    if text.fault or reply.finish_reason == _LENGTH:
         messages = text.messages or (Message("user", reply.text),)
-        return MadeText(place, form, messages, fault=text.fault or "it was cut off at the longest answer", anew=True)
+        return MadeText(place, form, messages, fault=text.fault or CUT, anew=True)
     faults = checks.faults(benchmark, ratings.get(reply.id, []))
     reason = f"check: {', '.join(faults)}" if faults else ""
     return MadeText(place, form, text.messages, tags=text.tags, fault=reason, subject=reply.id, anew=True)
