@@ -6,13 +6,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from mindgauge.analysis import fitness
+from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import Score
+from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.help_or_harm.help_or_harm import MISSED, OVERCALLED
 from mindgauge.benchmarks.metrics.sentences import Comparators, least_recognised, lowest
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import decimal, interval, percent
 from mindgauge.records.rubric import Criterion, Level, Scale
 from mindgauge.reports import rating_sentences
+from mindgauge.reports.language import memory
+from mindgauge.reports.language.translator import Translator
 from mindgauge.stats.proportion import clopper_pearson
 
 
@@ -275,3 +280,17 @@ def test_numbers_and_names() -> None:
     assert named(list("abcde")) == "a, b, c and 2 more"
     assert words("category=risk_taking_behaviours") == "risk taking behaviours"
     assert words("language=zh") == "language: Chinese"
+
+
+@pytest.mark.parametrize(
+    ("times", "clause"),
+    [
+        (10, "it gave all 10 test replies the level 1, though they stand at 5 different levels"),
+        (9, "it gave 9 of 10 test replies the level 1, though they stand at 5 different levels"),
+    ],
+)
+def test_a_judge_of_one_level_is_not_read_as_one_of_a_range_of_levels(times: int, clause: str) -> None:
+    test = fitness.Test(n=10, levels=5, missing=10 - times, commonest="1", times=times, kappa=Bound(0.0))
+    assert fitness.entry_result(test) == (EntryResult.FAILED, clause)
+    said = Translator(memory.read("zh"), []).sentences(clause)
+    assert [sentence.known for sentence in said] == [True]

@@ -242,7 +242,7 @@ def _measures(
             unit = "share" if metric.exact else "level"
             label = f"label={metric.label}" if metric.label else slice_
             about = (benchmark.name, metric.name, block.criterion, label, block.rater, unit, metric.better)
-            title = metric.titled(block.criterion if block.rater else "")
+            title = metric.titled(block.criterion, own_answers=not block.rater)
             if metric.waits is not None:
                 outcome = wait_contrasts.contrasts(
                     metric, part.names, part.table, part.system, resamples=bootstrap.resamples, seed=bootstrap.seed

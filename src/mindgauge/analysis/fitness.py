@@ -299,11 +299,11 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
 
 def _why(test: Test) -> str:
     """Say in one clause what a judge did that failed."""
-    replies = f"{count(test.n)} replies"
     if test.missing > test.n / 2:
-        return f"it gave no usable verdict on {count(test.missing)} of {replies} of known level"
+        return f"it gave no usable verdict on {count(test.missing)} of {count(test.n)} replies of known level"
     if test.times >= limits().constant.same * (test.n - test.missing):
-        return f"it gave the level {test.commonest} to {count(test.times)} of {replies} that stand at {count(test.levels)} different levels"
+        amount = "all" if test.times == test.n else f"{count(test.times)} of"
+        return f"it gave {amount} {count(test.n)} test replies the level {test.commonest}, though they stand at {count(test.levels)} different levels"
     if test.kappa.low is not None and test.kappa.low > limits().anchors.chance:
         return f"{_agreement(test)}, surely below the {decimal(limits().anchors.enough)} that such clear cases ask for"
     return f"{_agreement(test)}, no better than guessing"

@@ -15,6 +15,7 @@ from mindgauge.analysis import (
     client_study,
     composites,
     cross_checks,
+    cut_replies,
     drawn_part,
     frame,
     pooled,
@@ -308,6 +309,7 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
                 *manifest.get("remarks", []),
                 *(note for b in members for note in targets.notes(b, store, manifest)),
                 *Batches(store).notes(),
+                *cut_replies.notes(store, [b.name for b in members]),
                 *classifiers.notes(store, [b.name for b in members], manifest),
                 *(note for b in members for note in cross_checks.notes(b, shown[b.name])),
                 *(note for b in members for note in composites.notes(shown[b.name], b)),
@@ -475,7 +477,7 @@ def _score(
     own_answers = benchmark.closed and names[0] == names[1].removesuffix(MAJORITY)
     return Score(
         benchmark.name, metric.name, criterion.name, slice_, *names, **figures, unit=metric.unit, better=metric.better,
-        title=metric.titled("" if own_answers else criterion.name),
+        title=metric.titled(criterion.name, own_answers=own_answers),
     )  # fmt: skip
 
 

@@ -314,9 +314,8 @@ def _sentence(place: Place, metric: Metric, score: Score) -> str:
 
 def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
     ordered = sorted(scores, key=lambda pair: (pair[1].value or 0.0, pair[0].label), reverse=metric.better != "higher")
-    title = raised(
-        metric.titled() if ordered[0][1].rater == ordered[0][1].model else metric.titled(ordered[0][1].criterion)
-    )
+    foremost = ordered[0][1]
+    title = raised(metric.titled(foremost.criterion, own_answers=foremost.rater == foremost.model))
     raters = {score.rater for _, score in ordered if score.rater != score.model}
     source = f", as rated by {named(sorted(raters))}," if raters else ""
     direction = f"; {metric.better} is better" if metric.better else ""

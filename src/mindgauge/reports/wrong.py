@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.analysis import cut_replies
 from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.records import Status
-from mindgauge.records.english import words
+from mindgauge.records.english import ended, words
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports import links
 from mindgauge.reports.content import Column, ReportTable
@@ -38,12 +39,13 @@ def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
             f"Of {amount}, {count(lost)} ({percent(lost / total)}) {verb} no value. A missing value never counts as a number, and is never left out of n."
         ]
     else:
-        facts = [f"Every one of {amount} arrived and could be used." if total else "Nothing has been asked yet."]
+        facts = [f"Every one of {amount} arrived and could be read." if total else "Nothing has been asked yet."]
     if idle:
         facts.append(
             f"{plural(idle, 'more did', 'more did')} not apply: the criterion has nothing to say about the subject, or its category is not known."
         )
     for run in runs:
+        facts += map(ended, cut_replies.notes(run.store, [section.benchmark.name for section in run.sections]))
         calls = run.scores.calls
         if calls["failed"] or calls["retries"]:
             facts.append(

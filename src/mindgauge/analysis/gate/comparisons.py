@@ -252,7 +252,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
     replies = _worse_replies(comparison) if outcome is not GateOutcome.PASSED else []
     return RuleFinding(
         outcome=outcome, sentence=f"{_who(block)}: {sentence}", benchmark=block.benchmark.name, criterion=block.criterion,
-        slice=rule.slice, rater=block.rater, model=block.model, title=metric.titled(block.criterion if block.rater != block.model else ""),
+        slice=rule.slice, rater=block.rater, model=block.model, title=metric.titled(block.criterion, own_answers=block.rater == block.model),
         unit=unit, before=before, value=after, difference=difference, low=low, high=high, p=p, n=n,
         conversations=conversations, missing=sum(missing), needed=needed, replies=replies,
     )  # fmt: skip

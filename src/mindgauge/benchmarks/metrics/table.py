@@ -209,9 +209,9 @@ class Metric(msgspec.Struct, frozen=True):
         """Whether it is computed on a criterion."""
         return (not self.criteria or criterion.name in self.criteria) and self.supports(criterion.values)
 
-    def titled(self, criterion: str = "") -> str:
-        """Name it in a sentence, on a criterion."""
-        title = self.words.title or f"{in_words(self.name)}{' {}' * bool(criterion)}"
+    def titled(self, criterion: str = "", *, own_answers: bool = False) -> str:
+        """Name it in a sentence, on a criterion; of a model's own answers, only where its title has a place for one."""
+        title = self.words.title or f"{in_words(self.name)}{' {}' * bool(criterion and not own_answers)}"
         return title.format(in_words(criterion))
 
     @property

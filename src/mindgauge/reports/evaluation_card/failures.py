@@ -255,7 +255,7 @@ def _measures(part: Part) -> Iterator[str]:
             for system in place.systems:
                 score = shown_score(place, system, metric)
                 if score is not None and score.value:
-                    title = metric.titled() if score.rater == score.model else metric.titled(score.criterion)
+                    title = metric.titled(score.criterion, own_answers=score.rater == score.model)
                     value = f"{percent(score.value)} of {count(score.n)} ({system.label}; {interval(score.low, score.high, 'share')})"
                     by_title.setdefault(raised(title.removeprefix("the ")), []).append(value)
         yield from (f"{title}: {named(values)}." for title, values in by_title.items())
