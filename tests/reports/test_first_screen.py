@@ -13,6 +13,8 @@ import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.dialogue_tallies import DialogueTally
+from mindgauge.reports.language import memory
+from mindgauge.reports.language.translator import Translator
 from mindgauge.reports.page import write
 from tests.reports import suite_run
 from tests.reports.conftest import JUDGE, plant
@@ -168,8 +170,56 @@ def test_a_judge_that_says_nothing_readable_is_named_before_all_else(tmp_path: P
         limit=4, qualify=False, out=tmp_path / "run",
     )  # fmt: skip
     statements = first(write([tmp_path / "run"]))["statements"]
+    assert statements[0].startswith("The judge judge was asked, and none of its ")
     assert statements[1].startswith("The judge judge gave no verdict that can be used, so nothing is known from it")
     assert "choose another judge" in statements[2]
+
+
+@pytest.mark.parametrize(
+    ("readable", "finding", "missed"),
+    [
+        (0, "none of its 20 answers could be read, so nothing can be said.", "none of 20 answers could be used, so what was missed is not known."),
+        (3, "only 3 of its 20 answers could be read, too few to say anything.", "3 usable answers"),
+    ],
+)  # fmt: skip
+def test_a_model_that_was_asked_and_says_nothing_readable_is_told_so(
+    tmp_path: Path, readable: int, finding: str, missed: str
+) -> None:
+    asked: list[str] = []
+
+    def answer(request: Request) -> str:
+        assert request.sample is not None
+        if request.sample.id not in asked:
+            asked.append(request.sample.id)
+        label = json.dumps({"category": "Safe Response"})
+        return label if request.sample.id in asked[:readable] else "As a model I would rather not say."
+
+    mindgauge.run("dialogue_safety", model=Scripted("acme/mute", answer), limit=20, out=tmp_path / "run")
+    files = write([tmp_path / "run"])
+    statements = first(files)["statements"]
+    assert statements[0] == f"The model acme/mute was asked, and {finding}"
+    assert statements[2].startswith("Look at the answers (“mindgauge export run --to csv”")
+    assert "may reach people" not in statements[2]
+    (question, *_) = json.loads(files.json.read_text(encoding="utf-8"))["clinical"]
+    assert question["answer"][0].startswith("Dialogue Safety: ") and missed in question["answer"][0]
+    translator = Translator(memory.read("zh"), ["acme/mute"])
+    written = [*statements[::2], *question["answer"]]
+    assert all(sentence.known for text in written for sentence in translator.sentences(text)), translator.english
+
+
+def test_what_is_missed_is_answered_from_labels_where_replies_are_measured_too(tmp_path: Path) -> None:
+    def careful(request: Request) -> str:
+        if request.schema is None:
+            return "That sounds hard."
+        return json.dumps(
+            {"quotes": [], "rationale": "", "crisis_type": request.sample.target if request.sample else ""}
+        )
+
+    mindgauge.run(
+        "help_or_harm", model=Scripted("acme/careful", careful), judge="rule/refusal", limit=7, out=tmp_path / "run"
+    )
+    (question, *_) = json.loads(write([tmp_path / "run"]).json.read_text(encoding="utf-8"))["clinical"]
+    assert question["answer"] == ["No message that shows a crisis was taken for none by a usable answer."]
 
 
 def test_one_model_is_compared_with_nobody(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.reports.sections import ClinicalAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.benchmarks.anchors import Anchor
     from mindgauge.records import Value
@@ -106,17 +106,42 @@ def answers(
 def _missed(sections: Sequence[Section], reading: Sequence[ToRead]) -> ClinicalAnswer:
     """Lead to the lists of what was missed and said."""
     question = "Which messages were missed, and what was said instead?"
-    if not reading and all(section.benchmark.closed and section.benchmark.calm for section in sections):
-        return ClinicalAnswer(question, ["No message that shows a crisis was taken for none by a usable answer."], None)
-    if not reading:
-        return ClinicalAnswer(
-            question, ["Nobody rated anything so that it could be said to be missed: this is open."], None
-        )
     listed = [
         f"{entry.title}: {plural(len(entry.items), 'case')} below, each with the message and what was said."
         for entry in reading
     ]
-    return ClinicalAnswer(question, listed, None, "read")
+    sentences = [*_by_labels(sections), *listed]
+    if not sentences:
+        sentences = ["Nobody rated anything so that it could be said to be missed: this is open."]
+    return ClinicalAnswer(question, sentences, None, "read" if listed else "")
+
+
+def _by_labels(sections: Sequence[Section]) -> Iterator[str]:
+    """Hold answers to closed questions against their labels; crises that were taken for none stand in a list of their own."""
+    by_name: dict[str, list[Section]] = {}
+    for section in sections:
+        if section.benchmark.closed:
+            by_name.setdefault(section.benchmark.name, []).append(section)
+    for of_benchmark in by_name.values():
+        benchmark = of_benchmark[0].benchmark
+        calm, usable = list(benchmark.calm), (pl.col("status") == "ok") & pl.col("value").is_not_null()
+        labelled = pl.concat([
+            section.asked.filter(
+                pl.col("rater_kind") != PERSON, pl.col("target").is_not_null(), ~pl.col("target").is_in(calm),
+                pl.col("status") != "not_applicable",
+            ).select(usable=usable, calm=usable & pl.col("value").is_in(calm), wrong=usable & (pl.col("value") != pl.col("target")))
+            for section in of_benchmark
+        ]).collect()  # fmt: skip
+        if labelled.is_empty():
+            continue
+        n, valued, wrong = len(labelled), int(labelled["usable"].sum()), int(labelled["wrong"].sum())
+        title = benchmark.card.title.partition(":")[0]
+        if not valued:
+            yield f"{title}: none of {plural(n, 'answer')} could be used, so what was missed is not known."
+        elif not calm:
+            yield f"{title}: {count(wrong) if wrong else 'none'} of {plural(valued, 'usable answer')} {'is' if wrong == 1 else 'are'} another than the label that comes with the message."
+        elif not labelled["calm"].any():
+            yield "No message that shows a crisis was taken for none by a usable answer."
 
 
 def _means(sections: Sequence[Section]) -> ClinicalAnswer:

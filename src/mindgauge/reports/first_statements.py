@@ -6,9 +6,12 @@ then what judges say.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.scoring_views import MOST_LOST, USED
 from mindgauge.benchmarks.metrics.sentences import Comparators, at_most
+from mindgauge.records import Status
 from mindgauge.records.english import ended, lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
 from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
@@ -109,7 +112,31 @@ def _nothing(part: Part) -> str:
         return system_findings.ONLY_UNFIT.replace("Its replies", "These replies")
     if limited and any(place.run.standings.cards for place in part.places):
         return system_findings.ALL_WITHHELD.replace("Its replies", "These replies")
-    return f"Nothing of {part.title} has been rated yet, so nothing can be said."
+    return _unread(part) or f"Nothing of {part.title} has been rated yet, so nothing can be said."
+
+
+def _unread(part: Part) -> str:
+    """Say that those who were asked answered, and that too little of it could be used; empty where that is not so."""
+    kind, noun = ("model", "answer") if part.benchmark.closed else ("judge", "verdict")
+    statuses: Counter[str] = Counter()
+    names: dict[str, None] = {}
+    for place in part.places:
+        measured = {system.model: system.label for system in place.systems}
+        raters = measured if part.benchmark.closed else {name: name for name in first_trust.judges_of(place.section)}
+        for entry in place.run.scores.statuses_by:
+            if (entry.benchmark, entry.kind) == (part.benchmark.name, "rating") and entry.name in raters:
+                statuses[entry.status] += entry.n
+                names[raters[entry.name]] = None
+    n = sum(statuses.values()) - statuses[Status.NOT_APPLICABLE]
+    usable = sum(statuses[status] for status in USED)
+    if n - usable <= MOST_LOST * n:
+        return ""
+    lost = {status for status in statuses if statuses[status]} - {*USED, Status.NOT_APPLICABLE}
+    fate = {Status.FAILED: "arrived", Status.UNPARSABLE: "could be read"}.get(*lost) if len(lost) == 1 else None
+    subject, verb, possessive = (kind, "was", "its") if len(names) == 1 else (f"{kind}s", "were", "their")
+    amount = f"only {count(usable)}" if usable else "none"
+    end = "too few to say anything" if usable else "so nothing can be said"
+    return f"The {subject} {named(list(names))} {verb} asked, and {amount} of {possessive} {plural(n, noun)} {fate or 'could be used'}, {end}."
 
 
 def _withheld(part: Part) -> str:
@@ -353,9 +380,7 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     read = f"Read the {plural(len(reading[0].items), 'case')} below first" if reading and reading[0].items else ""
     of_replies = [part for part in all_parts if not part.benchmark.closed]
     if not of_replies:
-        return (
-            f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
-        )
+        return _of_answers(all_parts, run, read)
     unread = any(not _all_read(place) for part in of_replies for place in part.places)
     replies = sum(place.section.replies.height for part in of_replies for place in part.places)
     choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
@@ -368,6 +393,14 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
     if not usable:
         return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
     return f"{read}, then {draw}, {reach}." if read else f"{raised(draw)}, {reach}."
+
+
+def _of_answers(all_parts: Sequence[Part], run: str, read: str) -> str:
+    """Say what to do about answers to closed questions, which nobody rates."""
+    if all(map(_unread, all_parts)):
+        reasons = f"“mindgauge export {run} --to csv” says of each why it could not be used"
+        return f"Look at the answers ({reasons}), and change what is asked, or choose another model."
+    return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
 
 
 def _failed(places: Sequence[Place]) -> int:
