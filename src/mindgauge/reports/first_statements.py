@@ -129,14 +129,15 @@ def _unread(part: Part) -> str:
                 names[raters[entry.name]] = None
     n = sum(statuses.values()) - statuses[Status.NOT_APPLICABLE]
     usable = sum(statuses[status] for status in USED)
-    if n - usable <= MOST_LOST * n:
+    lost = n - usable
+    if lost <= MOST_LOST * n:
         return ""
-    lost = {status for status in statuses if statuses[status]} - {*USED, Status.NOT_APPLICABLE}
-    fate = {Status.FAILED: "arrived", Status.UNPARSABLE: "could be read"}.get(*lost) if len(lost) == 1 else None
+    arrival = "arrived" if statuses[Status.FAILED] == lost else "could be used"
+    fate = "could be read" if statuses[Status.UNPARSABLE] == lost else arrival
     subject, verb, possessive = (kind, "was", "its") if len(names) == 1 else (f"{kind}s", "were", "their")
     amount = f"only {count(usable)}" if usable else "none"
     end = "too few to say anything" if usable else "so nothing can be said"
-    return f"The {subject} {named(list(names))} {verb} asked, and {amount} of {possessive} {plural(n, noun)} {fate or 'could be used'}, {end}."
+    return f"The {subject} {named(list(names))} {verb} asked, and {amount} of {possessive} {plural(n, noun)} {fate}, {end}."
 
 
 def _withheld(part: Part) -> str:
