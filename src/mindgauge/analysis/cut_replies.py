@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.persons.dialogues import CLIENT_NAME
 from mindgauge.raters.window import WHOLE
+from mindgauge.records import CUT_OFF
 from mindgauge.records.rounding import count, plural
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
     from mindgauge.store import Store
 
-CUT = "length"
-"""Why a reply ended that was cut off."""
 _ENDED = "SELECT model, finish_reason, count(*) FROM replies WHERE benchmark = ? AND status = 'ok' GROUP BY 1, 2"
 
 
@@ -34,7 +33,7 @@ def notes(store: Store, benchmarks: Iterable[str]) -> list[str]:
             if re.search(CLIENT_NAME, model) or model.endswith(WHOLE):
                 continue
             came[model] += n
-            cut[model] += n * (reason == CUT)
+            cut[model] += n * (reason == CUT_OFF)
     return [_sentence(model, number, came[model]) for model, number in sorted(cut.items()) if number]
 
 

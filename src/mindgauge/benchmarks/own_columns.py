@@ -34,7 +34,7 @@ ALSO = ("model", "rater", "source")
 BUILT = frozenset({"id", "text", "messages", "source", "licence", "group"})
 """By these columns the items of a data set are known that `dataset build` made: `messages` of a dialogue, else `text` is the
 message, and `group` is what belongs together."""
-_OF_BUILD = ("items.parquet", "dataset.json")
+ITEMS, RECORD = "items.parquet", "dataset.json"
 """The files of such a data set by which its folder is known; what was dropped lies beside them."""
 _CHECKSUMS = "checksums"
 TEXT = ".txt"
@@ -131,9 +131,9 @@ def lying(data: Path) -> LyingFiles:
     if not data.is_dir() and data.suffix.lower() != ".zip":
         return LyingFiles([data] if data.suffix.lower() in {*tables.ENDINGS, TEXT} else [], [])
     below = sorted(tables.lying_in(data)[0], key=lambda file: file.place)
-    built = {file.name: file for file in below if str(file.place) in _OF_BUILD}
-    if len(built) == len(_OF_BUILD):
-        return LyingFiles([built[_OF_BUILD[0]]], [])
+    built = {file.name: file for file in below if str(file.place) in {ITEMS, RECORD}}
+    if len(built) > 1:
+        return LyingFiles([built[ITEMS]], [])
     below = [file for file in below if _CHECKSUMS not in file.place.parts]
     kinds: list[Collection[str]] = [tables.ENDINGS, (TEXT,)]
     read = next(filter(None, ([file for file in below if file.suffix.lower() in kind] for kind in kinds)), [])

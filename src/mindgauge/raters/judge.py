@@ -21,7 +21,7 @@ from mindgauge.raters.quotes import QuoteSource
 from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
-from mindgauge.records import Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
+from mindgauge.records import CUT_OFF, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.records.request import Request, seeded
 from mindgauge.records.rubric import Method, Rubric
@@ -362,18 +362,18 @@ class Judge(msgspec.Struct, frozen=True):
         """Read an answer, held against what was shown."""
         if exchange.status is not Status.OK:
             return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
-        if exchange.finish_reason == "length" and len(exchange.text) > LONGEST:
+        if exchange.finish_reason == CUT_OFF and len(exchange.text) > LONGEST:
             return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
         own_form, criteria, prompt_text = self.instrument.own_form, part.rubric.criteria, subject.prompt_text
         if self.instrument.names:
             people = mentions.NamedPeople.of(subject.sample.tags, self.instrument.names)
-            judged = mentions.read(exchange.text, people, prompt_text, cut=exchange.finish_reason == "length")
+            judged = mentions.read(exchange.text, people, prompt_text, cut=exchange.finish_reason == CUT_OFF)
             return {criterion.name: judged for criterion in criteria}
         if own_form is None:
             verdicts = verdict.read(exchange.text, criteria, prompt_text)
         else:
             verdicts = verdict_form.read(own_form, exchange.text, criteria, prompt_text)
-        if exchange.finish_reason != "length":
+        if exchange.finish_reason != CUT_OFF:
             return verdicts
         cut = {name for name, judged in verdicts.items() if judged.status is Status.UNPARSABLE}
         return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in verdicts.items()}

@@ -2,6 +2,7 @@
 
 from mindgauge.records.records import (
     BASE,
+    CUT_OFF,
     HELD,
     Evidence,
     Exchange,
@@ -20,6 +21,7 @@ from mindgauge.records.records import (
 
 __all__ = [
     "BASE",
+    "CUT_OFF",
     "HELD",
     "Evidence",
     "Exchange",

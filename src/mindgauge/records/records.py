@@ -109,6 +109,10 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     cached_tokens: int = 0
 
 
+CUT_OFF = "length"
+"""The `finish_reason` of an answer that was cut off at the longest that was asked for."""
+
+
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a model answered to a sample. `run` counts repeats from 0; `seconds` is the last attempt's duration."""
 

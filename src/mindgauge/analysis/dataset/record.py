@@ -11,6 +11,7 @@ from mindgauge.analysis.dataset import build
 from mindgauge.analysis.dataset.build import SourceAccount, StepAccount
 from mindgauge.analysis.dataset.items import COLUMNS
 from mindgauge.analysis.dataset.labels import LabelRecord
+from mindgauge.benchmarks import own_columns
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import plural
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ITEMS, DROPPED, RECORD, RECIPE = "items.parquet", "dropped.parquet", "dataset.json", "recipe.toml"
-"""The files of a built data set."""
+ITEMS, DROPPED, RECORD, RECIPE = own_columns.ITEMS, "dropped.parquet", own_columns.RECORD, "recipe.toml"
+"""The files of a built data set; by two of them whoever reads texts knows one."""
 SAMPLE = "sample.csv"
 """Beside them, where models wrote the items: what people look at, drawn by lot."""
 

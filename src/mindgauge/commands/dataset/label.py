@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from mindgauge.runs.options import AnyModel, RunOptions
 
-COLUMNS = {"user": "text", "cluster": "group"}
-"""What a run reads of the items; intervals keep together what belongs together."""
-
 ALONE = "one judge is no panel: its own label stands. It took no entry test, which labelling has none of: only people say how far it errs"
 
 
@@ -102,9 +99,7 @@ def dataset_label(
     opened.criterion_of(benchmarks[0], criterion)
     _labellable(place)
     about: dict[str, Any] = {} if rubric is None else {"rubric": rubric, "about": standalone_rubric.MESSAGES}
-    result = run(
-        names, model=judge, data=place / records.ITEMS, columns=COLUMNS, out=out, dry_run=dry_run, **about, **options
-    )
+    result = run(names, model=judge, data=place / records.ITEMS, out=out, dry_run=dry_run, **about, **options)
     if isinstance(result, DryRun):
         return result
     source = opened.panel_run(Path(out), criterion)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.analysis.dataset.transforming import MadeText
 from mindgauge.benchmarks.forms import checks, written
 from mindgauge.benchmarks.forms.written import WrittenForm
-from mindgauge.records import Message, Sample, Status
+from mindgauge.records import CUT_OFF, Message, Sample, Status
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import count, plural
 from mindgauge.runs import languages, plan, run_folder
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from mindgauge.runs.options import RunConfig
 
 CUT = "it was cut off at the longest answer"
-_LENGTH = "length"
-"""The reason to finish of an answer that was cut off."""
 _OUTCOMES = {
     Status.FAILED: "no answer came; the same command asks again", Status.REFUSED: "the model refused",
     Status.FILTERED: "the provider blocked it", Status.UNPARSABLE: "nothing can be read from the answer",
@@ -93,7 +91,7 @@ def write(
     replies = {key: reply for key, reply in every_reply.items() if key[0] in by_id and key[1] in names}
     _need(Counter(reply.status for reply in replies.values()), "texts")
     endings = [reply.finish_reason for reply in replies.values() if reply.status is Status.OK]
-    if set(endings) == {_LENGTH}:
+    if set(endings) == {CUT_OFF}:
         raise MindgaugeError(f"nothing is kept: {plural(len(endings), 'text')} cut off at the longest answer, and no other came; raise --max-tokens, in another --run")  # fmt: skip
     _need(Counter(r.status for reply in replies.values() if reply.status is Status.OK for r in ratings.get(reply.id, [])), "checks")  # fmt: skip
     return Wrote(
@@ -113,7 +111,7 @@ def _made(
     if reply is None or reply.status is not Status.OK:
         return MadeText(place, form, fault=_OUTCOMES[Status.FAILED if reply is None else reply.status])
     text = written.read(form, sample, reply.text, seed)
-    if text.fault or reply.finish_reason == _LENGTH:
+    if text.fault or reply.finish_reason == CUT_OFF:
         messages = text.messages or (Message("user", reply.text),)
         return MadeText(place, form, messages, fault=text.fault or CUT, anew=True)
     faults = checks.faults(benchmark, ratings.get(reply.id, []))
