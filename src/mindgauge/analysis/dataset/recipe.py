@@ -155,7 +155,9 @@ def load(path: Path) -> DatasetRecipe:
     try:
         table = bounds.toml_value(bounds.content(path, bounds.SETTINGS))
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}; it takes a recipe (docs/datasets.md shows one)") from error
+        raise UsageError(
+            f"{path}: {error.strerror or error}; it takes a recipe (docs/datasets.md shows one)"
+        ) from error
     except ValueError as error:
         raise UsageError(f"{path}: not TOML ({error})") from error
     _refuse_unknown(table, _TOP, str(path))
