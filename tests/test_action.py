@@ -143,6 +143,7 @@ def test_a_sound_build_is_green_and_pays_for_no_verdict_again(build: Path) -> No
     assert (build / ".mindgauge" / "verdicts").is_dir()
 
 
+@pytest.mark.long
 def test_a_worse_prompt_is_red_with_the_reason_first(build: Path) -> None:
     (build / "prompt.txt").write_text("Be brief; keep it short.", encoding="utf-8")
     # The file that the bot reads is no part of its code, so the build has a label of its own.
@@ -156,6 +157,7 @@ def test_a_worse_prompt_is_red_with_the_reason_first(build: Path) -> None:
     assert int(suite.get("failures", "0")) > 0
 
 
+@pytest.mark.long
 def test_a_judge_that_fails_its_entry_test_cannot_tell(build: Path) -> None:
     (build / "rater.py").write_text(BLIND, encoding="utf-8")
     result = workflow(build, baseline="baseline.json")

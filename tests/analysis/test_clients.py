@@ -53,6 +53,7 @@ def test_no_rank_where_clients_explain_more(seed: int, how: str) -> None:
     assert ("the other way round" in found.reason) == by_luck
 
 
+@pytest.mark.long
 def test_components_are_those_that_were_drawn() -> None:
     found = study(dialogues(model=1.0, client=0.6, both=0.4, persona=0.5, sizes=(10, 10, 8, 1, 1), seed=3)).together
     values = {name: bound.value or 0.0 for name, bound in found.components.items()}

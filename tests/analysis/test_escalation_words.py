@@ -39,6 +39,7 @@ def _rated(n: int = 160, *, telling: bool, seed: int = 0) -> tuple[Subjects, Flo
     return rated, jury
 
 
+@pytest.mark.long
 def test_what_the_words_tell_is_used_for_a_model_that_neither_choice_nor_fit_saw() -> None:
     rated, jury = _rated(320, telling=True)
     learner = words.WordOrder(rated, jury)
@@ -47,6 +48,7 @@ def test_what_the_words_tell_is_used_for_a_model_that_neither_choice_nor_fit_saw
     assert any("components of words" in name for name in learner.chosen)
 
 
+@pytest.mark.long
 def test_a_label_does_not_reach_its_own_risk() -> None:
     """Turning the labels of one model round leaves its own risks as they are."""
     rated, jury = _rated(telling=True)

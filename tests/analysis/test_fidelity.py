@@ -96,6 +96,7 @@ def test_a_client_that_is_unfit_takes_the_scores_with_it(tmp_path: Path, says: A
     _takes_the_scores(held(tmp_path / "run", (client("amber"), client("basil", says=says))), (name, judge))
 
 
+@pytest.mark.long
 def test_a_client_that_leaks_takes_the_scores_with_it(leaked: Path) -> None:
     _takes_the_scores(mindgauge.score(leaked), ("leaks", "reader"), ("recovery", "reader"))
 
@@ -110,6 +111,7 @@ def _takes_the_scores(scores: Scores, *checks: tuple[str, str]) -> None:
     assert all(score.worst is None and score.best is None and score.void for score in of_target(scores))
 
 
+@pytest.mark.long
 def test_one_client_one_family_or_the_targets_own_allow_no_score(tmp_path: Path) -> None:
     cases = {
         "one": ((client("amber"),), "one client"),
@@ -186,6 +188,7 @@ def test_it_is_said_before_any_score(leaked: Path, capsys: pytest.CaptureFixture
     assert summary.index("Is the client fit") < summary.index("There is no score")
 
 
+@pytest.mark.long
 def test_what_is_withheld_is_not_compared(tmp_path: Path) -> None:
     models = (played.target("first"), played.target("second"))
     held(tmp_path / "run", (client("amber"), client("basil", says=played.leaking)), model=models)

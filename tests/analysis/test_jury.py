@@ -204,6 +204,7 @@ def test_a_missing_verdict_is_missing_in_every_jury_and_in_no_one_else() -> None
     assert card(with_two, "jury/mean").missing == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("worlds", [2, later(6)])
 def test_the_judge_chosen_on_other_conversations_does_not_profit_from_luck(worlds: int) -> None:
     """Eight judges of equal skill: the best on these subjects looks better than the one chosen elsewhere turns out."""
@@ -253,6 +254,7 @@ def test_copies_of_a_judge_err_like_one_and_gain_nothing() -> None:
     assert "0 % smaller" not in " ".join(juries.together(found))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("people", [later(1), 2, later(3)])
 def test_people_s_own_error_is_taken_off_where_it_is_known(people: int) -> None:
     """Three judges whose errors correlate .5, against people who err as much as they and of whom one is milder."""

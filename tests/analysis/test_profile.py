@@ -178,6 +178,7 @@ def test_tasks_are_drawn_independently_and_models_together(planted: Planted, mon
     assert a.indistinguishable == ("B", "C")
 
 
+@pytest.mark.long
 def test_ten_conversations_do_not_settle_the_ranks_of_equal_models(small: Planted) -> None:
     """Where few replies are below the best level, percentiles of ranks tell models apart that are alike."""
     generator = np.random.default_rng(0)

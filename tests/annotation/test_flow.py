@@ -168,6 +168,7 @@ def test_audit_finds_nothing_wrong_with_how_people_stand_in_the_run(closed: Path
         assert not [finding for finding in found.findings if finding.severity == "error"]
 
 
+@pytest.mark.long
 def test_the_report_says_who_labelled_and_what_the_gate_said(closed: Path, opened: Path, alone: Path) -> None:
     for run in (closed, opened, alone):
         mindgauge.report(run)

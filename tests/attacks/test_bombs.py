@@ -56,6 +56,7 @@ def _well(o: Outcome) -> bool:
     return o.how == "refused" and re.search(wanted, o.said) is not None
 
 
+@pytest.mark.long
 def test_files_that_are_no_files_or_never_end_or_hold_too_much_end_in_one_line(tmp_path: Path) -> None:
     assert FILES.keys() >= TELLING
     assert not faults(hand_in(all_tasks(tmp_path, sorted(TELLING), FILES)))

@@ -45,6 +45,7 @@ def test_what_a_closed_question_shows_does_not_close_the_judge_s_fence(tmp_path:
     assert not memory.reached
 
 
+@pytest.mark.long
 def test_across_benchmarks_runs_and_repairs(tmp_path: Path) -> None:
     memory = Memory()
     everywhere(tmp_path, memory, [*CLOSED[::9], *OPEN[::6]])
@@ -83,6 +84,7 @@ def test_where_the_model_itself_wrote_what_is_asked_about(ask: str, tmp_path: Pa
     assert outcome(memory) == CLEAN
 
 
+@pytest.mark.long
 def test_under_stress_and_in_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # where the stress test puts its run
     memory = Memory()

@@ -130,6 +130,7 @@ def test_every_reader_is_linear_in_texts_longer_than_any_answer() -> None:
     assert not tried(499, 8 * LARGE)
 
 
+@pytest.mark.long
 def test_a_reader_that_is_quadratic_is_found() -> None:
     slow = Reader("slow", lambda text: [text.count("x", place) for place in range(len(text))])
     assert any(superlinear(slow, "a", "", "", 4 * SMALL) for _ in range(3)), "on a busy machine not every time"

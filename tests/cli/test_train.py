@@ -65,6 +65,7 @@ def test_a_killed_process_goes_on_to_the_same_weights(tiny: Path, write: Write, 
     assert not checkpoint.exists()
 
 
+@pytest.mark.long
 def test_a_csv_from_a_spreadsheet_is_trained_on_in_chinese(tmp_path: Path) -> None:
     said = {
         "平静": ["今天睡得不错", "散步以后好多了", "工作还算顺利"],
@@ -83,6 +84,7 @@ def test_a_csv_from_a_spreadsheet_is_trained_on_in_chinese(tmp_path: Path) -> No
     assert "平静" in (out / "card.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_what_is_wrong_is_one_line(tiny: Path, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, out = write(encoders.rows(10)), tmp_path / "out"
     bad = write([*encoders.rows(2), {"text": "x", "label": "clam"}], "bad.jsonl")

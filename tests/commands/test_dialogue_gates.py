@@ -205,6 +205,7 @@ def test_what_cannot_be_paired_is_said_in_one_line(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_report_and_a_score_of_such_a_run_can_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -333,6 +333,7 @@ def crisis_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made_once(tmp_path_factory, "gate_of_crisis", _crisis_runs)
 
 
+@pytest.mark.long
 def test_a_run_of_many_criteria_keeps_the_policy_that_was_written_from_it(crisis_runs: Path, tmp_path: Path) -> None:
     written = mindgauge.gate_init(crisis_runs / "tested", out=tmp_path / "gate.toml")
     assert written.notes == []

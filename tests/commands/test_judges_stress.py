@@ -47,6 +47,7 @@ def biased(found: Stress) -> set[str]:
     return effects | {i.slice for i in found.injections if i.verdict == BIASED}
 
 
+@pytest.mark.long
 def test_an_unbiased_judge_comes_out_clean(warmth: Benchmark, tmp_path: Path) -> None:
     found = stress(Planted(warmth, noise=0.05), tmp_path / "r")
     assert biased(found) == set()

@@ -162,6 +162,7 @@ def test_every_criterion_has_its_metric_of_every_rater(people_first: Path) -> No
     assert not [m for m in scores.metrics if m.name == "mean" and m.criterion != "heard"]
 
 
+@pytest.mark.long
 def test_the_report_has_the_rubric_in_full(people_first: Path) -> None:
     result = mindgauge.report(people_first)
     page = (people_first / "report.html").read_text(encoding="utf-8") if result else ""
@@ -172,6 +173,7 @@ def test_the_report_has_the_rubric_in_full(people_first: Path) -> None:
     assert "this project wrote itself" not in page and f"what people were given to label: {REPLIES}" in page
 
 
+@pytest.mark.long
 def test_judges_first_and_people_into_their_run(tmp_path: Path, server: Stub) -> None:
     rated = in_process.mindgauge(
         "rate", "--rubric", RUBRIC, "--replies", REPLIES, "--judge", f"{server.url}#careful", "--out", tmp_path / "run",

@@ -139,6 +139,7 @@ def test_a_long_dialogue_is_shortened_without_losing_the_first_disclosure(tmp_pa
     assert f"the first sign of risk stays in {cut} of {cut}" in line
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("method", "mumbles"), [("rule", True), later("rule", False), later("chain", False), later("chain", True)]
 )

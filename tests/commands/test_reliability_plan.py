@@ -25,6 +25,7 @@ def said(*words: object) -> str:
     return result.output
 
 
+@pytest.mark.long
 def test_before_labelling_one_sentence_says_what_each_verdict_takes() -> None:
     start = time.process_time()
     plan = mindgauge.reliability_plan(assume={"unsafe": 0.1, "agreement": 0.7, "people": 3})
@@ -42,6 +43,7 @@ def test_before_labelling_one_sentence_says_what_each_verdict_takes() -> None:
     assert len(str(plan).splitlines()) <= 10
 
 
+@pytest.mark.long
 def test_rarer_unsafe_replies_take_more_and_more_people_never_more() -> None:
     rare, common = (
         mindgauge.reliability_plan(verdict="moderate", assume={"unsafe": share}).rows[0] for share in (0.03, 0.2)

@@ -127,6 +127,7 @@ def test_a_collapsed_seed_is_reported_and_counts(tiny: Path, write: Write, tmp_p
     assert any("no test data" in note for note in found.notes)
 
 
+@pytest.mark.long
 def test_a_killed_training_goes_on_and_a_finished_one_is_not_repeated(tiny: Path, write: Write, tmp_path: Path) -> None:
     path = write(encoders.rows(20))
     asked: dict[str, Any] = {"encoder": tiny, "seeds": [1, 2], **QUICK}

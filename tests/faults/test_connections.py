@@ -140,6 +140,7 @@ def test_a_second_request_on_a_connection_has_its_time_too(hasty: int) -> None:
         assert ends(one, 5) < 2
 
 
+@pytest.mark.long
 def test_who_asks_on_and_does_not_listen_is_let_go(hasty: int) -> None:
     """What is sent and not read would fill the memory otherwise."""
     whole = b"GET /static/page.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % hasty

@@ -48,6 +48,7 @@ def test_a_file_system_without_locks_is_said_to_be_one(tmp_path: Path, shim: str
     assert server.calls == 0
 
 
+@pytest.mark.long
 def test_two_commands_do_not_both_pay_where_locks_do_nothing(tmp_path: Path, shim: str, server: Server) -> None:
     arguments = command(server, tmp_path, Work(30))
     both = [start(arguments, **_on(shim, "nothing", tmp_path)) for _ in range(2)]

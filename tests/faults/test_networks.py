@@ -31,6 +31,7 @@ def signed_by_itself(tmp_path: Path) -> ssl.SSLContext:
     return context
 
 
+@pytest.mark.long
 def test_a_certificate_that_nobody_vouches_for(tmp_path: Path, signed_by_itself: ssl.SSLContext) -> None:
     run = tmp_path / "run"
     with Server(tls=signed_by_itself) as server:

@@ -22,6 +22,7 @@ from mindgauge.store import Store
 from tests.inspect_tasks import evaluated
 from tests.reports import asked, talked
 from tests.reports.export.conftest import NAME, write_run
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ RUNS: dict[str, Callable[[Path], Path]] = {
 NAMES = {"replies": NAME, "dialogues": talked.NAME, "answers": asked.TASK.name}
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize("kind", ["replies", later("dialogues"), later("answers")])
 def test_inspect_reads_every_sample_and_score(tmp_path: Path, kind: str) -> None:
     folder = RUNS[kind](tmp_path / "run")
     out = tmp_path / "logs"
@@ -76,6 +77,7 @@ def test_inspect_reads_every_sample_and_score(tmp_path: Path, kind: str) -> None
     assert said == sum(r.subject not in skipped and r.rater != "gold" for r in rated) + gold * several
 
 
+@pytest.mark.long
 def test_inspect_bundles_them_as_a_site(tmp_path: Path) -> None:
     export(write_run(tmp_path / "run"), to="inspect", out=tmp_path / "logs")
     program = Path(sys.executable).with_name("inspect")

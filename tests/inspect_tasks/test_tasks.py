@@ -199,6 +199,7 @@ def compared_calls(body: dict[str, Any]) -> str:
     )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("openai") is None, reason="Inspect calls servers with the package openai")
 def test_the_command_line_and_a_server(tmp_path: Path) -> None:
     """As a user types it, against a server: the same calls as a run's, and the same verdicts."""

@@ -105,6 +105,7 @@ def _kept(out: Path) -> int:
         return 0
 
 
+@pytest.mark.long
 def test_ctrl_c_and_a_wait_that_is_over_end_with_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     main = "from mindgauge.cli import main; main()"
     with BatchStub(obliging) as stub:

@@ -56,6 +56,7 @@ def test_it_answers_keeps_to_a_schema_says_what_does_not_fit_and_stops() -> None
     assert not listens(port)
 
 
+@pytest.mark.long
 def test_it_stops_though_nothing_was_asked() -> None:
     _, port = ask()
     assert not listens(port)

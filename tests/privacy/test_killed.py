@@ -10,6 +10,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.models.settings import Settings
@@ -81,6 +83,7 @@ def _values(out: Path) -> Any:
     return sorted((r.criterion, r.run, str(r.status), str(r.value)) for r in ratings)
 
 
+@pytest.mark.long
 def test_what_a_kill_leaves_says_nothing_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     with Stub(willing) as stub:
         go_on(stub, tmp_path / "whole")
@@ -96,6 +99,7 @@ def test_what_a_kill_leaves_says_nothing_and_nothing_is_paid_twice(tmp_path: Pat
     assert _values(tmp_path / "r") == _values(tmp_path / "whole")
 
 
+@pytest.mark.long
 def test_texts_that_are_given_up_are_asked_for_again_and_no_reply_stands_there_twice(tmp_path: Path) -> None:
     with Stub(slowly) as stub:
         killed(stub, tmp_path / "r", SAMPLES + 9)

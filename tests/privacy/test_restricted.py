@@ -131,6 +131,7 @@ def test_a_hub_export_holds_no_quotation(run: Path, quotations: set[tuple[str, .
     assert leaks(tmp_path / "shown", quotations), "the texts are quoted, and shown to who may show them"
 
 
+@pytest.mark.long
 def test_a_released_judges_reasons_are_left_out_too(tmp_path: Path) -> None:
     """As in the real files: no reply was released, and judges' explanations quote the messages."""
     copy = Copy(tmp_path / "data")

@@ -59,11 +59,11 @@ def numbers(rating: Rating) -> tuple[Any, ...]:
 @pytest.mark.parametrize(
     ("name", "how"),
     [
-        (RESPONSE, {"mode": "split", "protocol": "recognised", "runs": 2}),
+        later(RESPONSE, {"mode": "split", "protocol": "recognised", "runs": 2}),
         ("psycrisis", {"method": "chain", "qualify": True, "anchors": 4}),
         later("mentalbench", {"mode": "split", "judge_runs": 2}),
         (CRISIS, {"runs": 2}),
-        ("dialogue_safety", {"ask": ["few-shot", "sequential"]}),
+        later("dialogue_safety", {"ask": ["few-shot", "sequential"]}),
         ("trustmh/privacy_leakage", {}),
     ],
     ids=["recognised", "chain", "split", "closed", "sequential", "readings"],
@@ -103,6 +103,7 @@ def test_the_numbers_are_those_of_a_run_with_text_and_no_word_is_kept(
             assert not any(r.rationale or any(e.quote for e in r.evidence) for r in here.ratings(each))
 
 
+@pytest.mark.long
 def test_reliability_and_every_other_reading_work_without_text(server: Stub, tmp_path: Path) -> None:
     with Stub(speaking) as other:
         for out, text in (("with", True), ("without", False)):

@@ -30,6 +30,7 @@ def test_what_is_asked(text: str, kinds: set[str]) -> None:
     assert asked(text) == kinds
 
 
+@pytest.mark.long
 @given(st.text(max_size=500))
 def test_any_text_is_read(text: str) -> None:
     assert asked(text) <= set(KINDS)

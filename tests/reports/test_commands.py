@@ -6,6 +6,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import mindgauge
 from mindgauge.models.scripted import Scripted
 from mindgauge.reports.page import write
@@ -36,6 +38,7 @@ def contents(run: Path) -> tuple[Any, ...]:
     return manifest.read(run)["plan"], samples, replies, ratings
 
 
+@pytest.mark.long
 def test_the_commands_in_a_report_make_a_grown_run_again(tmp_path: Path) -> None:
     with Stub(obliging) as stub:
         first = ["run", OPEN, "--model", stub.model, "--out", str(tmp_path / "r"), "--no-qualify", "--limit", "2"]

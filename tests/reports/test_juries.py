@@ -73,6 +73,7 @@ def test_one_judge_is_no_panel(tmp_path: Path) -> None:
     assert "the best of them" not in " ".join(curves["said"])
 
 
+@pytest.mark.long
 def test_models_that_are_tied_have_no_order_to_hang_on_a_judge(tmp_path: Path) -> None:
     run = plant_rated(tmp_path / "run", models=("alpha", "beta"), conversations=8)
     changed(run, OPEN, lambda r: 3 if r.rater_kind is RaterKind.MODEL else r.value)
@@ -81,6 +82,7 @@ def test_models_that_are_tied_have_no_order_to_hang_on_a_judge(tmp_path: Path) -
     assert "another model is first" not in jury["said"][0]
 
 
+@pytest.mark.long
 def test_too_many_ratings_are_left_to_the_command(rated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(juries, "MOST", 10)
     monkeypatch.setattr(reading_order, "MOST", 10)

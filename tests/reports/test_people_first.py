@@ -174,6 +174,7 @@ def test_nobody_read_is_no_person_s_word(unread_files: ReportFiles) -> None:
     )
 
 
+@pytest.mark.long
 def test_people_first_where_the_page_starts_with_a_suite(tmp_path: Path) -> None:
     folder = suite_run.run(tmp_path / "run", ("knowledge", "severity", "emotional_support", "ethics"))
     with Store(folder, write=True) as store:

@@ -386,6 +386,7 @@ def test_rates_stand_beside_the_labels_of_peoples_own_replies(measured: OpenRun,
         assert panel.marks[0].beside == pytest.approx((rows["target"] == "yes").mean())
 
 
+@pytest.mark.long
 def test_several_runs_make_one_profile(tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("both")
     suite = suite_run.run(out / "suite", ("knowledge", "severity", "emotional_support"))

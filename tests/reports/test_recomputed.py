@@ -34,6 +34,7 @@ def test_mentalbench_from_the_released_files(tmp_path: Path) -> None:
     assert faults(write([tmp_path / "run"])) == []
 
 
+@pytest.mark.long
 def test_a_suite(tmp_path: Path) -> None:
     run = suite_run.run(tmp_path / "run", tasks=("knowledge", "severity", "emotional_support", "sycophancy_pas"))
     assert faults(write([run])) == []

@@ -88,6 +88,7 @@ def test_the_verdict_stands_in_the_place_of_the_score(found: Any) -> None:
     assert {row["value"] for row in rows if row["rater"] == KIND and row["name"] == "mean"} == {None}
 
 
+@pytest.mark.long
 def test_bounds_of_missing_verdicts_are_withheld_too(tmp_path: Path) -> None:
     folder = plant_rated(tmp_path / "gaps", {KIND: JUDGES[KIND]})
     with Store(folder, write=True) as store:
@@ -397,6 +398,7 @@ def test_many_criteria_have_a_panel_for_each_judge_worst_first(tmp_path: Path) -
     assert text.count(f"What the judge {KIND} says of") == 1
 
 
+@pytest.mark.long
 def test_two_runs_keep_their_cards_apart(rated: Path, both_files: ReportFiles) -> None:
     report = decoded(both_files)
     assert {(w["run"], w["rater"]) for w in report["withheld"]} == {(str(rated), KIND), (str(rated), NOISY)}

@@ -25,6 +25,7 @@ def test_nine_models_four_judges_and_nine_criteria_stay_below_three_megabytes(tm
     assert re.search(r"The first 250 of \d,\d\d\d rows; the file has all\.", page)
 
 
+@pytest.mark.long
 def test_ten_thousand_replies_stay_below_three_megabytes(tmp_path: Path) -> None:
     kinds = list(benchmarks.find_one(OPEN).rubric.criteria[0].protocols)
     with Store(tmp_path, write=True) as store:

@@ -361,7 +361,7 @@ class CountedCalls(Counter[str]):
         return model
 
 
-@pytest.mark.parametrize("mode", ["simulated", later("scripted"), "prefixed"])
+@pytest.mark.parametrize("mode", [later("simulated"), later("scripted"), "prefixed"])
 def test_a_dry_run_counts_what_is_then_asked(tmp_path: Path, mode: str) -> None:
     counts = CountedCalls()
     asked: dict[str, Any] = {"turns": 3, "where": ENGLISH, "out": tmp_path / "run", "qualify": False, "person": mode}

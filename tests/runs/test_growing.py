@@ -104,6 +104,7 @@ def in_order(plan: dict[str, Any]) -> dict[str, Any]:
     return {**plan, "methods": ["rule"], **lists}
 
 
+@pytest.mark.long
 @examples(12)
 @given(commands=st.lists(steps, min_size=1, max_size=4))
 def test_calls_and_numbers_are_those_of_one_command_for_all(

@@ -257,6 +257,7 @@ def test_an_unreachable_judge_loses_no_reply(stub: Stub, tmp_path: Path) -> None
         assert store.count_replies(RESPONSE) == 14
 
 
+@pytest.mark.long
 def test_a_full_disk_is_one_line_and_loses_nothing(stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Store.flush
     flushes = 0

@@ -15,6 +15,7 @@ from mindgauge.store import Store, manifest
 from tests import in_process
 from tests.conftest import obliging
 from tests.stub import PROBED, Stub
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ OPEN = "help_or_harm/response"
 @pytest.mark.parametrize(
     ("takes", "temperature", "words"),
     [
-        (True, (), "temperature 0.0"),
+        later(True, (), "temperature 0.0"),
         (True, ("--judge-temperature", "0.7"), "temperature 0.7"),
         (False, (), "without temperature, which the server does not take"),
     ],
@@ -65,7 +66,7 @@ def test_the_judge_s_temperature_is_told_as_it_was_sent(
     assert words in json.dumps(json.loads(page.json.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("method", ["rule", "chain"])
+@pytest.mark.parametrize("method", ["rule", later("chain")])
 @pytest.mark.parametrize("limits", [(), ("--max-tokens", "300", "--judge-max-tokens", "700")], ids=["usual", "given"])
 def test_the_longest_answer_is_told_as_it_was_sent(tmp_path: Path, method: str, limits: tuple[str, ...]) -> None:
     with Stub(obliging) as stub:

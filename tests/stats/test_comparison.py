@@ -137,6 +137,7 @@ def test_a_system_that_skipped_the_hard_conversations_gains_nothing_by_it() -> N
     assert (first.rank, second.rank) == (2, 1), "its rank does not"
 
 
+@pytest.mark.long
 def test_sign_flips_reject_equal_systems_as_often_as_they_should() -> None:
     generator = np.random.default_rng(11)
     p = np.array([p_values(compare(generator.exponential(size=(10, 2)), resamples=1024))[0] for _ in range(600)])

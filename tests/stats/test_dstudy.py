@@ -70,6 +70,7 @@ def test_a_crossed_design_gives_what_mean_squares_give() -> None:
     assert compared
 
 
+@pytest.mark.long
 def test_intervals_of_an_unbalanced_design_hold_the_truth() -> None:
     random = np.random.default_rng(1)
     truth = 0.49 / (0.49 + 0.16 / 8 + 0.09 / 3 + 0.25 / 8 + 0.36 / 24)

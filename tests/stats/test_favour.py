@@ -55,6 +55,7 @@ def accused(found: FavourEstimate) -> bool:
     return found.p is not None and found.p <= 0.05
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("persons", "grid"),
     [pytest.param(2, GRID[::4], id="2-every fourth"), *(later(persons, GRID) for persons in (1, 2, 3))],

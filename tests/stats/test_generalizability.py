@@ -135,6 +135,7 @@ def test_resampled_components_are_on_average_those_of_the_data(x: Floats) -> Non
     assert np.isnan(found).any() == (s == 1)
 
 
+@pytest.mark.long
 def test_interval_covers_what_these_systems_and_raters_are_worth() -> None:
     """Nominal .95 over conversations; the truth is that of the same systems and raters with all conversations."""
     generator = np.random.default_rng(2)

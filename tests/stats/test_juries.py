@@ -132,6 +132,7 @@ def test_the_gain_is_of_the_mean_over_the_judge_that_is_best_elsewhere() -> None
     assert gains(copies)[1] == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "setting", sampled([{}, {"kind": "noise"}, {"kind": "shared"}, {"severity": (-1.0, 0.0, 1.0)}], 2)
 )

@@ -31,6 +31,7 @@ def passes(world: World, random: np.random.Generator, n: int) -> tuple[bool, boo
     return agreement.low >= LIMIT, bias.low >= -BIAS and bias.high <= BIAS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "assumed",
     [

@@ -108,6 +108,7 @@ def test_copies_are_counted_and_placed(rows: set[int]) -> None:
     assert finding.places[:10] == [f"{INPUTS}:{row}" for row in sorted(rows)][:10]
 
 
+@pytest.mark.long
 @given(st.integers(300, 600), st.integers(0, 2), st.sampled_from([-1, 1]), SEEDS)
 @examples(8)
 def test_a_shift_of_one_level_is_found_wherever_it_begins(start: int, criterion: int, shift: int, seed: int) -> None:

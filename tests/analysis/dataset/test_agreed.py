@@ -47,6 +47,7 @@ def test_an_interval_lies_where_the_coefficient_can(criterion: Criterion, number
     assert not widths or max(widths) > 0.5
 
 
+@pytest.mark.long
 def test_an_interval_of_agreement_holds_what_was_planted() -> None:
     generator = np.random.default_rng(3)
     _, _, people = two_people(100_000, generator)

@@ -52,6 +52,7 @@ def test_more_than_half_of_the_runs_and_of_the_judges_decide() -> None:
     assert result.members.filter(id="runs tie").row(0)[1:] == (None, "a", "b")
 
 
+@pytest.mark.long
 def test_intervals_hold_what_was_planted_and_corrected_shares_have_no_bias() -> None:
     result = trial(80, seed=5)
     assert all(value >= 0.93 for value in result.coverage.values()), result.coverage

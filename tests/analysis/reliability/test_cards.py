@@ -88,6 +88,7 @@ def test_a_judge_is_beside_one_person_at_a_time_and_each_subject_counts_once(wor
     assert value(card, "percent") == pytest.approx(np.mean(same))
 
 
+@pytest.mark.long
 def test_more_people_make_agreement_surer_and_not_higher() -> None:
     def card(people: int) -> ReliabilityCard:
         world = World(systems=4, conversations=300)

@@ -21,6 +21,7 @@ MAIN, *OTHERS = DESIGNS
 HARMFUL = [name for name in JUDGES if name != "sound"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("studies", [2, later(4)])
 def test_a_sound_judge_is_good_and_no_harmful_one_is(studies: int) -> None:
     counts = characteristics(MAIN, studies)
@@ -28,6 +29,7 @@ def test_a_sound_judge_is_good_and_no_harmful_one_is(studies: int) -> None:
     assert {name: counts[name][GOOD] for name in HARMFUL} == dict.fromkeys(HARMFUL, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("design", sampled(map(pytest.param, OTHERS), 3), ids=lambda design: design.name)
 def test_no_harmful_judge_is_good_whatever_the_study(design: Design) -> None:
     counts = characteristics(design, 1)

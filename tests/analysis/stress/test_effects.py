@@ -250,6 +250,7 @@ def test_halo_is_a_test_beside_the_others() -> None:
     assert (effect.measure, effect.probe, effect.verdict) == (HALO, "joint or split", BIASED)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seeds", [20, later(60)])
 def test_an_unbiased_judge_is_seldom_accused_and_a_planted_bias_found(tmp_path: Path, seeds: int) -> None:
     """On the shipped anchors' own design; `bench/judging.py` runs many more seeds."""

@@ -78,6 +78,7 @@ def test_a_judge_that_wavers_is_told_and_not_accused(warmth: Benchmark, tmp_path
     assert warm.distance is not None and warm.distance > 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", later("mentalbench")])
 def test_a_judge_that_always_says_the_same_is_not_accused(name: str, tmp_path: Path) -> None:
     benchmark = benchmarks.find_one(name)

@@ -122,6 +122,7 @@ def looked(request: pytest.FixtureRequest) -> Callable[[Any], None]:
     return look
 
 
+@pytest.mark.long
 def test_an_item_takes_as_many_keys_as_questions(opened: Any) -> None:
     project, page = opened()
     pressed(page, "2", "2", "1", "c")
@@ -134,6 +135,7 @@ def test_an_item_takes_as_many_keys_as_questions(opened: Any) -> None:
     assert [label.given for label in project.labels()][-1] == "Nonsense"
 
 
+@pytest.mark.long
 def test_the_next_question_on_an_item_stands_where_the_last_one_stood(opened: Any) -> None:
     turns = tuple(
         Message("user" if n % 2 == 0 else "assistant", f"Turn {n}. " + "Still the same. " * 30) for n in range(9)
@@ -171,6 +173,7 @@ def test_a_form_is_filled_and_handed_in_by_keys(opened: Any, looked: Any) -> Non
     assert project.labels()[0].note == "c 1 s ?"
 
 
+@pytest.mark.long
 def test_a_key_that_comes_too_early_answers_nothing(opened: Any) -> None:
     project, page = opened()
     page.keyboard.press("2")
@@ -182,6 +185,7 @@ def test_a_key_that_comes_too_early_answers_nothing(opened: Any) -> None:
     assert paths in ([], [((0, "no"), (1, "Humanoid Mimicry"))])
 
 
+@pytest.mark.long
 def test_single_keys_can_be_switched_off_and_stay_off(opened: Any, looked: Any) -> None:
     project, page = opened()
     page.keyboard.press("?")
@@ -259,6 +263,7 @@ def test_nothing_is_lost_with_the_connection(opened: Any) -> None:
     assert page.locator("#note").input_value() == ""
 
 
+@pytest.mark.long
 def test_what_the_server_never_got_is_put_back_after_a_reload(opened: Any) -> None:
     _, page = opened()
     page.route("**/draft", lambda route: route.abort())
@@ -270,6 +275,7 @@ def test_what_the_server_never_got_is_put_back_after_a_reload(opened: Any) -> No
     assert page.locator("#status").text_content()
 
 
+@pytest.mark.long
 def test_a_page_older_than_the_work_says_so(opened: Any, looked: Any) -> None:
     project, page = opened()
     other = page.context.new_page()
@@ -284,6 +290,7 @@ def test_a_page_older_than_the_work_says_so(opened: Any, looked: Any) -> None:
     assert len(project.labels()) == 1
 
 
+@pytest.mark.long
 def test_a_covered_text_stays_as_the_person_wants_it(opened: Any, looked: Any) -> None:
     items = tuple(msgspec.structs.replace(item, graphic=True) for item in own_items(2))
     _, page = opened("dialogue_safety", *items)
@@ -297,6 +304,7 @@ def test_a_covered_text_stays_as_the_person_wants_it(opened: Any, looked: Any) -
     assert page.locator("#reply").is_hidden()  # another item
 
 
+@pytest.mark.long
 def test_training_tells_what_it_was_written_for(opened: Any, looked: Any) -> None:
     own = own_items(2)
     project, page = opened(

@@ -81,6 +81,7 @@ def test_it_says_where_it_runs_and_ends_with_ctrl_c(running: Running) -> None:
     assert running.stop()[0] == 0
 
 
+@pytest.mark.long
 def test_a_taken_port_is_one_line(running: Running) -> None:
     port = running.url.rpartition(":")[2]
     again = subprocess.run([*COMMAND, str(running.folder), "--port", port], capture_output=True, text=True, check=False)
@@ -88,6 +89,7 @@ def test_a_taken_port_is_one_line(running: Running) -> None:
     assert again.stderr == f"mindgauge: port {port} is taken; stop what runs there, or choose another with --port\n"
 
 
+@pytest.mark.long
 def test_the_terminal_shows_no_token_no_name_and_no_text(running: Running) -> None:
     secret = token(running.folder, "ana")
     with httpx2.Client(base_url=running.url) as ana:
@@ -123,6 +125,7 @@ def test_the_terminal_shows_no_token_no_name_and_no_text(running: Running) -> No
         assert word not in said, word
 
 
+@pytest.mark.long
 def test_behind_a_proxy_that_speaks_tls_the_cookie_is_secure(proxied: Running) -> None:
     behind = {"x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.7", "host": "label.example.org"}
     answer = httpx2.post(f"{proxied.url}/join", data={"token": token(proxied.folder, "ana")}, headers=behind)
@@ -131,6 +134,7 @@ def test_behind_a_proxy_that_speaks_tls_the_cookie_is_secure(proxied: Running) -
     assert "; Secure" in cookie
 
 
+@pytest.mark.long
 def test_behind_a_proxy_guesses_count_for_who_made_them(proxied: Running) -> None:
     def guess(address: str) -> int:
         return httpx2.get(f"{proxied.url}/join/guess", headers={"x-forwarded-for": address}).status_code
@@ -154,6 +158,7 @@ def test_without_one_nobody_is_believed_to_speak_for_others(running: Running) ->
         assert "Secure" not in answer.headers["set-cookie"]
 
 
+@pytest.mark.long
 def test_what_another_address_means_is_said(tmp_path: Path) -> None:
     begin(tmp_path / "project").close()
     arguments = [*COMMAND, str(tmp_path / "project"), "--port", "0", "--host", "0.0.0.0"]
@@ -182,6 +187,7 @@ def test_an_address_that_cannot_be_had_is_one_line(tmp_path: Path) -> None:
         annotate_serve(tmp_path, port=0)
 
 
+@pytest.mark.long
 def test_the_run_can_be_written_while_the_page_is_served(running: Running) -> None:
     assert httpx2.get(running.link).status_code == 200
     with Store(running.folder, write=True) as store:  # raises where somebody else holds it

@@ -214,6 +214,7 @@ def known(a: Annotation) -> set[str]:
     return {*MODELS, *(text[:8] for text in hashes)}
 
 
+@pytest.mark.long
 def test_no_page_of_any_phase_has_anything_that_hangs_on_a_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

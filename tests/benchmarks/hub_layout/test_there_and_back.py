@@ -16,6 +16,7 @@ from tests.benchmarks.hub_layout import planted
 from tests.reports.conftest import plant_rated
 from tests.reports.export.conftest import write_run
 from tests.reports.export.test_hub_audit import _bot, _verdict
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,8 @@ RUNS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "criteria in words": ("mentalbench", _own("mentalbench")),
 }
 
+ALWAYS = {"every status", "dialogues"}
+
 
 def there_and_back(run: Path, name: str, folder: Path) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the files of an export, and those of the export of what was loaded from it."""
@@ -66,7 +69,7 @@ def there_and_back(run: Path, name: str, folder: Path) -> tuple[dict[str, bytes]
     return first, second
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize("kind", [kind if kind in ALWAYS else later(kind) for kind in RUNS])
 def test_an_own_run(kind: str, tmp_path: Path) -> None:
     name, make = RUNS[kind]
     make(tmp_path / "run")
@@ -97,6 +100,7 @@ def test_all_released_files(real: Path, tmp_path: Path) -> None:
     assert [file for file in sorted({*first, *second}) if first.get(file) != second.get(file)] == []
 
 
+@pytest.mark.long
 def test_the_authors_card_loaded_keeps_its_ids(tmp_path: Path) -> None:
     card = planted.plant(tmp_path / "card")
     mindgauge.load("help_or_harm", data=card, out=tmp_path / "run")

@@ -48,6 +48,7 @@ def test_the_page_has_an_example_of_each_kind() -> None:
     assert len(commands()) >= 8
 
 
+@pytest.mark.long
 def test_every_command_of_the_page_does_what_it_says(here: Path) -> None:
     with Stub(obliging) as judge:
         for command in commands():

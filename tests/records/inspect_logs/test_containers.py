@@ -218,6 +218,7 @@ def test_a_log_of_any_layout_is_cut_where_its_samples_end(tmp_path: Path, monkey
         assert read(path) == expected
 
 
+@pytest.mark.long
 def test_a_huge_sample_is_read_without_what_nobody_needs(tmp_path: Path) -> None:
     """Events of 30 MB are passed over."""
     events = [{"event": "model", "output": "y" * 1_000_000} for _ in range(30)]

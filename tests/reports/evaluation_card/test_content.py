@@ -18,6 +18,7 @@ from tests.reports import talked
 from tests.reports.conftest import CLOSED, JUDGE, OPEN, own_samples, plant, plant_rated
 from tests.reports.crisis import NAME as CRISIS
 from tests.reports.evaluation_card.conftest import CardFiles, written
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -307,7 +308,7 @@ def test_models_given_by_addresses_are_called_by_their_names(tmp_path: Path) -> 
         assert "10.0.0.7" not in text
 
 
-@pytest.mark.parametrize("name", ["card.html", "card.json", "card.md"])
+@pytest.mark.parametrize("name", [later("card.html"), "card.json", later("card.md")])
 def test_a_file_that_no_card_left_is_not_replaced(tmp_path: Path, run: Path, name: str) -> None:
     from mindgauge.records.errors import UsageError
 

@@ -171,6 +171,7 @@ def test_partitions_in_a_bucket_are_read_from_there(kept: Path, tmp_path: Path, 
     }
 
 
+@pytest.mark.long
 def test_an_export_that_was_killed_is_marked_and_done_again(
     kept: Path, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

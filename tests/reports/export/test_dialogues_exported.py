@@ -50,6 +50,7 @@ def test_a_table_of_replies_has_the_dialogue_that_was_held(run: Path, tmp_path: 
     assert all(json.loads(messages)[-1]["role"] == "user" for messages in turns["messages"])
 
 
+@pytest.mark.long
 def test_every_other_format_takes_dialogues(run: Path, tmp_path: Path) -> None:
     notes = {
         to: exported(run, to, tmp_path / to, **options).notes

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from mindgauge.reports.page import ReportFiles
 
 PLANTED = (
-    "files", "rated_files", later("shown"), later("unread_files"), later("selected_files"), later("both_files"), "asked_files", "crisis_files",
-    later("help_or_harm_files"), later("suite_report"), "others_report", "talked_report", later("held_report"), later("believed_report"),
+    "files", "rated_files", later("shown"), later("unread_files"), later("selected_files"), later("both_files"), "asked_files", later("crisis_files"),
+    later("help_or_harm_files"), later("suite_report"), later("others_report"), "talked_report", later("held_report"), later("believed_report"),
 )  # fmt: skip
 OTHERS = (
     "psycrisis", "mentalbench", "vera_mh", "dialogue_safety", "trustmh/emotion", "trustmh/diagnosis", "trustmh/escalation",

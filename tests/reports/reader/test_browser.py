@@ -188,7 +188,7 @@ def test_a_dialogue_opens_at_its_turn(browser: Any, dialogues: Content) -> None:
 
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [(360, "dark"), later(360, "light"), (768, "light"), later(768, "dark"), (1280, "dark"), later(1280, "light")],
+    [later(360, "dark"), (360, "light"), later(768, "light"), later(768, "dark"), (1280, "dark"), later(1280, "light")],
 )
 def test_it_fits_and_axe_finds_nothing(browser: Any, both: Content, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from tests import in_process
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -99,5 +101,5 @@ def visiting(run: Path, *options: str) -> Iterator[Visit]:
 
 def refused(run: Path, *options: str, port: int = 0) -> tuple[int, str]:
     """Return what the command says where it serves nothing."""
-    ended = subprocess.run(_command(run, *options, port=port), capture_output=True, text=True, timeout=120, check=False)
+    ended = in_process.mindgauge("view", run, "--port", port, *options)
     return ended.returncode, ended.stderr

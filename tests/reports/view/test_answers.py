@@ -8,7 +8,8 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 import mindgauge
 from mindgauge.records import RaterKind, Rating, Status
@@ -17,9 +18,6 @@ from mindgauge.store import Store, manifest, reading
 from tests.reports import crisis
 from tests.reports.reader.conftest import unpacked
 from tests.reports.view.conftest import refused, visiting
-
-if TYPE_CHECKING:
-    import pytest
 
 WORD = "minimising"
 
@@ -138,6 +136,7 @@ def test_forty_drawn_replies_are_answered_blind_and_a_card_and_estimates_appear(
     assert "Read by people: 40 of 80." in status.summary()
 
 
+@pytest.mark.long
 def test_whoever_goes_on_or_joins_has_the_same_draw(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo", "--draw", "10", "--random", "5") as visit:
@@ -173,6 +172,7 @@ def test_what_is_chosen_in_sight_of_verdicts_makes_no_card_and_spoils_none(tmp_p
     assert slices == {f"selection={IN_SIGHT}"}
 
 
+@pytest.mark.long
 def test_nobody_answers_under_the_name_of_another_rater(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", criteria=crisis.FEW)
     for name, says in {
@@ -190,6 +190,7 @@ def test_nobody_answers_under_the_name_of_another_rater(tmp_path: Path) -> None:
     assert [rating.value for rating in ratings(run, "Cleo")] == ["yes"]
 
 
+@pytest.mark.long
 def test_an_answer_waits_for_a_writer_and_is_saved_when_the_run_is_free(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ def test_an_answer_waits_for_a_writer_and_is_saved_when_the_run_is_free(
             pass
 
 
+@pytest.mark.long
 def test_what_was_decided_is_exported_and_is_no_formula(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=())
     with visiting(run, "--as", "Cleo") as visit:

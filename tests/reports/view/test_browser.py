@@ -125,6 +125,7 @@ def test_a_press_agrees_with_all_that_the_judges_say_and_goes_on_by_keys(browser
         window.close()
 
 
+@pytest.mark.long
 def test_where_judges_differ_nobody_agrees_with_one_press(browser: Any, tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
@@ -170,6 +171,7 @@ def test_what_is_drawn_is_answered_before_anything_tells_of_judges_or_models(bro
         window.close()
 
 
+@pytest.mark.long
 def test_what_was_open_and_in_sight_is_read_and_stays_read(browser: Any, tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
@@ -192,6 +194,7 @@ def test_what_was_open_and_in_sight_is_read_and_stays_read(browser: Any, tmp_pat
     assert seconds[0] < reading.ENOUGH <= seconds[-1] < 20 and len(reading.read_subjects(run)) == 1
 
 
+@pytest.mark.long
 def test_two_tabs_and_what_was_typed_when_the_server_stopped(browser: Any, tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     with begun(run, "--as", "Cleo") as (process, visit):
@@ -250,7 +253,7 @@ def test_what_others_wrote_is_text_also_where_people_answer(browser: Any, tmp_pa
     assert len(given) == 4 and all(rating.rationale for rating in given)
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), later(768, "light"), (1280, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), later(768, "light"), later(1280, "light")])
 def test_the_form_fits_and_axe_finds_nothing(browser: Any, tmp_path: Path, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

@@ -156,6 +156,7 @@ def test_two_people_and_two_tabs_at_once_lose_nothing(tmp_path: Path) -> None:
         assert {earlier["note"], rating.rationale} == {"tab 0", "tab 1"}, "what the other tab said is kept"
 
 
+@pytest.mark.long
 def test_a_killed_server_loses_nothing_and_its_successor_goes_on(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with begun(run, "--as", "Cleo") as (process, visit):

@@ -63,6 +63,7 @@ mindgauge.run("replies", model=sys.argv[2], out=sys.argv[3], ask=ways, runs=3, s
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("after", [later(50), 250])
 def test_a_kill_repeats_no_finished_call_in_any_way(tmp_path: Path, after: int) -> None:
     plant(tmp_path / "replies")
