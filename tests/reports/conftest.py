@@ -10,6 +10,7 @@ from msgspec import structs
 
 from mindgauge import benchmarks
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
+from mindgauge.reports.evaluation_card.facts import OwnerFacts
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store, manifest
 from tests.benchmarks.help_or_harm.conftest import loaded, real
@@ -225,7 +226,7 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def rated_files(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
-    return made_once(tmp_path_factory, "rated-report", lambda _: write([rated]))
+    return made_once(tmp_path_factory, "rated-report", lambda _: write([rated], card=OwnerFacts()))
 
 
 @pytest.fixture(scope="session")
@@ -272,7 +273,7 @@ def asked_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
 @pytest.fixture(scope="session")
 def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
     """Of a run whose criteria are yes or no, with people and judges."""
-    return made_once(tmp_path_factory, "crisis", lambda folder: write([crisis.run(folder / "run")]))
+    return made_once(tmp_path_factory, "crisis", lambda folder: write([crisis.run(folder / "run")], card=OwnerFacts()))
 
 
 @pytest.fixture(scope="session")
@@ -284,7 +285,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def suite_files(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
-    return made_once(tmp_path_factory, f"{suite.parent.name}-report", lambda _: write([suite]))
+    return made_once(tmp_path_factory, f"{suite.parent.name}-report", lambda _: write([suite], card=OwnerFacts()))
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,12 @@ import pytest
 from mindgauge.commands.report import report
 from mindgauge.reports.evaluation_card.records import CardEntry, EvaluationCard
 from tests.made_once import made_once
-from tests.reports import crisis
 from tests.reports.reader.conftest import attacked
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mindgauge.reports.page import ReportFiles
 
 
 class CardFiles(NamedTuple):
@@ -54,6 +55,12 @@ def written(out: Path, *runs: Path, **options: Any) -> CardFiles:
     return CardFiles(runs[0], files.card)
 
 
+def beside(files: ReportFiles) -> CardFiles:
+    """Return the card of a report that lies in its run's folder."""
+    assert files.card is not None
+    return CardFiles(files.path.parent, files.card)
+
+
 @pytest.fixture(scope="session")
 def planted_card(run: Path, tmp_path_factory: pytest.TempPathFactory) -> CardFiles:
     """Of a closed and an open benchmark that a judge alone rated, with the reader beside it."""
@@ -61,21 +68,21 @@ def planted_card(run: Path, tmp_path_factory: pytest.TempPathFactory) -> CardFil
 
 
 @pytest.fixture(scope="session")
-def crisis_card(tmp_path_factory: pytest.TempPathFactory) -> CardFiles:
+def crisis_card(crisis_files: ReportFiles) -> CardFiles:
     """Of harms that rule a reply out, found by people and judges."""
-    return made_once(tmp_path_factory, "card-crisis", lambda folder: written(folder, crisis.run(folder / "run")))
+    return beside(crisis_files)
 
 
 @pytest.fixture(scope="session")
-def rated_card(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> CardFiles:
+def rated_card(rated_files: ReportFiles) -> CardFiles:
     """Of people and three judges, two of whom agree too little with them."""
-    return made_once(tmp_path_factory, "card-rated", lambda folder: written(folder, rated))
+    return beside(rated_files)
 
 
 @pytest.fixture(scope="session")
-def suite_card(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> CardFiles:
+def suite_card(suite_files: ReportFiles) -> CardFiles:
     """Of nine tasks of a suite that scripted models answered, so that calls have their time."""
-    return made_once(tmp_path_factory, "card-suite", lambda folder: written(folder, suite))
+    return beside(suite_files)
 
 
 @pytest.fixture(scope="session")
