@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmarks
+from mindgauge.analysis.stress.injection import Attempt, attempts, put
 from mindgauge.analysis.stress.items import OriginalReply, Version
-from mindgauge.analysis.stress.versions import Attempt, attempts, put
 from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records.prompt import Nonces
 from mindgauge.records.rubric import Method

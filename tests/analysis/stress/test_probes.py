@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mindgauge import benchmarks
-from mindgauge.analysis.stress import items, probes, versions
+from mindgauge.analysis.stress import items, probes, rewriting
 from mindgauge.analysis.stress.items import OriginalReply, Setting, Version
 from mindgauge.raters.judge import Mode
 from mindgauge.records.errors import UsageError
@@ -64,7 +64,7 @@ def test_what_each_version_is(warmth: Benchmark) -> None:
     assert found["format: headings"][1].reply.count("## Part") == 2
     assert found["named model: own family"][1].reply.startswith("Written by judge-7:\n\n")
     assert found["named model: other family"][1].reply.startswith("Written by gpt-5:\n\n")
-    assert found["sycophancy: praise"][1].sample.messages[-1].content.endswith(versions.PRAISE_TEXTS["en"])
+    assert found["sycophancy: praise"][1].sample.messages[-1].content.endswith(rewriting.PRAISE_TEXTS["en"])
     assert found["paraphrase: paraphrase"][1].reply == item.paraphrase
     assert found["language: instructions in Chinese"][1].sample.tags["language"] == "zh"
 
@@ -72,16 +72,16 @@ def test_what_each_version_is(warmth: Benchmark) -> None:
 def test_a_placebo_is_as_long_as_what_it_stands_beside() -> None:
     for language in ("en", "zh"):
         for cue, placebo in (
-            (versions.CLINICIAN_TEXTS, versions.NOBODY_TEXTS),
-            (versions.PRAISE_TEXTS, versions.NOTHING_TEXTS),
-            (versions.CONTEMPT_TEXTS, versions.NOTHING_TEXTS),
+            (rewriting.CLINICIAN_TEXTS, rewriting.NOBODY_TEXTS),
+            (rewriting.PRAISE_TEXTS, rewriting.NOTHING_TEXTS),
+            (rewriting.CONTEMPT_TEXTS, rewriting.NOTHING_TEXTS),
         ):
             assert len(placebo[language]) == pytest.approx(len(cue[language]), rel=0.15), (language, cue)
 
 
 def test_a_judge_is_not_named_as_its_own_stranger() -> None:
     item = OriginalReply.of(benchmarks.find_one("mentalbench").anchors()[0])
-    own, other = versions.named(item, Setting("openai/gpt-5-nano", frozenset({"en"})))
+    own, other = rewriting.named(item, Setting("openai/gpt-5-nano", frozenset({"en"})))
     assert "gpt-5-nano" in own.reply
     assert "claude" in other.reply
 

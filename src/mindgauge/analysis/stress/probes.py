@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from mindgauge.analysis.stress import versions as injection
-from mindgauge.analysis.stress import versions as rewriting
+from mindgauge.analysis.stress import injection, rewriting
 from mindgauge.raters.judge import Instrument, Mode
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Criterion, Scale
