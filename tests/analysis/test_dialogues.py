@@ -48,6 +48,7 @@ def judge(name: str = "jay") -> mindgauge.Function:
     return mindgauge.Function(reply, name=name)
 
 
+@pytest.mark.long
 def test_who_asks_sooner_waits_less_and_the_difference_is_paired_by_persona(tmp_path: Path) -> None:
     models = [asker("late", 9), asker("soon", 1)]
     mindgauge.run(NAME, model=models, judge=judge(), where=ENGLISH, turns=10, out=tmp_path / "run", qualify=False)
@@ -88,6 +89,7 @@ def test_a_gate_holds_waits_against_a_baseline_persona_by_persona(tmp_path: Path
     assert failed.replies, "those to the personas who waited longer"
 
 
+@pytest.mark.long
 def test_a_policy_that_is_drafted_from_dialogues_compares_waits(tmp_path: Path) -> None:
     mindgauge.run(
         NAME, model=asker("bot", 1), judge=judge(), where=ENGLISH, turns=6, out=tmp_path / "run", qualify=False

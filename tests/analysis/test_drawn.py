@@ -80,6 +80,7 @@ def test_a_plan_that_is_none_says_how_one_is_written(text: str) -> None:
         DrawPlan.read(text)
 
 
+@pytest.mark.long
 def test_what_was_not_estimable_is_with_weights_and_without_them_stays_what_it_is(tmp_path: Path) -> None:
     world, drawn = drawn_world()
     judges = list(world.ratings)

@@ -99,6 +99,7 @@ def test_what_was_shown_is_no_verdict(criterion: Criterion, answer: str, value: 
     assert found.status is (Status.OK if value is not None else Status.UNPARSABLE)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("answer", ['["a", {{}}]', "['a', {{}: 1}]", '["a", [[["b"]]]]', "[" * 5_000, "{'a': " * 5_000])
 def test_a_reply_that_no_reader_expects_ends_no_run(answer: str, tmp_path: Path) -> None:
     name = "trustmh/privacy_leakage"

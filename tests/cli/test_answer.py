@@ -177,6 +177,7 @@ def test_answers_fit_the_terminal_and_a_pipe_holds_no_controls(
     assert text.startswith(head(text).split()[0]), "the answer stands before everything else"
 
 
+@pytest.mark.long
 def test_json_is_as_it_was(rated: Path) -> None:
     for verb in ("score", "compare", "status", "reliability"):
         assert said(verb, rated, "--json").startswith("{")

@@ -255,6 +255,7 @@ def test_a_panel_goes_on_where_it_stopped_and_an_unreadable_judge_is_no_class(se
     assert counts == {"(unreadable)": 30}
 
 
+@pytest.mark.long
 def test_a_gate_that_is_not_reached_keeps_the_labels_here(server: Stub, tmp_path: Path) -> None:
     folder = build(tmp_path, 60)
     mindgauge.dataset_label(folder / "nights", judge=judges(server, *SURE), rubric=folder / "risk.toml", out=folder / "panel")  # fmt: skip

@@ -412,6 +412,7 @@ def test_a_sample_for_people_is_drawn_from_each_form_whatever_the_check_says(
     assert sample["frame"].unique().to_list() == [10]
 
 
+@pytest.mark.long
 def test_people_look_blind_and_the_checker_stands_beside_them(
     built: Path, tmp_path: Path, stub: Callable[..., Stub]
 ) -> None:

@@ -344,6 +344,7 @@ def test_a_run_of_many_criteria_keeps_the_policy_that_was_written_from_it(crisis
     assert "yes_rate.high <= 0.3 (psycrisis, minimising)" in titles
 
 
+@pytest.mark.long
 def test_ratings_that_name_no_instrument_pin_none(tmp_path: Path) -> None:
     folder = plant_rated(tmp_path / "run")
     text = mindgauge.gate_init(folder, out=tmp_path / "gate.toml").path.read_text(encoding="utf-8")

@@ -191,6 +191,7 @@ def test_a_dry_run_counts_what_the_run_makes_and_what_is_left(warmth: Benchmark,
         stress(judge, tmp_path / "r", **few, probes="format")
 
 
+@pytest.mark.long
 def test_a_run_goes_on_where_it_stopped(warmth: Benchmark, tmp_path: Path) -> None:
     inner = Planted(warmth, noise=0.1)
     down = [True]

@@ -25,6 +25,7 @@ __all__ = ["one_thread", "tiny", "write"]
 QUICK: dict[str, Any] = {"epochs": 3, "batch": 8, "lr": 5e-3, "dev": 0.2, "device": "cpu"}
 
 
+@pytest.mark.long
 def test_test_labels_decide_nothing(tiny: Path, write: Write, tmp_path: Path) -> None:
     """With other labels on the test data, weights, temperature, threshold and the chosen seed are the same."""
     path, test = write(encoders.rows(20)), encoders.rows(8, seed=3)

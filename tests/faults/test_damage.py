@@ -166,6 +166,7 @@ def test_a_run_that_is_damaged_anyhow_is_salvaged(
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 6))])
 def test_what_stands_in_a_damaged_log_is_salvaged(tmp_path: Path, seed: int) -> None:
     """A killed run is still in its log. SQLite reads a log up to its first damaged frame; salvage reads those behind it."""

@@ -64,6 +64,7 @@ def test_a_kill_costs_what_was_in_flight_and_nothing_else(tmp_path: Path, times:
 DIALOGUES = Work(6, judged=False, benchmark="conversations/risk", turns=5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("times", "work"),
     [(2, DIALOGUES), pytest.param(100, DIALOGUES._replace(limit=24, runs=4, turns=10), marks=pytest.mark.long)],

@@ -176,6 +176,7 @@ def _form(seat: Browser) -> dict[str, str]:
     return {name: re.search(rf'name="{name}" value="([^"]*)"', html)[1] for name in names}  # type: ignore[index]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("size", "items"), [(1_500, 16), pytest.param(8_000, 57, marks=pytest.mark.long)])
 def test_a_disk_that_fills_while_people_label_loses_nothing(disk: Disk, size: int, items: int) -> None:
     disk.change(f"size={size}k")

@@ -20,6 +20,7 @@ SHORT, LONG = Work(24), Work(112, 4)
 both = pytest.mark.parametrize("work", [SHORT, pytest.param(LONG, marks=pytest.mark.long)])
 
 
+@pytest.mark.long
 @both
 def test_a_server_that_is_restarted_is_asked_again(tmp_path: Path, work: Work) -> None:
     restarts = 1 if work == SHORT else 5

@@ -96,6 +96,7 @@ def test_inspect_bundles_them_as_a_site(tmp_path: Path) -> None:
     assert sorted(p.name for p in (tmp_path / "site/logs").glob("*.eval")) == sorted(p.name for p in (tmp_path / "logs").glob("*.eval"))  # fmt: skip
 
 
+@pytest.mark.long
 def test_inspect_scores_a_log_of_ours_with_our_scorer(tmp_path: Path) -> None:
     """A run that no judge rated is rated in Inspect."""
     if "model_roles" not in inspect.signature(score).parameters:

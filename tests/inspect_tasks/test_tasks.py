@@ -256,6 +256,7 @@ def test_wrong_use_ends_in_one_line_before_anything_is_asked(
     assert "asked" not in said
 
 
+@pytest.mark.long
 def test_a_call_that_fails_for_good_is_a_reply_that_never_came(tmp_path: Path) -> None:
     def broken(messages: list[Any], config: Any) -> str:
         if len(messages[-1].text) % 2:

@@ -48,6 +48,7 @@ def flows(isolated: bool, tmp_path_factory: pytest.TempPathFactory) -> list[dict
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_everyday_commands_work_where_there_is_no_network(flows: list[dict[str, Any]], isolated: bool) -> None:
     assert len(flows) == 13
     assert [(flow["words"], flow["said"]) for flow in flows if flow["code"]] == []

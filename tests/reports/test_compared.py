@@ -145,6 +145,7 @@ def test_a_constant_answer_stands_last_in_grey_and_who_does_not_beat_it_is_named
     assert "sharp" not in next(text for text in first["said"] if "reads nothing" in text)
 
 
+@pytest.mark.long
 def test_a_judge_that_may_not_rank_is_not_compared_and_one_that_may_not_rate_shows_no_value(
     rated_files: ReportFiles, shown: ReportFiles
 ) -> None:

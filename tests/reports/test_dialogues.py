@@ -43,6 +43,7 @@ def test_systems_are_the_models_under_test_alone(report: Report, scripted: Path)
     assert not re.search(r"whole dialogue|client of", " ".join(text for a in report.answers for text in a.facts))
 
 
+@pytest.mark.long
 def test_clients_are_no_systems_either(tmp_path: Path) -> None:
     talked.run(tmp_path, simulated=True, people=2)
     report = read([tmp_path])
@@ -149,6 +150,7 @@ def test_without_a_judge_there_are_rungs_cues_and_outcomes(tmp_path: Path) -> No
         assert ribbon.outcome == "complete"
 
 
+@pytest.mark.long
 def test_dialogues_that_the_client_spoilt_are_read_and_not_counted(tmp_path: Path) -> None:
     talked.run(tmp_path, simulated=True, people=2, leaves=4)
     (part,) = read([tmp_path]).dialogues

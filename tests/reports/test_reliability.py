@@ -460,6 +460,7 @@ def test_marks_stand_where_their_values_are() -> None:
     assert float(head) == pytest.approx(zero + 0.4 * (ticks["+1"] - zero), abs=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("gift", "said"),
     [(1, "favours its family, beyond what people's"), later(0, "shows no sign of favouring its family")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ WORDS = st.one_of(
 MANY = 120
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(NAMES, ROWS, KINDS, CELLS, WORDS, CELLS, CELLS, CELLS, CELLS), max_size=MANY),
     st.lists(st.tuples(CELLS, CELLS, CELLS, st.sampled_from([None, "person", "model", "gold"]), NUMBERS, st.sampled_from(["ok", "failed", "not_applicable"]), CELLS, CELLS, CELLS, NAMES, ROWS), max_size=MANY),

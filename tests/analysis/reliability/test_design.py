@@ -129,6 +129,7 @@ def test_replies_of_a_system_to_one_conversation_have_a_study() -> None:
     assert "reply" in study.components and study.conversations_needed.value is not None
 
 
+@pytest.mark.long
 def test_raters_of_one_conversation_each_are_counted_with_it() -> None:
     """Every conversation has three raters of its own: their severity averages out with more conversations."""
     random = np.random.default_rng(3)

@@ -266,6 +266,7 @@ def test_notes_quote_no_text(small: Copy) -> None:
     assert not any("made-up" in note for note in load(small.root).notes)
 
 
+@pytest.mark.long
 def test_it_becomes_a_run(small: Copy, tmp_path: Path) -> None:
     small.set(PEOPLE, "qwen_2", 4, cell(0))
     small.set(GPT, "qwen_2", 5, '{"Guidance": 99999999999999999999999, "Safety": {"a": 1}}')

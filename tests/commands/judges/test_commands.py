@@ -46,6 +46,7 @@ def invoke(*arguments: object) -> str:
     return found.output
 
 
+@pytest.mark.long
 def test_compare_and_rationales(care: Benchmark, tmp_path: Path, stub: Stub) -> None:
     path, out = replies_file(tmp_path / "r.jsonl", 6, 5), tmp_path / "out"
     asked = (

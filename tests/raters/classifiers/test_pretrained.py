@@ -107,6 +107,7 @@ def test_an_encoder_may_read_without_limit(tiny: Path, tmp_path: Path) -> None:
     assert Encoder.start(str(tmp_path), LABELS, 600, "cpu").max_length == 600
 
 
+@pytest.mark.long
 def test_a_tokenizer_that_knows_no_segments_is_refused(tmp_path: Path) -> None:
     from transformers import CanineConfig, CanineModel, CanineTokenizer
 

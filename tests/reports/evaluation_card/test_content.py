@@ -271,6 +271,7 @@ def test_a_run_with_nothing_rated_has_a_card_that_says_so(tmp_path: Path) -> Non
     assert card.entry("systems").open == ["Nothing was measured."]
 
 
+@pytest.mark.long
 def test_dialogues_have_a_card(tmp_path: Path) -> None:
     card = written(tmp_path, talked.run(tmp_path / "run", simulated=True))
     said = card.entry("incidents").computed
@@ -308,6 +309,7 @@ def test_models_given_by_addresses_are_called_by_their_names(tmp_path: Path) -> 
         assert "10.0.0.7" not in text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [later("card.html"), "card.json", later("card.md")])
 def test_a_file_that_no_card_left_is_not_replaced(tmp_path: Path, run: Path, name: str) -> None:
     from mindgauge.records.errors import UsageError

@@ -24,6 +24,7 @@ def test_the_document_shows_all_that_may_be_stated() -> None:
     assert f"at most {LONGEST} characters" in DOCUMENT.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_what_the_owner_states_is_marked_and_closes_what_was_open(rated: Path, tmp_path: Path) -> None:
     path = tmp_path / "facts.toml"
     path.write_text(FACTS, encoding="utf-8")

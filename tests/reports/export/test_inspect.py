@@ -119,6 +119,7 @@ def test_replies_come_back_with_their_samples_texts_and_statuses(run: Path, tmp_
     assert content(paths["odd/0"])["header.json"]["results"]["completed_samples"] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("simulated", [False, True])
 def test_dialogues_stand_whole_with_what_was_said_of_each_turn(tmp_path: Path, simulated: bool) -> None:
     folder = talked.run(tmp_path / "run", simulated=simulated, people=2, leaves=4)

@@ -73,6 +73,7 @@ def test_what_is_answered_in_sight_of_verdicts_says_so_and_changes_nobody_else(t
     assert entry.withdrawn[WORD]["given"] == {"answered": "cannot_tell", "value": None}
 
 
+@pytest.mark.long
 def test_an_answer_is_one_that_the_rubric_allows(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:

@@ -101,6 +101,7 @@ def test_i_disagree_a_level_and_a_note_are_a_rating_in_the_run(browser: Any, tmp
         window.close()
 
 
+@pytest.mark.long
 def test_a_press_agrees_with_all_that_the_judges_say_and_goes_on_by_keys(browser: Any, tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     with visiting(run, "--as", "Cleo") as visit:
