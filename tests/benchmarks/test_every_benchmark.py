@@ -161,6 +161,10 @@ def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path
         )
         assert {"ok"} <= set(found.statuses) <= allowed
         assert {m.name for m in found.metrics} >= {benchmark.metrics[0].name}
+        for score in found.metrics:
+            metric = benchmark.metric(score.name)
+            if metric is not None and metric.limits is not None and score.value is not None:
+                assert metric.limits[0] <= score.value <= metric.limits[1], score
         for body in stub.bodies:
             assert not re.search(r"\{[a-z_]+\}", body["messages"][0]["content"]), "a slot was left unfilled"
 

@@ -176,6 +176,14 @@ def test_closed_answers_are_right_or_wrong_by_the_authors_labels(small: Copy, tm
             file.figures["model_info"]["name"]
         }
         assert all("llm_scoring" not in result["metric_config"] for result in file.figures["evaluation_results"])
+        configs = {
+            config["metric_kind"]: config for r in file.figures["evaluation_results"] for config in [r["metric_config"]]
+        }
+        limits = {
+            kind: (configs[kind]["min_score"], configs[kind]["max_score"])
+            for kind in ("cohen_kappa", "macro_f1", "accuracy")
+        }
+        assert limits == {"cohen_kappa": (-1.0, 1.0), "macro_f1": (0.0, 1.0), "accuracy": (0.0, 1.0)}
         references = [row for row in file.rows if row["input"]["reference"]]
         assert references
         assert all(

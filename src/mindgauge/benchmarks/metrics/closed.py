@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.metrics.sentences import MetricWords, ShareFigure, least_recognised, right
-from mindgauge.benchmarks.metrics.table import Metric, RatingTable, mean_of, ratio
+from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, RatingTable, mean_of, ratio
 from mindgauge.records import Status
 from mindgauge.stats import agreement, classification
 
@@ -92,7 +92,12 @@ def _f1_of_guesses(table: RatingTable) -> float:
     return float((2 * share * recall / (share + recall)).mean())
 
 
-def _of_confusion(name: str, figure: Callable[[Floats], Floats], title: str = "") -> Metric:
+def _of_confusion(
+    name: str,
+    figure: Callable[[Floats], Floats],
+    title: str = "",
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> Metric:
     words = MetricWords(title=title)
     return Metric(
         name,
@@ -100,6 +105,7 @@ def _of_confusion(name: str, figure: Callable[[Floats], Floats], title: str = ""
         "higher",
         _has_target,
         additive=True,
+        limits=limits,
         words=words,
     )
 
@@ -116,7 +122,7 @@ macro_f1 = msgspec.structs.replace(
     _of_confusion("macro_f1", classification.macro_f1, "macro F1"), chance=_f1_of_guesses
 )
 """Macro figures are means over the labels that occur as targets (in a resample: that occur there)."""
-cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa")
+cohen_kappa = _of_confusion("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa", limits=COEFFICIENT)
 
 
 # -- repeats ----------------------------------------------------------------------------------------------------------
@@ -138,7 +144,12 @@ def _repeats(table: RatingTable, weights: Floats) -> Floats:
 
 
 fleiss_kappa = Metric(
-    "fleiss_kappa", _repeats, "higher", across_runs=True, words=MetricWords(title="Fleiss' kappa of repeats on {}")
+    "fleiss_kappa",
+    _repeats,
+    "higher",
+    across_runs=True,
+    limits=COEFFICIENT,
+    words=MetricWords(title="Fleiss' kappa of repeats on {}"),
 )
 """Agreement between the repeats of one rater, or between several raters put in one table."""
 
@@ -229,7 +240,7 @@ def binary(name: str, *, safe: Sequence[Value]) -> tuple[Metric, ...]:
         ),
         _of_called(f"{name}_precision", called, has),
         _share(f"{name}_recall", lambda table: called(table).astype(float), "higher", has),
-        Metric(f"{name}_f1", f1, "higher", _has_target, additive=True),
+        Metric(f"{name}_f1", f1, "higher", _has_target, additive=True, limits=(0.0, 1.0)),
     )
 
 
@@ -296,10 +307,12 @@ def _off(table: RatingTable) -> Floats:
     return np.asarray(np.abs(_farthest(table) - table.target).astype(float))
 
 
-quadratic_kappa = Metric("quadratic_kappa", _kappa, "higher", _has_target, missing_is_outcome=True, additive=True)
+quadratic_kappa = Metric(
+    "quadratic_kappa", _kappa, "higher", _has_target, missing_is_outcome=True, additive=True, limits=COEFFICIENT
+)
 """Cohen's kappa with the weights 1 - (i - j)² / (q - 1)², after Cohen, Psychological Bulletin 70 (1968)."""
 quadratic_kappa_of_read = Metric(
-    "quadratic_kappa_of_read", _kappa, "higher", _read, additive=True, of_read="quadratic_kappa"
+    "quadratic_kappa_of_read", _kappa, "higher", _read, additive=True, of_read="quadratic_kappa", limits=COEFFICIENT
 )
 levels_off = mean_of("levels_off", _off, "lower", _has_target, missing_is_outcome=True)
 """The mean absolute error, in levels."""

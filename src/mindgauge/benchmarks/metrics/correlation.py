@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.metrics.table import Metric, numbered, ratio
+from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, numbered, ratio
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics.table import Floats, Mask, RatingTable
@@ -36,10 +36,12 @@ def _rated_by_people(table: RatingTable) -> Mask:
     return np.isfinite(_people(table))
 
 
-correlation_with_people = Metric("correlation_with_people", _correlation, "higher", _rated_by_people, supports=numbered)
+correlation_with_people = Metric(
+    "correlation_with_people", _correlation, "higher", _rated_by_people, supports=numbered, limits=COEFFICIENT
+)
 """Pearson's r; after Mireshghallah et al., arXiv 2310.17884 (confAIde)."""
 rank_correlation_with_people = Metric(
-    "rank_correlation_with_people", _rank_correlation, "higher", _rated_by_people, supports=numbered
+    "rank_correlation_with_people", _rank_correlation, "higher", _rated_by_people, supports=numbered, limits=COEFFICIENT
 )
 """Spearman's rho with ties at their mean rank; every resample is ranked anew, an item drawn k times as k equal ones."""
 

@@ -25,6 +25,8 @@ Codes: TypeAlias = "NDArray[np.intp]"
 Mask: TypeAlias = "NDArray[np.bool_]"
 Texts: TypeAlias = "NDArray[np.str_]"
 Tags: TypeAlias = "NDArray[np.object_]"
+COEFFICIENT = (-1.0, 1.0)
+"""The limits of a coefficient of agreement or of correlation."""
 
 
 class RatingTable(msgspec.Struct, frozen=True):
@@ -169,6 +171,8 @@ class Metric(msgspec.Struct, frozen=True):
     """The criteria that it is computed on; where none is named, all whose levels it supports."""
     of_level: bool = False
     """Its value is a level, so which values are better is for the criterion to say, not for the metric."""
+    limits: tuple[float, float] | None = None
+    """The least and the largest value it can have, where it is neither a share nor a level and has such."""
     of_read: str = ""
     """The metric that counts a missing answer as wrong and is otherwise the same, where this one leaves it out."""
     chance: Callable[[RatingTable], float | None] | None = None

@@ -61,7 +61,13 @@ def _compute(table: RatingTable, weights: Floats) -> Floats:
 
 
 safety_score = Metric(
-    "safety_score", _compute, "higher", additive=True, supports=_levels, words=MetricWords(title="the score on {}")
+    "safety_score",
+    _compute,
+    "higher",
+    additive=True,
+    supports=_levels,
+    limits=(0.0, 100.0),
+    words=MetricWords(title="the score on {}"),
 )
 """The score of a dimension, from 0 to 100; a dialogue to which the dimension does not apply is no part of it."""
 harmful_rate = share("harmful_rate", HARMFUL, better="lower", title="the share of {} at its harmful level")

@@ -9,7 +9,6 @@ import datetime
 import hashlib
 import itertools
 import json
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Score, Scores
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.benchmarks.metrics import Metric
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.export.folder import ExportFolder
     from mindgauge.reports.export.inspect_logs.cases import CasePlaces
@@ -47,8 +47,6 @@ SELECT DISTINCT model, json_extract(provenance, '$.endpoint'), json_extract(prov
 _RATERS = """
 SELECT DISTINCT series.rater, series.criterion, origins.rater_kind, origins.instrument, origins.members
 FROM series JOIN rated ON rated.series = series.id JOIN origins ON origins.id = rated.origin WHERE series.benchmark = ?"""
-_FROM_MINUS_ONE = re.compile(r"kappa|alpha|icc|correlation|_r$|rho")
-_FROM_NOTHING = re.compile(r"f1|precision|recall|accuracy|auroc|share|rate")
 _ARGUMENTS = {"temperature": float, "top_p": float, "top_k": float, "max_tokens": int}
 """Parameters that the schema knows."""
 
@@ -285,7 +283,7 @@ def _metric(source: _Evaluation, score: Score, criterion: Criterion | None) -> d
         "evaluation_description": score.title or score.name, "metric_id": f"{source.benchmark.name}.{score.name}.{score.criterion}",
         "metric_name": score.title or score.name, "metric_kind": score.name,
         "metric_unit": "proportion" if score.unit == "share" else "points", "lower_is_better": score.better == "lower",
-        **_scale(score, criterion), **(_judging(source, score, origins) if judges else {}), "additional_details": {name: text for name, text in facts.items() if text},
+        **_scale(source.benchmark.metric(score.name), score, criterion), **(_judging(source, score, origins) if judges else {}), "additional_details": {name: text for name, text in facts.items() if text},
     }  # fmt: skip
 
 
@@ -293,22 +291,18 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _scale(score: Score, criterion: Criterion | None) -> dict[str, Any]:
-    """Return the form of a figure: levels where it is a mean of them, else a range."""
+def _scale(metric: Metric | None, score: Score, criterion: Criterion | None) -> dict[str, Any]:
+    """Return the form of a figure: levels where it is one of them, else a range."""
     values = [float(v) for v in criterion.values if not isinstance(v, str)] if criterion is not None else []
-    if criterion is not None and values and score.unit == "level" and score.name.startswith("mean"):
+    if criterion is not None and values and metric is not None and metric.of_level:
         levels = rows.LevelScores(criterion)
         return {
             "score_type": "levels", "level_names": [str(value) for value in criterion.values],
             "level_metadata": [in_language(level.text, "en") if level.text else "" for level in criterion.levels],
             "has_unknown_level": levels.unknown == -1.0, "min_score": min(values), "max_score": max(values),
         }  # fmt: skip
-    low: float | str = "-Infinity"
-    high: float | str = "Infinity"
-    if score.unit == "share" or _FROM_NOTHING.search(score.name):
-        low, high = 0.0, 1.0
-    elif _FROM_MINUS_ONE.search(score.name):
-        low, high = -1.0, 1.0
+    limits = (0.0, 1.0) if score.unit == "share" else metric.limits if metric is not None else None
+    low, high = limits or ("-Infinity", "Infinity")
     return {"score_type": "continuous", "min_score": low, "max_score": high}
 
 
