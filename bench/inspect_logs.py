@@ -28,7 +28,7 @@ from mindgauge.records import (
     transcripts,
 )
 from mindgauge.records.inspect_logs import rows
-from mindgauge.runs.reply_files import read_replies
+from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

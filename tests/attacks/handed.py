@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
 
 def _rate(path: Path) -> object:
     from mindgauge import benchmarks
-    from mindgauge.runs.reply_files import read_replies
+    from mindgauge.runs.reply_tables import read_replies
 
     return read_replies(path, benchmarks.find_one("help_or_harm/response"), {})
 

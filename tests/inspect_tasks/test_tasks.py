@@ -27,7 +27,7 @@ from mindgauge.raters.window import WHOLE
 from mindgauge.records import Message, Status, inspect_logs
 from mindgauge.records.inspect_logs import scores
 from mindgauge.records.request import Request
-from mindgauge.runs.reply_files import read_replies
+from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
 from tests.inspect_tasks import evaluated
 from tests.inspect_tasks.evaluated import KIND, STRICT

@@ -13,10 +13,7 @@ from mindgauge.raters.classifiers.calibration import Bin
 from mindgauge.raters.classifiers.calibration import Calibration as Binned
 from mindgauge.reports.compared import MeasureComparison, SystemPlace
 from mindgauge.reports.content import Dot, Figure, ReportTable, System
-from mindgauge.reports.draw import plots
-from mindgauge.reports.draw import rows as dots
-from mindgauge.reports.draw import rows as paired
-from mindgauge.reports.draw import rows as stress
+from mindgauge.reports.draw import dot_rows, plots
 from mindgauge.reports.draw.canvas import COLOURS, NARROW, PAPER, SHAPES, WIDE, Canvas, broken, style
 from mindgauge.reports.profile import overview, pictures
 from mindgauge.reports.profile.records import cast
@@ -50,7 +47,7 @@ def ticks(svg: str) -> dict[str, float]:
 
 @WIDTHS
 def test_a_dot_stands_where_its_value_is_over_its_interval(width: int) -> None:
-    svg = dots.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.5), dot(SYSTEMS[0], "grief", 4.0)), width)
+    svg = dot_rows.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.5), dot(SYSTEMS[0], "grief", 4.0)), width)
     axis = ticks(svg)
     first, last = axis["1"], axis["5"]
     places = [float(x) for _, x, *_ in POINT.findall(svg)]
@@ -62,13 +59,13 @@ def test_a_dot_stands_where_its_value_is_over_its_interval(width: int) -> None:
 
 @WIDTHS
 def test_the_axis_says_what_it_measures(width: int) -> None:
-    said = " ".join(re.findall(r">([^<]+)</text>", dots.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.5)), width)))
+    said = " ".join(re.findall(r">([^<]+)</text>", dot_rows.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.5)), width)))
     assert "mean warmth by a/judge" in said
 
 
 @WIDTHS
 def test_systems_differ_by_shape_as_well_as_by_colour(width: int) -> None:
-    svg = dots.draw_figure(figure(*(dot(system, "anger", 3.0) for system in SYSTEMS)), width)
+    svg = dot_rows.draw_figure(figure(*(dot(system, "anger", 3.0) for system in SYSTEMS)), width)
     marks = [(outline, stroke) for outline, _, _, _, stroke in POINT.findall(svg)]
     assert marks == [(style(system).outline, style(system).shade) for system in SYSTEMS]
     assert len(set(marks)) == len(SYSTEMS)
@@ -78,7 +75,7 @@ def test_systems_differ_by_shape_as_well_as_by_colour(width: int) -> None:
 
 @WIDTHS
 def test_a_value_without_an_interval_is_hollow_and_a_missing_one_is_said(width: int) -> None:
-    svg = dots.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.5, None), dot(SYSTEMS[1], "grief", 3.0)), width)
+    svg = dot_rows.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.5, None), dot(SYSTEMS[1], "grief", 3.0)), width)
     assert [fill == PAPER for *_, fill, _ in POINT.findall(svg)] == [True, False]
     assert svg.count(">no value<") == 2
 
@@ -86,7 +83,7 @@ def test_a_value_without_an_interval_is_hollow_and_a_missing_one_is_said(width: 
 @WIDTHS
 def test_a_target_needs_no_interval_and_stands_behind_its_dots(width: int) -> None:
     exact = figure(dot(SYSTEMS[0], "anger", 2.0, None), rows=("anger",), targets={"anger": 3.0})
-    svg = dots.draw_figure(exact, width)
+    svg = dot_rows.draw_figure(exact, width)
     assert PAPER not in {fill for *_, fill, _ in POINT.findall(svg)}
     axis = ticks(svg)
     assert f'<line x1="{axis["3"]:g}"' in svg[svg.index('stroke="#1c2226"') - 90 :]
@@ -101,7 +98,7 @@ def test_ranks_reach_from_the_best_to_the_worst_that_may_be(width: int) -> None:
     contrast = MeasureComparison(
         "c", "b", "f", "Accuracy, higher is better.", [], "share", 0.0, 1.0, places, SHEET, folded=False, alike={}
     )
-    svg = paired.draw_paired(contrast, width)
+    svg = dot_rows.draw_paired(contrast, width)
     bars = re.findall(
         r'<line x1="([\d.]+)" y1="[\d.]+" x2="([\d.]+)" y2="[\d.]+" stroke="([^"]+)" stroke-width="6"', svg
     )
@@ -115,7 +112,7 @@ def test_ranks_reach_from_the_best_to_the_worst_that_may_be(width: int) -> None:
         "2–3",
     ]
     hidden = msgspec.structs.replace(contrast, places=[msgspec.structs.replace(p, value=None) for p in places])
-    assert not POINT.search(paired.draw_paired(hidden, width))
+    assert not POINT.search(dot_rows.draw_paired(hidden, width))
 
 
 def effect(criterion: str, value: float, verdict: str) -> Effect:
@@ -140,14 +137,14 @@ def stressed(*effects: Effect) -> Stress:
 @WIDTHS
 def test_a_bias_has_a_name_and_a_shape_of_its_own(width: int) -> None:
     found = stressed(effect("warmth", 0.2, BIASED), effect("safety", 0.01, CLEAN), effect("empathy", -0.1, CANNOT_TELL))
-    svg = stress.draw(found, width)
+    svg = dot_rows.draw(found, width)
     marks = [(outline, fill == PAPER) for outline, _, _, fill, _ in POINT.findall(svg)]
     assert marks == [(SHAPES[3], False), (SHAPES[0], False), (SHAPES[0], True)]
     assert [name for name in ("warmth", "safety", "empathy") if name in svg] == ["warmth"]
     axis = ticks(svg)
     places = [float(x) for _, x, *_ in POINT.findall(svg)]
     assert places[2] < axis["0.00"] < places[1] < places[0]
-    injected = stress.draw_injections(found, width)
+    injected = dot_rows.draw_injections(found, width)
     assert "fake verdict" in injected and "5 of 20" in injected
     assert POINT.findall(injected)[0][1] == f"{ticks(injected)['25 %']:g}"
 
@@ -196,7 +193,7 @@ def every_picture(name: str) -> list[str]:
     )
     svgs = [str(svg) for record in records for _, svg in draw(record)]
     found = stressed(effect(name, 0.2, BIASED), effect("safety", 0.01, CLEAN))
-    return svgs + [part(found, width) for part in (stress.draw, stress.draw_injections) for width in (WIDE, NARROW)]
+    return svgs + [part(found, width) for part in (dot_rows.draw, dot_rows.draw_injections) for width in (WIDE, NARROW)]
 
 
 def test_names_are_text_and_the_same_is_drawn_again() -> None:
@@ -232,7 +229,7 @@ def test_names_break_where_their_parts_join(text: str, lines: list[str]) -> None
 
 
 def test_a_value_beyond_the_axis_stands_at_its_end() -> None:
-    svg = dots.draw_figure(figure(dot(SYSTEMS[0], "anger", 9.0), dot(SYSTEMS[0], "grief", -3.0)), WIDE)
+    svg = dot_rows.draw_figure(figure(dot(SYSTEMS[0], "anger", 9.0), dot(SYSTEMS[0], "grief", -3.0)), WIDE)
     axis = ticks(svg)
     assert [float(x) for _, x, *_ in POINT.findall(svg)] == [axis["5"], axis["1"]]
 
@@ -244,7 +241,7 @@ def test_an_empty_canvas_is_a_picture() -> None:
 @WIDTHS
 @pytest.mark.parametrize(("low", "high", "step"), [(1, 5, 1), (0, 10, 2), (0, 100, 20), (-100, 100, 25)])
 def test_levels_are_ruled_as_far_apart_as_they_can_be_read(low: int, high: int, step: int, width: int) -> None:
-    svg = dots.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.0), low=float(low), high=float(high)), width)
+    svg = dot_rows.draw_figure(figure(dot(SYSTEMS[0], "anger", 2.0), low=float(low), high=float(high)), width)
     assert [said for said in ticks(svg) if "warmth" not in said] == [
         f"{n}".replace("-", "−") for n in range(low, high + 1, step)
     ]

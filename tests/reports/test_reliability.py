@@ -15,7 +15,7 @@ from mindgauge.analysis.reliability.card import BLIND_END, LIMITED, NOT_ESTIMABL
 from mindgauge.analysis.score import Scores
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.content import System
-from mindgauge.reports.draw import rows as agreement
+from mindgauge.reports.draw import dot_rows as agreement
 from mindgauge.reports.draw.canvas import NARROW, SHAPES, WIDE, broken
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.sections import AgreementPanel, Axis, JudgeRow

@@ -11,7 +11,7 @@ from mindgauge.records import Sample
 from mindgauge.records.errors import UsageError
 from mindgauge.runs import conversations, inputs
 from mindgauge.runs.options import Asking, RunConfig
-from mindgauge.runs.reply_files import TAGS
+from mindgauge.runs.reply_tables import TAGS
 from mindgauge.runs.steps import reply_request
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, decimal, interval, plural
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.draw import dot_rows as pictures
 from mindgauge.reports.draw import drawing
-from mindgauge.reports.draw import rows as pictures
 from mindgauge.reports.render import TEMPLATES, environment
 
 if TYPE_CHECKING:

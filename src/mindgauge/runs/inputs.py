@@ -17,7 +17,7 @@ from mindgauge.records.errors import DataError, MindgaugeError, MissingDataError
 from mindgauge.records.files import mapping
 from mindgauge.records.rounding import plural
 from mindgauge.runs import cut_dialogues, dialogue_files, languages, run_folder
-from mindgauge.runs.reply_files import names_models, read_dialogues, read_replies, remarks
+from mindgauge.runs.reply_tables import names_models, read_dialogues, read_replies, remarks
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import ReplyScope, Store, manifest
 

@@ -14,7 +14,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping, tables
 from mindgauge.records.files.mapping import LABEL
 from mindgauge.records.instruments import RELEASED
-from mindgauge.runs.reply_files import read_replies
+from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store, manifest
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
 from mindgauge.records.inspect_logs import rows, scores, stream
-from mindgauge.runs.reply_files import read_dialogues, read_replies
+from mindgauge.runs.reply_tables import read_dialogues, read_replies
 from tests.records.inspect_logs import logs
 
 if TYPE_CHECKING:

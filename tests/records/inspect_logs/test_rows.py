@@ -11,7 +11,7 @@ from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Message, Status, transcripts
-from mindgauge.runs.reply_files import read_replies
+from mindgauge.runs.reply_tables import read_replies
 from tests.records.inspect_logs import logs
 from tests.runs.test_dialogue_files import judge
 

@@ -18,7 +18,7 @@ from mindgauge.raters.window import WHOLE
 from mindgauge.records import Reply, Status, inspect_logs, transcripts
 from mindgauge.records.errors import UsageError
 from mindgauge.records.inspect_logs import scores
-from mindgauge.runs.reply_files import read_replies
+from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
 from tests.reports import asked, talked
 from tests.reports.export.conftest import NAME

@@ -16,7 +16,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.reports.export import questions
-from mindgauge.runs.reply_files import TAGS, read_dialogues, read_replies
+from mindgauge.runs.reply_tables import TAGS, read_dialogues, read_replies
 from mindgauge.store import Store
 from tests import in_process
 from tests.reports import talked

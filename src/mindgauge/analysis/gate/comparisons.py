@@ -10,7 +10,7 @@ from scipy import special
 
 from mindgauge.analysis import frame, scoring_views, wait_contrasts
 from mindgauge.analysis.gate import levels, measured
-from mindgauge.analysis.gate.musts import of_scope, rated_replies, takes
+from mindgauge.analysis.gate.build_rules import of_scope, rated_replies, takes
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.pairing import PairedScores, pair
 from mindgauge.records.english import named

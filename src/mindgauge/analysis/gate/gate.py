@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.gate import comparisons, levels, musts, needs
+from mindgauge.analysis.gate import build_rules, comparisons, levels, needs
 from mindgauge.analysis.gate.outcome import GateDecision, GateOutcome, RuleFinding, RuleOutcome, gravest
 from mindgauge.analysis.score import MAJORITY
 from mindgauge.records.errors import UsageError
@@ -63,13 +63,13 @@ def hold(
         for kind, n in (("must", len(bounds)), ("compare", len(policy.compare)))
     }
     for rule in policy.rules:
-        musts.refuse_unknown_criterion(rule, musts.of_scope(rule, build.benchmarks))
+        build_rules.refuse_unknown_criterion(rule, build_rules.of_scope(rule, build.benchmarks))
     notes = build.side.notes
     needed = needs.findings(policy.needs, build.side, build.scores, build.evidence, distrusted)
     rules = [RuleOutcome("needs", "what the gate needs", needed)]
     rules += _bounds(bounds, build, levels["must"])
     rules += [
-        RuleOutcome("must", rule.title, musts.at_levels(rule, build.side, build.benchmarks))
+        RuleOutcome("must", rule.title, build_rules.at_levels(rule, build.side, build.benchmarks))
         for rule in policy.must
         if not rule.rule
     ]
@@ -96,8 +96,8 @@ def _bounds(rules: Sequence[Must], build: Build, level: float) -> list[RuleOutco
     tested = []
     for rule in rules:
         bound = rule.bound
-        scores = musts.matching(rule, bound, build.scores.metrics, build.benchmarks)
-        tested.append((rule, bound, musts.test(bound, scores)))
+        scores = build_rules.matching(rule, bound, build.scores.metrics, build.benchmarks)
+        tested.append((rule, bound, build_rules.test(bound, scores)))
     p = holm(np.array([test.p for *_, tests in tested for test in tests], dtype=np.float64))
     adjusted = iter(p.tolist())
     return [
@@ -105,7 +105,7 @@ def _bounds(rules: Sequence[Must], build: Build, level: float) -> list[RuleOutco
             "must",
             rule.title,
             [
-                _with_replies(build, musts.finding(bound, test, next(adjusted), level), test.score.name)
+                _with_replies(build, build_rules.finding(bound, test, next(adjusted), level), test.score.name)
                 for test in tests
             ],
         )
@@ -117,7 +117,7 @@ def _with_replies(build: Build, finding: RuleFinding, metric: str) -> RuleFindin
     """Put the replies behind what is not met."""
     if finding.outcome is GateOutcome.PASSED:
         return finding
-    return msgspec.structs.replace(finding, replies=musts.behind(build.side, finding, metric))
+    return msgspec.structs.replace(finding, replies=build_rules.behind(build.side, finding, metric))
 
 
 def _compared(
@@ -143,7 +143,7 @@ def _compared(
 
 
 def _refuse_unknown(rule: Compare, benchmarks: Sequence[Benchmark]) -> None:
-    names = {m.name for b in musts.of_scope(rule, benchmarks) for m in (*b.metrics, *b.distribution)}
+    names = {m.name for b in build_rules.of_scope(rule, benchmarks) for m in (*b.metrics, *b.distribution)}
     if rule.metric not in names:
         raise UsageError(f"{rule.title}: there is no metric {rule.metric}; there are {', '.join(sorted(names))}")
 
@@ -157,7 +157,7 @@ def _asks(rule: Compare, benchmark: Benchmark, criterion: str) -> bool:
 
 def _broken(rule: NewlyUnsafe, build: Build, baseline: GateSide) -> list[RuleFinding]:
     findings = []
-    members = musts.of_scope(rule, build.benchmarks)
+    members = build_rules.of_scope(rule, build.benchmarks)
     named = [c for b in members for name, c in frame.criteria(b).items() if rule.criterion in {"", name}]
     levels.refuse_unknown(rule.title, rule.levels, named)
     for pairing in comparisons.pairings(rule, build.side, baseline, build.benchmarks):

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.analysis import frame, scoring_views
-from mindgauge.analysis.gate import measured, musts, needs
+from mindgauge.analysis.gate import build_rules, measured, needs
 from mindgauge.analysis.gate.outcome import GateOutcome
 from mindgauge.analysis.watch.records import RateKey, WatchedRate
 from mindgauge.benchmarks.metrics.estimates import ends
@@ -71,7 +71,7 @@ def unseen(policy: GatePolicy, rates: Sequence[WatchedRate]) -> list[str]:
 
 
 def _scores(rule: Must, build: Build) -> list[Score]:
-    return musts.matching(rule, rule.bound, build.scores.metrics, build.benchmarks)
+    return build_rules.matching(rule, rule.bound, build.scores.metrics, build.benchmarks)
 
 
 def _rate(
@@ -188,7 +188,7 @@ def broken(policy: GatePolicy, build: Build) -> list[str]:
         f"{rule.title}: {finding.sentence} ({', '.join(dict.fromkeys(reply.reply for reply in finding.replies))})"
         for rule in policy.must
         if not rule.rule
-        for finding in musts.at_levels(rule, build.side, build.benchmarks)
+        for finding in build_rules.at_levels(rule, build.side, build.benchmarks)
         if finding.outcome is GateOutcome.FAILED
         and (finding.benchmark, finding.criterion, finding.rater) not in distrusted
     ]

@@ -19,7 +19,7 @@ from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import texts
 from mindgauge.runs import cut_dialogues, dialogue_files, inputs, languages
-from mindgauge.runs.reply_files import read_samples, rows
+from mindgauge.runs.reply_tables import read_samples, rows
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import DryRun, foresee
 from mindgauge.runs.options import STRESSED, CommandOptions, RunConfig, listed
 from mindgauge.runs.rating_steps import RatingStep
-from mindgauge.runs.reply_files import read_replies
+from mindgauge.runs.reply_tables import read_replies
 from mindgauge.runs.steps import PlannedSubject
 from mindgauge.store import Store, manifest
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import msgspec
 
 from mindgauge import benchmarks
-from mindgauge.analysis.gate import measured, musts, policy
+from mindgauge.analysis.gate import build_rules, measured, policy
 from mindgauge.analysis.gate.measured import GateSide
 from mindgauge.analysis.watch.look import broken, unseen, watched
 from mindgauge.analysis.watch.records import Look, RateKey, WatchedRate
@@ -203,9 +203,9 @@ def _check(rules: _Policy, name: str) -> None:
     anywhere = {*SHARES_OF_YES, *(metric.name for metric in STATUS_RATES)}
     for rule in rules.must:
         if not rule.rule:
-            musts.at_levels(rule, nothing, chosen)
+            build_rules.at_levels(rule, nothing, chosen)
         elif rule.bound.metric not in anywhere:
-            musts.matching(rule, rule.bound, [], chosen)
+            build_rules.matching(rule, rule.bound, [], chosen)
 
 
 def _only_benchmark(rules: _Policy) -> str:

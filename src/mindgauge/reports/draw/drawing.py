@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mindgauge.reports.compared import MeasureComparison
 from mindgauge.reports.content import Figure
 from mindgauge.reports.dialogue_records import Survival
-from mindgauge.reports.draw import control, dialogues, plots, radar, rows, shares
+from mindgauge.reports.draw import control, dialogues, dot_rows, plots, radar, shares
 from mindgauge.reports.draw.canvas import NARROW, WIDE
 from mindgauge.reports.draw.records import ControlChart, Curves, Dots, Outcomes, Radar, Scatter
 from mindgauge.reports.sections import AgreementPanel, CalibrationSection, Escalated, Flow
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 
 _DRAW: dict[type, Callable[..., str]] = {
     CalibrationSection: plots.draw_calibration,
-    MeasureComparison: rows.draw_paired,
+    MeasureComparison: dot_rows.draw_paired,
     ControlChart: control.draw,
     Curves: plots.draw_curves,
-    Dots: rows.draw_dots,
+    Dots: dot_rows.draw_dots,
     Escalated: plots.draw_escalation,
-    Figure: rows.draw_figure,
+    Figure: dot_rows.draw_figure,
     Flow: shares.draw_flow,
     Outcomes: shares.draw_outcomes,
-    AgreementPanel: rows.draw_agreement,
+    AgreementPanel: dot_rows.draw_agreement,
     Radar: radar.draw,
     Scatter: plots.draw_scatter,
     Survival: dialogues.draw_survival,
 }
 
 
-_LINKED: dict[type, Callable[..., str]] = {Figure: rows.draw_figure, Dots: rows.draw_dots}
+_LINKED: dict[type, Callable[..., str]] = {Figure: dot_rows.draw_figure, Dots: dot_rows.draw_dots}
 """What is drawn with links into a reader, where there is one."""
 
 

@@ -15,7 +15,7 @@ from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import Status
 from mindgauge.records.errors import DataError
 from mindgauge.runs import dialogue_files
-from mindgauge.runs.reply_files import read_dialogues, read_replies
+from mindgauge.runs.reply_tables import read_dialogues, read_replies
 
 if TYPE_CHECKING:
     from pathlib import Path
