@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import mindgauge
 from mindgauge.analysis import frame
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import Benchmark, registry
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, mean_level, share_of
@@ -214,8 +215,7 @@ def test_a_judge_sees_the_base_s_dialogue_and_the_part_of_the_reply_that_it_is_t
     assert found.judges == [stub.judge], "what is read by rule is not a judge's"
     with Store(tmp_path / "run") as store:
         rows_ = frame.ratings(store, benchmark)
-        table = frame.table(
-            rows_.filter(rows_["criterion"] == "kind"), benchmark.rubric.criteria[0], benchmark.metric_tags
-        )
+        kind = RatingPart.of(rows_.filter(rows_["criterion"] == "kind"))
+        table = kind.table(benchmark.rubric.criteria[0], benchmark.metric_tags)
     assert sorted(table.tags["voice"]) == ["loud"] * 3 + ["none"] * 3
     assert len({*table.tags["base"]}) == 3

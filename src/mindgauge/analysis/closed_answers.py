@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.benchmarks.metrics import Estimate, estimate, node_accuracy
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def decision_path(
 
 
 def _nodes(walked: pl.DataFrame, criterion: Criterion) -> Iterator[Visited]:
-    table = frame.table(walked, criterion)
+    table = RatingPart.of(walked).table(criterion)
     metrics: tuple[Metric, ...] = node_accuracy([node.levels for node in criterion.nodes])
     counts = dict(walked.group_by("label").len().iter_rows())
     meant = dict(walked.group_by("target").len().iter_rows())

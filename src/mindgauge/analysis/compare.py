@@ -11,6 +11,7 @@ import polars as pl
 from mindgauge.analysis import client_study, frame, scoring_views, systems, wait_contrasts
 from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.records.errors import UsageError
 
@@ -225,11 +226,11 @@ def _measures(
     ]
     if not metrics:
         return
-    for slice_, slice_rows in scoring_views.slices(benchmark, block.rows):
+    for slice_, cut in scoring_views.slices(benchmark, RatingPart.of(block.rows)):
         is_all = slice_ == "all"
-        if not is_all and len(slice_rows) == len(block.rows):
+        if not is_all and len(cut) == len(block.rows):
             continue
-        rows, _ = scoring_views.answered(slice_rows, ["run_number", "model"], closed=benchmark.closed)
+        rows, _ = scoring_views.answered(cut.rows, ["run_number", "model"], closed=benchmark.closed)
         if rows.is_empty():
             continue
         wanted_metrics = metrics if is_all else [m for m in metrics if not m.label]
@@ -267,6 +268,5 @@ def _part(rows: pl.DataFrame, question: scoring_views.ScoringQuestion, labels: L
     placed = rows.select(key).join(places, on=key, how="left", maintain_order="left")
     system = placed["place"].to_numpy().astype(np.intp)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
-    return _Part(
-        frame.table(rows, question.criterion, question.benchmark.metric_tags), system, sample, list(labels.values())
-    )
+    table = RatingPart.of(rows).table(question.criterion, question.benchmark.metric_tags)
+    return _Part(table, system, sample, list(labels.values()))

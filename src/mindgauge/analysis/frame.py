@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
 import polars as pl
 
 from mindgauge.analysis import composites, dialogue_tags, drawn
 from mindgauge.analysis.fidelity.dialogues import without_client
-from mindgauge.benchmarks.metrics import RatingTable
 from mindgauge.benchmarks.persons.dialogues import CLIENT_NAME
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records.rubric import Scale
@@ -22,10 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.metrics.table import Codes
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
-    from mindgauge.stats.sampling import DrawnSample
     from mindgauge.store import Store
 
 
@@ -67,8 +62,6 @@ def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.
 
 LOST = "client_failed"
 """The column, where a client failed, that says which ratings there would be of its dialogues had it not."""
-PLACE = "place"
-"""The column with the place of a row among those that slices are cut from."""
 
 
 def tag(name: str) -> str:
@@ -274,50 +267,6 @@ def _decide(values: list[str], statuses: list[str]) -> tuple[str | None, str]:
     if len(ranked) > 1 and ranked[0][1] == ranked[1][1]:
         return None, TIE
     return ranked[0][0], "ok"
-
-
-def table(rows: pl.DataFrame, criterion: Criterion, tag_names: Sequence[str] = ()) -> RatingTable:
-    """Turn rows of one criterion into the columns that metrics work on.
-
-    A repeat is one of the model under test: of its replies to an open question, of its own ratings on a closed one.
-
-    Args:
-        rows: as `ratings` returns them.
-        criterion: that they are on.
-        tag_names: tags that the metrics look at.
-    """
-    codes = {str(level): code for code, level in enumerate(criterion.values)}
-    coded = pl.col("value", "target").replace_strict(codes, default=-1, return_dtype=pl.Int64)
-    run = pl.coalesce("reply_run", "run").alias("run")
-    numbered = (pl.col("cluster").rank("dense"), pl.col("subject").rank("dense"), run.rank("dense"))
-    coded_rows = rows.select(coded, *(number.cast(pl.Int64) - 1 for number in numbered))
-    value, target, cluster, subject, repeat = (column.to_numpy().astype(np.intp) for column in coded_rows)
-    status = rows["status"].to_numpy().astype(str)
-    tags = {name: rows[tag(name)].fill_null("").to_numpy().astype(object) for name in tag_names}
-    code = np.where(status == "ok", value, -1)
-    return RatingTable(criterion.values, code, target, cluster, subject, status, repeat, tags, _drawn(rows))
-
-
-def _drawn(rows: pl.DataFrame) -> DrawnSample | None:
-    """Return the sample that ratings are of, where all of them are of one draw."""
-    return drawn.sample(rows) if drawn.is_drawn(rows) else None
-
-
-def part(whole: RatingTable, rows: pl.DataFrame) -> RatingTable:
-    """Return what `table` says of some of its rows, which hold their places as `PLACE`, without reading their texts again."""
-    rated = whole if len(rows) == len(whole) else whole.at(rows[PLACE].to_numpy())
-    return msgspec.structs.replace(
-        rated,
-        cluster=_dense(rated.cluster),
-        subject=_dense(rated.subject),
-        run=_dense(rated.repeats),
-        drawn=_drawn(rows),
-    )
-
-
-def _dense(numbers: Codes) -> Codes:
-    """Number groups anew, in their order and without gaps."""
-    return np.unique(numbers, return_inverse=True)[1]
 
 
 # Ratings in the order of their levels: how far each stands from the worst.

@@ -26,6 +26,7 @@ from mindgauge.analysis import (
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.fidelity.records import Fidelity
 from mindgauge.analysis.fitness import UNTESTED, Qualification, Unfit, qualify, unfit_judges, untested
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.benchmarks import replica, standalone_rubric, suite
 from mindgauge.benchmarks.metrics import (
     SHARES_OF_YES,
@@ -46,15 +47,20 @@ from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+    from typing import TypeAlias
 
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
 
+    Cut: TypeAlias = Callable[[RatingPart], Iterable[tuple[str, RatingPart]]]
+    """How the ratings of one rater are cut into slices."""
+
 MAJORITY = ":majority"
 CLIENT_FAILED = "client_failed"
 """What became of ratings of dialogues in which the client failed."""
+_BY = ("criterion", "model", "rater", "rater_kind")
 _COLUMNS = {
     **dict.fromkeys(("model", "benchmark", "metric"), pl.String),
     **dict.fromkeys(("value", "low", "high"), pl.Float64),
@@ -352,50 +358,44 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
         pl.concat([pooled.together(rated, benchmark), rated, composites.over_turns(rated, benchmark)]),
         pl.col("status") != "not_applicable",
     )
-    lost = _lost(pl.concat([rated, pooled.together(rated, benchmark)]))
+    lost = _lost(rated, benchmark)
     find = functools.cache(functools.partial(scoring_views.find, benchmark, recognised=recognised))
-    for key, rows in _by_rater(ratings, benchmark):
-        name, model, rater, kind = map(str, key)
+    for key, part in _by_rater(ratings, benchmark):
+        name, model, rater, kind = key
         question = find(name, kind)
         if question is None:
             continue
-        views = [(rater, rows)]
-        if question.benchmark.closed and rows["run"].n_unique() > 1:
-            views.append((f"{rater}{MAJORITY}", frame.majority(rows)))
-        shortage = scoring_views.of_rows(rows, closed=question.benchmark.closed)
+        views = [(rater, part)]
+        if question.benchmark.closed and part.rows["run"].n_unique() > 1:
+            views.append((f"{rater}{MAJORITY}", RatingPart.of(frame.majority(part.rows))))
+        shortage = scoring_views.shortage(part, closed=question.benchmark.closed)
         by_recognition = recognised and not question.benchmark.closed
-        for view, view_rows in views:
+        for view, viewed in views:
             cut = functools.partial(scoring_views.slices, question.benchmark, by_recognition=by_recognition)
-            scores = _estimated(benchmark, question, (model, view), view_rows, cut, resamples, seed, shortage)
-            yield from _with_lost(scores, question, [view_rows, *lost.get(tuple(map(str, key)), [])], cut)
+            scores = _estimated(benchmark, question, (model, view), viewed, cut, resamples, seed, shortage)
+            if key in lost:
+                scores = _with_lost(scores, question, pl.concat([viewed.rows, lost[key]]), cut)
+            yield from scores
     yield from _constant(benchmark, ratings, resamples, seed)
     yield from _people(benchmark, ratings, resamples, seed)
 
 
-def _lost(rated: pl.DataFrame) -> dict[tuple[str, ...], list[pl.DataFrame]]:
+def _lost(rated: pl.DataFrame, benchmark: Benchmark) -> dict[tuple[str, ...], pl.DataFrame]:
     """Return what there would be ratings of had the client not failed, by criterion, model, rater and kind."""
     if frame.LOST not in rated.columns:
         return {}
-    columns = ("criterion", "model", "rater", "rater_kind")
-    return {
-        tuple(map(str, key)): [rows.with_columns(status=pl.lit(CLIENT_FAILED))]
-        for key, rows in rated.filter(frame.LOST).group_by(columns)
-    }
+    rows = pl.concat([rated, pooled.together(rated, benchmark)]).filter(frame.LOST)
+    lost = RatingPart.of(rows.with_columns(status=pl.lit(CLIENT_FAILED)))
+    return {key: part.rows for key, part in lost.by(*_BY)}
 
 
 def _with_lost(
-    scores: Iterator[Score],
-    question: scoring_views.ScoringQuestion,
-    rows: list[pl.DataFrame],
-    cut: Callable[[pl.DataFrame], Iterator[tuple[str, pl.DataFrame]]],
+    scores: Iterator[Score], question: scoring_views.ScoringQuestion, rows: pl.DataFrame, cut: Cut
 ) -> Iterator[Score]:
     """Let the worst and the best of scores allow for dialogues in which the client failed; n and value know nothing of them."""
-    if len(rows) == 1:
-        yield from scores
-        return
     bounds = {
         (f"label={metric.label}" if metric.label else slice_, metric.name): (figure.worst, figure.best)
-        for slice_, metric, figure in _estimates(question, pl.concat(rows), cut, 1, 0)
+        for slice_, metric, figure in _estimates(question, RatingPart.of(rows), cut, 1, 0)
         if not metric.of_status
     }
     for figure in scores:
@@ -423,18 +423,13 @@ def _voided(scores: Iterator[Score], unfit: list[Unfit], clients: list[Fidelity]
             yield msgspec.structs.replace(figure, void=void)
 
 
-def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> Iterator[tuple[tuple[object, ...], pl.DataFrame]]:
+def _by_rater(ratings: pl.DataFrame, benchmark: Benchmark) -> list[tuple[tuple[str, ...], RatingPart]]:
     """Part ratings by criterion, model, rater and kind; criteria as the rubric has them, its gates before everything.
 
-    What rules say comes last. One criterion's ratings are copied at a time.
+    What rules say comes last.
     """
     places = {name: place for place, name in enumerate((*benchmark.pooled, *frame.criteria(benchmark)))}
-    names = sorted(ratings["criterion"].unique(), key=lambda name: (places.get(name, len(places)), name))
-    for name in names:
-        rows = ratings.filter(pl.col("criterion") == name)
-        yield from sorted(
-            rows.group_by("criterion", "model", "rater", "rater_kind"), key=lambda group: tuple(map(str, group[0]))
-        )
+    return sorted(RatingPart.of(ratings).by(*_BY), key=lambda part: (places.get(part[0][0], len(places)), part[0]))
 
 
 def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:
@@ -444,23 +439,23 @@ def _constant(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed:
     question = scoring_views.ScoringQuestion(benchmark, benchmark.rubric.criteria[0], metrics)
     for name, rows in baselines.baselines(benchmark, ratings).items():
         cut = functools.partial(scoring_views.slices, benchmark)
-        yield from _estimated(benchmark, question, (name, name), rows, cut, resamples, seed)
+        yield from _estimated(benchmark, question, (name, name), RatingPart.of(rows), cut, resamples, seed)
 
 
 def _estimated(
     benchmark: Benchmark,
     question: scoring_views.ScoringQuestion,
     names: tuple[str, str],
-    rows: pl.DataFrame,
-    cut: Callable[[pl.DataFrame], Iterator[tuple[str, pl.DataFrame]]],
+    ratings: RatingPart,
+    cut: Cut,
     resamples: int,
     seed: int,
     shortage: str = "",
 ) -> Iterator[Score]:
     """Score every metric on every slice; `shortage` says why there is no score at all, if too few answers could be used."""
     closed, majority = question.benchmark.closed, names[1].endswith(MAJORITY)
-    unreplied = scoring_views.unreplied(rows)
-    for slice_, metric, figure in _estimates(question, rows, cut, resamples, seed):
+    unreplied = scoring_views.unreplied(ratings)
+    for slice_, metric, figure in _estimates(question, ratings, cut, resamples, seed):
         label = f"label={metric.label}" if metric.label else slice_
         local_shortage = (
             "" if majority else scoring_views.too_few(figure.missing, figure.n, closed=closed, unreplied=unreplied)
@@ -483,19 +478,18 @@ def _score(
 
 def _estimates(
     question: scoring_views.ScoringQuestion,
-    rows: pl.DataFrame,
-    cut: Callable[[pl.DataFrame], Iterator[tuple[str, pl.DataFrame]]],
+    ratings: RatingPart,
+    cut: Cut,
     resamples: int,
     seed: int,
 ) -> Iterator[tuple[str, Metric, Estimate]]:
     """Estimate every metric on every slice; a slice that leaves nothing out is not computed again."""
     previous: tuple[int, dict[str, Estimate | None]] = (-1, {})
-    whole = frame.table(rows, question.criterion, question.benchmark.metric_tags)
-    for slice_, part in cut(rows.with_row_index(frame.PLACE)):
+    for slice_, part in cut(ratings.by_cluster()):
         if len(part) == previous[0] and not slice_.startswith("selection="):
             figures = previous[1]
         else:
-            columns = frame.part(whole, part).by_cluster()
+            columns = part.table(question.criterion, question.benchmark.metric_tags)
             figures = {m.name + m.label: _one(m, columns, slice_, resamples, seed) for m in question.metrics}
             figures |= _undefined(question, columns, figures) if slice_ == "all" else {}
             previous = (len(part), figures) if slice_ == "all" else previous
@@ -507,13 +501,15 @@ def _estimates(
 
 def _people(benchmark: Benchmark, ratings: pl.DataFrame, resamples: int, seed: int) -> Iterator[Score]:
     """Agreement among people on a closed question, which is the ceiling for any model."""
-    people = ratings.filter(pl.col("rater_kind") == "person")
     agreement = benchmark.metric(fleiss_kappa.name)
-    if not benchmark.closed or agreement is None or people["rater"].n_unique() < 2:
+    if not benchmark.closed or agreement is None:
+        return
+    people = ratings.filter(pl.col("rater_kind") == "person")
+    if people["rater"].n_unique() < 2:
         return
     for criterion in benchmark.rubric.criteria:
         rows = people.filter(pl.col("criterion") == criterion.name)
-        figure = estimate(agreement, frame.table(rows, criterion), resamples=resamples, seed=seed)
+        figure = estimate(agreement, RatingPart.of(rows).table(criterion), resamples=resamples, seed=seed)
         yield _score(benchmark, agreement, criterion, "all", ("people", "people"), figure)
 
 

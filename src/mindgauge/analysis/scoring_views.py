@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 import polars as pl
 
-from mindgauge.analysis import drawn, frame
+from mindgauge.analysis import frame
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share_of
 from mindgauge.raters.rule import yes_or_no
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mindgauge.analysis.fitness import Unfit
+    from mindgauge.analysis.rating_part import RatingPart
 
 
 class ScoringQuestion(msgspec.Struct, frozen=True):
@@ -60,36 +62,34 @@ def _suiting(metrics: Iterable[Metric], criterion: Criterion) -> tuple[Metric, .
 
 
 def slices(
-    benchmark: Benchmark, rows: pl.DataFrame, *, by_recognition: bool = False
-) -> Iterator[tuple[str, pl.DataFrame]]:
+    benchmark: Benchmark, ratings: RatingPart, *, by_recognition: bool = False
+) -> Iterator[tuple[str, RatingPart]]:
     """Cut ratings into `all`, named groups, each value of each slicing tag, and whether the judge saw the category.
 
     Subjects that were chosen by what some judge thought of them say nothing about all; they stand apart. Where all were
     drawn with known probabilities, weights make them speak for all; beside others they stand apart, too, with their weights.
     """
-    chosen = 0 if drawn.is_drawn(rows) else rows.height - rows["selection"].null_count()
-    if chosen:
-        selected = rows.filter(pl.col("selection").is_not_null())
-        for (selection,), part in selected.group_by("selection", maintain_order=True):
+    selected = ratings.by("selection")
+    if selected and not ratings.is_drawn():
+        for (selection,), part in sorted(selected, key=lambda chosen: chosen[1].places.min()):
             yield f"selection={selection}", part
-        rows = rows.filter(pl.col("selection").is_null())
-    if rows.is_empty():
+        ratings = ratings.where(ratings.texts("selection") == "")
+    if not len(ratings):
         return
-    yield "all", rows
+    yield "all", ratings
     for name, tags in benchmark.groups.items():
-        inside = pl.all_horizontal(pl.col(frame.tag(tag)).is_in(list(values)) for tag, values in tags.items())
-        part = rows.filter(inside)
-        if not part.is_empty():
+        inside = [ratings.among(frame.tag(tag), values) for tag, values in tags.items()]
+        part = ratings.where(np.logical_and.reduce(inside))
+        if len(part):
             yield name, part
     for tag in benchmark.slices:
-        column = frame.tag(tag)
-        parts = rows.drop_nulls(column).partition_by(column, as_dict=True, maintain_order=True)
-        for (value,), part in sorted(parts.items()):
+        for (value,), part in ratings.by(frame.tag(tag)):
             yield f"{tag}={value}", part
     if by_recognition:
-        right = pl.col("protocol") == pl.col(frame.tag(benchmark.protocol))
-        yield "recognised=right", rows.filter(right)
-        yield "recognised=wrong", rows.filter(~right)
+        seen, category = ratings.texts("protocol"), ratings.texts(frame.tag(benchmark.protocol))
+        known = (seen != "") & (category != "")
+        yield "recognised=right", ratings.where(known & (seen == category))
+        yield "recognised=wrong", ratings.where(known & (seen != category))
 
 
 # No score from no answers: where too few answers or verdicts could be used, there is a reason in its place.
@@ -120,16 +120,16 @@ def too_few(lost: int, n: int, *, closed: bool, unreplied: bool = False) -> str:
     return f"no usable {'answer' if closed else 'verdict'} in {count(lost)} of {count(n)}{cause}"
 
 
-def unreplied(rows: pl.DataFrame) -> bool:
-    """Whether ratings that have no value, of which there are some, are all of replies that cannot be read."""
-    lost = rows.filter(~pl.col("status").is_in(USED))
-    return "replied" in rows.columns and not lost.is_empty() and bool(lost["replied"].eq_missing(0).all())
-
-
-def of_rows(rows: pl.DataFrame, *, closed: bool) -> str:
+def shortage(ratings: RatingPart, *, closed: bool) -> str:
     """Say the same of ratings by one rater on one criterion that they apply to."""
-    lost = rows.height - int(rows["status"].is_in(USED).sum())
-    return too_few(lost, rows.height, closed=closed, unreplied=unreplied(rows))
+    lost = len(ratings) - int(ratings.among("status", USED).sum())
+    return too_few(lost, len(ratings), closed=closed, unreplied=unreplied(ratings))
+
+
+def unreplied(ratings: RatingPart) -> bool:
+    """Whether ratings that have no value, of which there are some, are all of replies that cannot be read."""
+    lost = ratings.where(~ratings.among("status", USED))
+    return len(lost) > 0 and lost.unreadable()
 
 
 def answered(

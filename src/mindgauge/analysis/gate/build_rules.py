@@ -9,6 +9,7 @@ from scipy import special
 from mindgauge.analysis import baselines, frame, scoring_views
 from mindgauge.analysis.gate import levels, measured
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import MAJORITY
 from mindgauge.benchmarks.metrics import SHARES_OF_YES
 from mindgauge.records.english import named
@@ -201,7 +202,7 @@ def behind(side: GateSide, result: RuleFinding, metric: str) -> list[RatedReply]
             counted = next((m for m in question.metrics if m.name == metric), None) if question is not None else None
             if question is None or counted is None or counted.item_score is None or not counted.exact or counted.fold:
                 continue
-            table = frame.table(block.rows, question.criterion, block.benchmark.metric_tags)
+            table = RatingPart.of(block.rows).table(question.criterion, block.benchmark.metric_tags)
             bad = counted.items(table).first[counted.worth(table) == (1.0 if counted.better == "lower" else 0.0)]
             replies += rated_replies(block.rows[bad.tolist()])
     return replies

@@ -13,6 +13,7 @@ from mindgauge.analysis.gate import levels, measured
 from mindgauge.analysis.gate.build_rules import of_scope, rated_replies, takes
 from mindgauge.analysis.gate.outcome import GateOutcome, RatedReply, RuleFinding
 from mindgauge.analysis.pairing import PairedScores, pair
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind, bounded, count, decimal, p_equals, plural, write
@@ -168,7 +169,7 @@ def compared(rule: Compare, pairing: Pairing) -> PairedMetric | None:
         )
     sides = [block.rows.with_columns(system=_BUILD), pairing.baseline.rows.with_columns(system=_BASELINE)]
     rows = pl.concat(sides, how="diagonal_relaxed")
-    table = frame.table(rows, question.criterion, block.benchmark.metric_tags)
+    table = RatingPart.of(rows).table(question.criterion, block.benchmark.metric_tags)
     sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
     system = rows["system"].to_numpy().astype(np.intp)
     scores = pair(metric, table, system, sample) if metric.waits is None else wait_contrasts.pair(metric, table, system)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import baselines, scoring_views, systems
+from mindgauge.analysis.rating_part import RatingPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,8 @@ def blocks(
         if name
     ]
     rows = part.rows.filter(pl.col("rater_kind") != "gold", *wanted)
-    sliced = next((cut for name, cut in scoring_views.slices(part.benchmark, rows) if name == slice_), rows.clear())
+    cut = scoring_views.slices(part.benchmark, RatingPart.of(rows))
+    sliced = next((sliced.rows for name, sliced in cut if name == slice_), rows.clear())
     keys = ["criterion", "rater", "rater_kind", "model"]
     groups = sorted(sliced.group_by(keys), key=lambda group: tuple(map(str, group[0])))
     return [

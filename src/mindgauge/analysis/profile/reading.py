@@ -11,6 +11,7 @@ from mindgauge.analysis import cross_checks, fitness, frame, scoring_views
 from mindgauge.analysis import fitness as qualify
 from mindgauge.analysis import scoring_views as usable
 from mindgauge.analysis.fidelity import gate
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks import suite as suites
 from mindgauge.records.errors import UsageError
@@ -228,7 +229,7 @@ def _why_not(cuts: Sequence[_Cut], model: str, judge: str) -> str:
         if model_rows.is_empty():
             return f"no ratings on {spelled(part)}" + (f" by {judge}" if judge else "")
         judged_ = bool((model_rows["rater"] == judge).all())
-        shortage = usable.of_rows(model_rows, closed=not judged_)
+        shortage = usable.shortage(RatingPart.of(model_rows), closed=not judged_)
         if shortage:
             return (
                 f"{judge} gave {shortage} on {spelled(part)}" if judged_ else f"it gave {shortage} on {spelled(part)}"
@@ -272,6 +273,6 @@ def _measured(rated: TaskRatings, cut: _Cut, model: str) -> MeasuredPart:
     metric = next(m for m in question.metrics if m.name == part.metric and not m.label)
     # `rows` of a table puts it in the order of its clusters; ratings that are in it already stay where they are.
     rows = rows.sort("cluster", maintain_order=True)
-    table = frame.table(rows, question.criterion, question.benchmark.metric_tags)
+    table = RatingPart.of(rows).table(question.criterion, question.benchmark.metric_tags)
     concerned = metric.applies_to(table)
     return MeasuredPart(part, question, metric, table.rows(concerned), rows.filter(pl.Series(concerned)))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.analysis import frame, scoring_views
+from mindgauge.analysis import scoring_views
 from mindgauge.analysis.gate import build_rules, measured, needs
 from mindgauge.analysis.gate.outcome import GateOutcome
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.watch.records import RateKey, WatchedRate
 from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.records import RaterKind
@@ -124,7 +125,7 @@ def _metric(block: SystemBlock, name: str) -> tuple[Metric, RatingTable] | None:
     metric = next((m for m in question.metrics if m.name == name), None) if question is not None else None
     if metric is None or question is None:
         return None
-    return metric, frame.table(block.rows, question.criterion, block.benchmark.metric_tags)
+    return metric, RatingPart.of(block.rows).table(question.criterion, block.benchmark.metric_tags)
 
 
 def _items(block: SystemBlock, name: str, rule: Must) -> _ItemScores:
