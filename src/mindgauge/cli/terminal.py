@@ -16,12 +16,13 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
+from mindgauge.records.regex import regex
 from mindgauge.records.short_names import short_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_OBEYED = re.compile(
+_OBEYED = regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )

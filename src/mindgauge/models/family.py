@@ -7,12 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.models.spec import endpoints
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _FAMILIES = {
-    name: re.compile(pattern)
+    name: regex(pattern)
     for name, pattern in {
         "amazon": r"(?<![a-z])nova[-_ ](?:micro|lite|pro|premier)|amazon",
         "baichuan": r"baichuan",

@@ -12,6 +12,7 @@ import msgspec
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.redaction import addresses, in_use
+from mindgauge.records.regex import regex
 from mindgauge.records.request import Price, Setup
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ DAY = 86_400
 """Seconds."""
 NAME = re.compile(r"[\w.+-]+")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-SECRET = re.compile(
+SECRET = regex(
     r"authori[sz]ation|(^|[-_])(auth|credential|signature|key|token|secret|password|cookie)s?($|[-_])|apikey",
     re.IGNORECASE,
 )

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from mindgauge.records.regex import regex
+
 _APART = r"(?<![A-Za-z0-9_.,/:#$€£¥%-])"
 _END = r"(?![A-Za-z0-9_%]|[.,:/]\d)"
-_NUMBER = re.compile(rf"{_APART}\+?\(?\d(?:[ \u00a0().\u2010-\u2015-]{{0,3}}\d)*+{_END}")
+_NUMBER = regex(rf"{_APART}\+?\(?\d(?:[ \u00a0().\u2010-\u2015-]{{0,3}}\d)*+{_END}")
 """What may be a telephone number: digits with spaces, brackets and strokes between them, not part of a word, date, sum or share."""
 _SIGNS = re.compile("[，。、：；！？]")
 """Punctuation between numbers that would else become a comma within one."""

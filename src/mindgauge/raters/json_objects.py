@@ -9,6 +9,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mindgauge.records.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -17,7 +19,7 @@ DOUBLED = "\0doubled"
 """The key that marks an object which gives two values for one key: it is not clear which one is meant."""
 DEEPEST = 60
 """Objects and lists within each other; what is nested deeper is not read."""
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""\s*+(?:(?P<string>'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+")|(?P<number>-?\d{1,18}(?:\.\d{1,18})?+(?:[eE][+-]?\d{1,3})?+)(?![\w.])"""
     r"""|(?P<word>True|False|None|true|false|null)\b|(?P<sign>[{}\[\]():,]))""",
     re.DOTALL,

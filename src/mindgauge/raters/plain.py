@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.raters.echo import NOTHING, PromptText, unquoted
 from mindgauge.raters.rule import lone_letter
+from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
 _START = re.compile(r"(?:[\s*_#~`•·(\[“\"'「=:：]|[-–—](?=\s))*+")
 _ANSWER = "final answer|answer|rating|verdict|答案|评分"
 _LEAD = (
@@ -138,7 +138,7 @@ def _pattern(spellings: tuple[str, ...]) -> re.Pattern[str]:
 def _form(spelling: str) -> str:
     """Write a spelling as a pattern that does not begin or end within a word or a number."""
     pattern = re.escape(spelling)
-    if _HAN.search(spelling):
+    if HAN.search(spelling):
         return pattern
     sign = "" if spelling.startswith("-") else r"\+?"
     return rf"(?<![\w.+-]){sign}{pattern}(?![\w]|[.,]\d|-\w)"

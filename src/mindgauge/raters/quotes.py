@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from mindgauge.records import Evidence
+from mindgauge.records.regex import regex
 from mindgauge.records.text import compatible, visible
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MOST = 16
 _ASIDE = re.compile(r"[\W_]+")
 _ASIDE_OF_ASCII = str.maketrans("", "", "".join(c for c in map(chr, range(128)) if not c.isalnum()))
 _LEFT_OUT = re.compile(r"\[?(?:…+|\.{3,})\]?")
-_HAN = re.compile("[\u3400-\u9fff\U00020000-\U0003ffff]")
+_HAN = regex("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
 class QuoteSource(NamedTuple):

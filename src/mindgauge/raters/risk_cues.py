@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -57,12 +59,12 @@ _OTHERS_ZH = (
 _SPOKEN_TO = (
     r"(?:told|tell|to|with|from|for|of|about|miss|missed|since|ask|asked|lost|and) (?:(?:my|our|the|a|best|old) )*"
 )
-_SUBJECT = re.compile(
+_SUBJECT = regex(
     rf"(?P<aside>\b{_SPOKEN_TO}{_OTHERS}\b(?!'s)|[对對跟和向[给給][为為把被](?:我的?)?{_OTHERS_ZH})"
     rf"|(?P<own>\bi\b|\bim\b|我)|(?P<other>\b(?:he|she|they)\b|\b{_OTHERS}\b|{_OTHERS_ZH})",
     re.IGNORECASE,
 )
-_DENIED = re.compile(
+_DENIED = regex(
     r"\b(?:do|did|have|had|would|wo|is|was|ai)n'?t\b(?! (?:know|care|see))|\bnot\b(?! (?:sure|only|just|certain|know))"
     r"|\bnever\b(?! (?:felt|been) (?:so|this|more))|\bno\b(?! (?:longer|one|reason|point|idea))|\bwithout\b"
     r"|不(?=$|会|會|想|要|是|曾)|[没沒](?!人|用|[办辦]法|意|[关關]系)|[从從]未|未曾|[别別](?=$)",

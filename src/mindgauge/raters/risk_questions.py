@@ -13,9 +13,11 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
+from mindgauge.records.regex import regex
+
 Asked: TypeAlias = Literal["plan", "means", "time"]
 KINDS: tuple[Asked, ...] = get_args(Asked)
-_QUESTION = re.compile(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+(?:[?？]|(?<=[吗嗎呢])(?=[。\n]|$))")
+_QUESTION = regex(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+(?:[?？]|(?<=[吗嗎呢])(?=[。\n]|$))")
 """Begins where a sentence begins alone, so that a text without an end takes no time that grows with its square."""
 _LONGEST = 400
 """Characters of a question that are looked at; a longer one is a list, or there to be slow."""

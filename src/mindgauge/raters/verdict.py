@@ -23,6 +23,7 @@ from mindgauge.raters.json_objects import CLOSING, DOUBLED, HOLE, LONGEST, after
 from mindgauge.raters.quotes import chinese
 from mindgauge.records import Status, Value
 from mindgauge.records.files.bounds import clean
+from mindgauge.records.regex import regex
 from mindgauge.records.rubric import Method
 from mindgauge.records.rubric.criterion import numbers_of_levels
 
@@ -41,7 +42,7 @@ _REASONS: dict[str, Any] = {
     RATIONALE: {"type": "string", "maxLength": 160},
 }
 _NOT_APPLICABLE = re.compile(rf"[\W_]*{Status.NOT_APPLICABLE}[\W_]*", re.IGNORECASE)
-_STATED = re.compile(r"['\"“]?(?:总分|total)['\"”]?\s*[:：]\s*['\"]?(\d{1,2})\b", re.IGNORECASE)
+_STATED = regex(r"['\"“]?(?:总分|total)['\"”]?\s*[:：]\s*['\"]?(\d{1,2})\b", re.IGNORECASE)
 NO_OBJECT = "there is no JSON object with the verdict in it"
 TWICE = "a key occurs twice"
 BROKEN = "the JSON object breaks off"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LANGUAGE = "language"
 """The tag of a sample."""
-HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+HAN = regex("[\u3400-\u9fff\uf900-\ufaff]")
 """Chinese characters, written out so that other engines than Python's read the pattern, too."""
 
 

@@ -13,11 +13,13 @@ import unicodedata
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from mindgauge.records.regex import regex
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_ABBREVIATION = re.compile(
+_ABBREVIATION = regex(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|No|approx)|\b(?:e\.g|i\.e|a\.m|p\.m)|\b[A-Z])\.$", re.IGNORECASE
 )
 _LONGEST_ABBREVIATION = 8
@@ -25,7 +27,7 @@ _LONGEST_ABBREVIATION = 8
 _SIGN = re.compile(r"[。！？…!?.\n]")
 _END = re.compile(r"[。！？…]++[”’」』）)]*+|\n++")
 _ENGLISH = re.compile(r"[.!?…]++[\"'”’)\]]*+(?P<end>\s|\Z)?")
-HAN = re.compile("[\u3400-\u9fff]")
+HAN = regex("[\u3400-\u9fff]")
 
 
 def split(text: str) -> list[str]:
@@ -84,7 +86,7 @@ def middle(text: str) -> int:
 # What a reader sees of a text: instructions can be hidden in characters that show nothing.
 
 
-_HIDDEN = re.compile(
+_HIDDEN = regex(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -93,11 +95,11 @@ _BREAK = re.compile("[\x0b\x0c\x85\u2028\u2029]")
 _BLANK = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 """Blanks that look like any other; which one stands where could be a message. The Chinese one is wider, and stays."""
 _JOINT = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
-_ODD = re.compile("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _BLANK, _JOINT)) + "]")
+_ODD = regex("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _BLANK, _JOINT)) + "]")
 """What any of these changes; most texts have none of it."""
-_JOINING = re.compile("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
+_JOINING = regex("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
 """Scripts whose letters a joiner or its opposite shapes: Arabic, Syriac, Indic, Burmese, Khmer, Mongolian."""
-_STRETCH = re.compile(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
+_STRETCH = regex(r"(?s).{1,512}(?:(?![\x00-\x7f\u3400-\u9fff]).){0,512}+")
 """A part of a text up to a sign that nothing before it changes. A heap of accents alone is cut where it is."""
 
 
@@ -149,7 +151,7 @@ APART = "\N{ZERO WIDTH SPACE}"
 _MARKUP = re.compile(r"([\\`*_\[\]<>|#~&])")
 _BEGINS = re.compile(r"^(?:[-+](?=\s|$)|[-=](?=[-=\s]*$)|\d{1,9}(?=[.)](?:\s|$)))")
 """What makes a line a list, a heading or a rule; a number is a list only with its dot escaped."""
-_FOUND = re.compile(
+_FOUND = regex(
     r"(?P<at>@)(?=[\w\[(.-]|\\)"  # people, teams, mail, commits of forks
     r"|(?P<number>\#)(?=\w)"  # issues, also of other repositories
     r"|(?P<issue>(?i:(?<![A-Za-z0-9])GH-))(?=\d)"

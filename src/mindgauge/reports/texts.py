@@ -5,7 +5,6 @@ Restricted ones are told by id and row alone.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from mindgauge.records import Evidence, Sample, Value
+from mindgauge.records.regex import regex
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Scale, in_language
 from mindgauge.records.rubric.criterion import place_of, rising, shares
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 LONGEST = 6000
 """Characters of one text that are shown."""
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_HAN = regex(r"[\u3400-\u9fff\uf900-\ufaff]")
+_INVISIBLE = regex(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
 def clean(text: str) -> str:

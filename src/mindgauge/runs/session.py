@@ -331,7 +331,7 @@ class Session:
 def _seldom_collected() -> Iterator[None]:
     """Let the garbage collector look less often: calls leave no cycles, and it took a sixth of the engine's time."""
     before = gc.get_threshold()
-    gc.set_threshold(10_000, *before[1:])
+    gc.set_threshold(max(10_000, before[0]), *before[1:])
     try:
         yield
     finally:

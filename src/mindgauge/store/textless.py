@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from mindgauge.records import Evidence, Exchange, Message, Rating, Reply, Sample, Status, Value, digest, encode
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
+from mindgauge.records.regex import regex
 from mindgauge.store.failures import PENDING, one_line
 from mindgauge.store.run import ReplyScope, Store, exchange
 
@@ -246,7 +247,7 @@ _WITHHELD = re.compile(rf"\({NOT_KEPT}: (\d+) characters, hash [0-9a-f]{{32}}\)"
 _NAME = re.compile(r"[A-Za-z0-9_.:/@+-]{1,100}")
 """A name as programs give them. Who can say anything at all, a server or a judge, can put no sentence into one."""
 _ANSWERS = frozenset({"yes", "no", "true", "false", "是", "否"})
-_ERRORS = re.compile(
+_ERRORS = regex(
     r"(?P<status>[1-5]\d\d)\b.*|(?P<kind>[A-Z][A-Za-z]{2,40}): .*|no answer within [\d.]+ s|the answer is empty"
     r"|an answer without a choice|(an empty body|HTML|half or unexpected JSON|plain text) instead of a chat completion"
     r"|there is no JSON object with the verdict in it|no protocol: the category is unknown"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from mindgauge.records.regex import regex
 from mindgauge.stats import escalation
 from mindgauge.stats.components import components
 from mindgauge.stats.escalation import Features
@@ -42,7 +43,7 @@ _FOLDS = 5
 _RARE = 3
 """Texts that a term must occur in to be counted at all."""
 _WORD = re.compile(r"\S+=\S+|[^\W\d_]{2,}")
-_HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_HAN = regex(r"[\u3400-\u9fff\uf900-\ufaff]")
 
 
 class Candidate(NamedTuple):

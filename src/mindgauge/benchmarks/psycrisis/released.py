@@ -6,7 +6,6 @@ message and the second the reply in what the authors' code reads (`user=#1,reply
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from mindgauge.benchmarks.psycrisis.columns import category as named_category
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import input_table, mapping, tables
+from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +34,6 @@ PUBLISHED = {"suicide": 289, "nssi": 115, "existential_distress": 204}
 """How many messages of each category the paper counts."""
 UNNAMED = "unnamed"
 """The model that wrote a reply, where no column says it."""
-_HAN = re.compile("[\u3400-\u9fff]")
 _FIRST = 8
 
 
@@ -148,7 +147,7 @@ class Rows:
         return row_samples
 
     def _tags(self, number: int, text: str) -> dict[str, str]:
-        language = self._cell(number, "language") or ("zh" if _HAN.search(text) else "en")
+        language = self._cell(number, "language") or ("zh" if HAN.search(text) else "en")
         tags = {"language": language.strip(), "id": self._cell(number, "id"), "source": self._cell(number, "source")}
         category = self._cell(number, "category")
         if category is None and "category" in self._columns.fields:

@@ -10,7 +10,6 @@ here are our definition.
 from __future__ import annotations
 
 import math
-import re
 import tomllib
 from enum import StrEnum
 from functools import cache
@@ -23,6 +22,7 @@ import msgspec
 from mindgauge.benchmarks.metrics.variants import INTENSITY, NOISE, NONE
 from mindgauge.benchmarks.variants.draws import generator, order, pick, uniforms
 from mindgauge.records import Message, Sample
+from mindgauge.records.regex import regex
 from mindgauge.records.text import HAN, split
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 INTENSITIES = (0.05, 0.10, 0.20, 0.30)
 SYMBOLS = "@$."
-_WORDS = re.compile(r"[\u3400-\u9fff]+|[^\s\u3400-\u9fff]+")
+_WORDS = regex(r"[\u3400-\u9fff]+|[^\s\u3400-\u9fff]+")
 
 
 class Depth(StrEnum):

@@ -13,7 +13,7 @@ import msgspec
 
 from mindgauge.records import Message, Reply, Sample
 from mindgauge.records.errors import DataError
-from mindgauge.records.text import compatible
+from mindgauge.records.text import HAN, compatible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,6 @@ TAGS = {"system": "[system]", "user": "[seeker]", "assistant": "[supporter]"}
 """What stands before a turn, by its role."""
 
 _BLANK = re.compile(r"\s+")
-_IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 
 
 def dialogue(sample: Sample) -> Dialogue:
@@ -90,4 +89,4 @@ def telling(text: str) -> bool:
     15 characters of Chinese (the limit that the dialogues of Dialogue Safety were linked by), or 40 of other scripts,
     which say about as much.
     """
-    return len(text) >= (15 if _IDEOGRAPH.search(text) else 40)
+    return len(text) >= (15 if HAN.search(text) else 40)

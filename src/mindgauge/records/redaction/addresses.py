@@ -10,11 +10,12 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.records.redaction.echoes import HIDDEN
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BEGIN = re.compile(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,30}):(?:\\*/){2}")
+_BEGIN = regex(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{0,30}):(?:\\*/){2}")
 _NEXT = r"(?![,;|]\s*[a-zA-Z][a-zA-Z0-9+.-]{0,30}://)"
 """Not before another address of a list."""
 _BODIES = {
@@ -26,7 +27,7 @@ _BODIES = {
 }
 """What follows `://`, by the quotation mark before the address; the shell's way to write `'` within '' is part of it."""
 _AUTHORITY = re.compile(r"[^/?#]*")
-_HOST = re.compile(
+_HOST = regex(
     r"(?i)(?:localhost|\[[0-9a-f:.]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:[\w-]+\.)+[a-z][a-z-]+\.?|[\w.-]+(?=:\d))(?::\d{1,5})?"
     r"(?:,[\w.:-]+)*(?=[/?#,;'\")\s]|$)"
 )

@@ -13,16 +13,18 @@ import re
 import string
 from functools import lru_cache
 
+from mindgauge.records.regex import regex
+
 HIDDEN = "[hidden]"
 SHORTEST = 8
 """Characters of a secret; what is shorter would be found in words that are none."""
 SHORTEST_WORD = 4
 """Characters of a key in use that is hidden where it stands alone, as a word."""
 _NOTHING = "\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffd\ud800-\udfff"
-_GAP = re.compile(rf"(?<![ \t\\])[ \t\\]*+(?:[{_NOTHING}]\s*+(?:[ \t\\]*+(?=[{_NOTHING}]))?)++")
+_GAP = regex(rf"(?<![ \t\\])[ \t\\]*+(?:[{_NOTHING}]\s*+(?:[ \t\\]*+(?=[{_NOTHING}]))?)++")
 """What may split a key: a line end with the blanks around it, one of a shell, and characters that nobody sees."""
 _UNSEEN = re.compile(f"[{_NOTHING}]+")
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\\++(?:u([0-9a-fA-F]{4})|u\{0*([0-9a-fA-F]{1,6})\}|U00([0-9a-fA-F]{6})|x([0-9a-fA-F]{2})|([nrtbf]))?"
     r"|%(?:25)*+([0-9a-fA-F]{2})?"
     r"|&(?:amp;)*+(?:#[xX]0*+([0-9a-fA-F]{1,6});?|#0*+([0-9]{1,7});?|(lt|gt|quot|apos);)?"

@@ -12,9 +12,10 @@ import re
 from typing import NamedTuple
 
 from mindgauge.records.redaction.echoes import HIDDEN
+from mindgauge.records.regex import regex
 
 _PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)", re.DOTALL)
-_ISSUED = re.compile(
+_ISSUED = regex(
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|rk|pk)[-_](?=[A-Za-z0-9_-]*\d)(?:[A-Za-z0-9_-]{16,}[=+/.]*)+"  # OpenAI, Anthropic, OpenRouter, Stripe, DeepSeek
     r"|gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\w{22,}|glpat-[\w-]{20,}"
@@ -99,7 +100,7 @@ _BARE = re.compile(r"(?P<value>(?:\\.|'\"'\"'|(?<=\w)['\"](?=\w)|[^\s'\"<>`])+)"
 _WORD_OF_COMMAND = re.compile(r"(?P<value>(?:\\.|[^\s])+)")
 _LINE = re.compile(r"(?P<value>[^\n\r'\"`]+)")
 _SCHEME = re.compile(r"(?i)((?:bearer|basic|token|api-?key|key|negotiate|digest|aws4-hmac-sha256|hawk)\s+)?")
-_NO_SECRET = re.compile(
+_NO_SECRET = regex(
     r"(?i)[.…*x•-]*|none|null|nil|true|false|yes|no|undefined|required|missing|optional|unset|\$\{?\w+\}?|\$\(.*|%\w+%|\{+\w*\}+"
     rf"|<[^>]*>?|(?-i:[A-Z]+(?:_[A-Z]+)*)|{re.escape(HIDDEN)}.*",
     re.DOTALL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +101,7 @@ def _criterion_shape(table: object) -> Iterator[str]:
 
 def _shape(table: dict[str, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
     """Say which fields are unknown, missing, or a text without its language."""
-    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    fields = _fields(kind)
     for key in table:
         if key not in fields:
             near = difflib.get_close_matches(key, fields, 1)
@@ -114,6 +115,11 @@ def _shape(table: dict[str, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
     for name in ("text", "look", "ask", "question", "not_applicable"):
         if name in fields and isinstance(table.get(name), str):
             yield f"`{name}` does not say its language; write {name}.en = {table[name][:40]!r}"
+
+
+@functools.cache  # it reads the annotations of all of them each time
+def _fields(kind: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(kind)}
 
 
 def _faults_of(criterion: Criterion) -> Iterator[str]:

@@ -7,6 +7,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.records.regex import regex
 from mindgauge.reports.language.spoken import in_words, same_marks
 from mindgauge.reports.language.translator import unmarked
 
@@ -41,7 +42,7 @@ QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _WIDE = "[\u3000-\u303f\u3400-\u9fff\uff00-\uffef]"
 _CLOSING = "，。；：、？！）》」”%"
 _HAN, _TAIL = f"(?:[“（《「]*{_WIDE})", rf"[{_CLOSING}]*\s*"
-_PIECE = re.compile(
+_PIECE = regex(
     rf"{_HAN}{_TAIL}|(?P<word>(?:(?!{_HAN})[^\s/_.#:-])+)[/_.#:-]*{_TAIL}|[/_.#:-]+\s*",
 )
 """What ends where a line may."""

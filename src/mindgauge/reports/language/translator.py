@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.records import text as english_text
 from mindgauge.records.english import lowered
+from mindgauge.records.regex import regex
 from mindgauge.records.rounding import plural
 from mindgauge.reports.language.memory import folded
 from mindgauge.reports.language.patterns import ENDS, ENGLISH, NUMBER
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
 _HAN = re.compile(f"[{HAN}]")
 _LETTERS = re.compile(r"[A-Za-z]{2}")
-_NUMBER = re.compile(f"(?:{NUMBER})")
-_INTERVAL = re.compile(rf"({NUMBER}) to ({NUMBER})")
-_BOUNDED = re.compile(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
+_NUMBER = regex(f"(?:{NUMBER})")
+_INTERVAL = regex(rf"({NUMBER}) to ({NUMBER})")
+_BOUNDED = regex(rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]")
 _NAME = re.compile(r"(?=\S*[\d_/\\<>@#=.]|\S+[A-Z])\S+|[0-9a-f]{8}", re.DOTALL)
 """What is no word of English: something without a blank that has a number, a sign or a capital within, or an identifier."""
 _CUT = {
-    sign: re.compile(f"({cut})|[(\\[“]|[)\\]”]")
+    sign: regex(f"({cut})|[(\\[“]|[)\\]”]")
     for sign, cut in ((";", "; "), ("–", " – "), ("+", r" \+ "), (",", ", | and | or "))
 }
 """Where a text is cut into parts, and what keeps parts of it together."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from mindgauge.records.regex import regex
+
 HAN = "\u3400-\u9fff\uf900-\ufaff"
-_BEFORE = re.compile(rf"(?<=[{HAN}])(?=[A-Za-z0-9$±−+<>≥≤§])")
-_BEHIND = re.compile(rf"(?<=[A-Za-z0-9%\]])(?=[{HAN}])")
-_FULL = re.compile(rf"[{HAN}\u3000-\u303f\uff00-\uffef]")
+_BEFORE = regex(rf"(?<=[{HAN}])(?=[A-Za-z0-9$±−+<>≥≤§])")
+_BEHIND = regex(rf"(?<=[A-Za-z0-9%\]])(?=[{HAN}])")
+_FULL = regex(rf"[{HAN}\u3000-\u303f\uff00-\uffef]")
 _CLOSED = "，。；：、？！（）「」《》“”…– \xa0\n"
 _UNIT = re.compile(r"(?<=\d)[ \xa0]%")
 _ENDS = {".": "。", "?": "？", "!": "！", ":": "："}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.analysis.audit.reading.tables import tables
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from mindgauge.records.files.mapping import NOTHING
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,7 +44,7 @@ _SPLITS = ("split", "fold")
 _SOURCES = ("source", "dataset", "dataset_id", "origin", "corpus")
 _SCORES = re.compile(r"^(?:sc\d+|score|rating|evaluation|.*_score|.*_rating|.*_human|.*_gpt4o|human|judge|model)$")
 _RATED = re.compile(r"^(?P<criterion>.+?)_(?P<rater>human|gpt4o|judge)$")
-_WIDE = re.compile(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
+_WIDE = regex(r"[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]")
 _OPTION = re.compile(r"^\s*([A-Z])[.):](?=\s|\w)", re.MULTILINE)
 
 
