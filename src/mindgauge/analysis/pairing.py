@@ -8,7 +8,6 @@ import numpy as np
 
 from mindgauge.analysis.compared import SystemDifference, SystemStanding
 from mindgauge.benchmarks.metrics.estimates import ends
-from mindgauge.benchmarks.metrics.estimates import replies as replies_of
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
@@ -94,7 +93,7 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     missing = summed(items.missing.astype(float))
     return PairedScores(
         value, low, high, np.isfinite(low), np.flatnonzero(used), sizes[used],
-        _different(systems, system, replies_of(table)[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
+        _different(systems, system, table.replies[items.first], shared[sample]), missing[:, shared].sum(axis=1).astype(np.intp),
         _missing_as(items.missing, item_scores, lowest, highest), pooled, ends(metric, table),
         int(((total > 0).any(axis=0) & ~shared).sum()),
     )  # fmt: skip

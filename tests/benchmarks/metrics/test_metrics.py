@@ -14,7 +14,6 @@ from sklearn import metrics as sk
 
 from mindgauge.benchmarks import metrics
 from mindgauge.benchmarks.metrics import Metric, RatingTable, estimate
-from mindgauge.benchmarks.metrics.estimates import _counted
 from tests.thinned import examples
 
 if TYPE_CHECKING:
@@ -256,7 +255,7 @@ def check_counts(metric: Metric, columns: RatingTable) -> None:
     """Where equal ratings may be counted together, weights of clusters give what weights of ratings give."""
     concerned = columns.rows(metric.applies_to(columns))
     if metric.additive and len(concerned):
-        kinds, counts = _counted(concerned, metric.tags)
+        kinds, counts = concerned.per_cluster(metric.tags)
         weights = np.random.default_rng(0).integers(0, 3, (4, len(counts))).astype(float)
         one_by_one = metric.compute(concerned, weights[:, concerned.cluster])
         np.testing.assert_allclose(metric.compute(kinds, weights @ counts), one_by_one)

@@ -42,7 +42,7 @@ def table(*levels: int, personas: int = 0) -> RatingTable:
     status = np.where(np.array(levels) >= 0, "ok", "failed")
     return RatingTable(
         ("harmful", "weak", "best"), np.array(levels), np.full(n, -1), cluster, np.arange(n), status
-    ).by_cluster()
+    ).rows(np.ones(n, dtype=bool))
 
 
 def test_the_score_is_the_authors_formula() -> None:

@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis.profile.reading import MeasuredPart, TaskHeadline, spelled
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.benchmarks.metrics import accuracy, estimate
-from mindgauge.benchmarks.metrics.estimates import ends, kinds
+from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.benchmarks.metrics.options import CHANCE
 from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.stats import bootstrap, rank
@@ -345,8 +345,5 @@ def _block(part: MeasuredPart, numbers: dict[str, int]) -> _ConversationTotals:
         return _ConversationTotals(np.stack(sums, axis=1), lambda totals: ratio(totals[:, 0], totals[:, 1]))
     if not metric.additive:
         return _ConversationTotals(None, lambda weights: metric.compute(table, weights[:, cluster]))
-    first, kind = kinds(table, metric.tags)
-    counts = np.bincount(cluster * len(first) + kind, minlength=clusters * len(first))
-    first_rows = table.at(first)
-    totals = counts.reshape(clusters, len(first)).astype(np.float64)
-    return _ConversationTotals(totals, lambda sums: metric.compute(first_rows, sums))
+    rows, totals = table.counted(cluster, clusters, metric.tags)
+    return _ConversationTotals(totals, lambda sums: metric.compute(rows, sums))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -15,8 +15,6 @@ from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, unanimous
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mindgauge.benchmarks.metrics.table import Codes, Floats, Metric, RatingTable
     from mindgauge.stats.interval import Ends
 
@@ -63,48 +61,73 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     items that it could change.
     """
     full, table = table, table.rows(metric.applies_to(table))
-    items = metric.items(table)
-    missing = int(items.missing.sum())
-    clusters = _different(table.cluster)
-    value, low, high, note = _interval(metric, table, resamples, seed)
-    fills = [_point(metric, filled) for filled in metric.fills(table)] if missing and not metric.of_status else []
+    rows = _rows(metric, table)
+    items = metric.items(rows.table)
+    missing = rows.number(items.first[items.missing])
+    value, low, high, note = _interval(metric, table, rows, resamples, seed)
+    tables = metric.fills(rows.table) if missing and not metric.of_status else ()
+    fills = [_point(metric, rows._replace(table=table_)) for table_ in tables]
     bounds = [v for v in (value, *fills) if v is not None]
     lowest, highest = (min(bounds), max(bounds)) if bounds else (None, None)
     worst, best = (highest, lowest) if metric.better == "lower" else (lowest, highest)
     if metric.exact and missing and worst is not None and value is not None:
-        n = _conversations(table.cluster[items.first])
+        n = effective(rows.by_cluster(items.first))
         feared = clopper_pearson(worst * n, n) if table.drawn is None else _feared(metric, table, worst)
         if metric.better == "lower":
             high = max(high or 0.0, feared.high or 0.0)
         elif metric.better == "higher":
             low = min(low or 0.0, feared.low or 0.0)
     return Estimate(
-        value, low, high, len(items.first), clusters, missing, worst, best, *_by_run(metric, table, full.repeats, value),
-        _different(replies(table)), note,
+        value, low, high, rows.number(items.first), table.clusters, missing, worst, best,
+        *_by_run(metric, table, full.repeats, value), table.replied, note,
     )  # fmt: skip
 
 
-def _point(metric: Metric, table: RatingTable) -> float | None:
-    value = float(metric.compute(table, table.weights)[0]) if len(table) else np.nan
+class _MetricRows(NamedTuple):
+    """What a metric is computed on: ratings, or one row for all that are alike."""
+
+    table: RatingTable
+    weights: Floats
+    """What each row counts, shape (1, n)."""
+    counts: Floats | None = None
+    """How many such ratings each cluster has, shape (C, n); None where each row is one rating."""
+
+    def number(self, places: Codes) -> int:
+        """Count the ratings of some rows."""
+        return len(places) if self.counts is None else int(self.weights[0, places].sum())
+
+    def by_cluster(self, places: Codes) -> Floats:
+        """Count the ratings of some rows in each cluster."""
+        if self.counts is None:
+            return np.bincount(self.table.cluster[places]).astype(np.float64)
+        return np.asarray(self.counts[:, places].sum(axis=1))
+
+
+def _rows(metric: Metric, table: RatingTable) -> _MetricRows:
+    if not metric.additive or table.drawn is not None or not len(table):
+        return _MetricRows(table, table.weights)
+    rows, counts = table.per_cluster(metric.tags)
+    return _MetricRows(rows, counts.sum(axis=0)[None], counts)
+
+
+def _point(metric: Metric, rows: _MetricRows) -> float | None:
+    value = float(metric.compute(rows.table, rows.weights)[0]) if len(rows.table) else np.nan
     return value if np.isfinite(value) else None
 
 
-def _interval(metric: Metric, table: RatingTable, resamples: int, seed: int) -> Interval:
+def _interval(metric: Metric, table: RatingTable, rows: _MetricRows, resamples: int, seed: int) -> Interval:
     if table.drawn is not None and len(table):
         return Interval(None, undefined=DRAWN_IN_PARTS) if metric.fold else _weighted(metric, table, table.drawn)
     if metric.exact:
-        return _exact(metric, table)
+        return _exact(metric, rows)
     if metric.fold is not None and metric.item_score is not None and len(table):
         return _of_items(metric, table, resamples, seed)
-    if not metric.additive or not len(table):
+    if rows.counts is None:
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
-    counted, counts = _counted(table, metric.tags)
-    valued = (
-        np.isfinite(metric.item_score(counted)) if metric.item_score is not None else np.zeros(len(counted), dtype=bool)
-    )
+    worth = np.full(len(rows.table), np.nan) if metric.item_score is None else metric.item_score(rows.table)
     return bootstrap.interval_of_sums(
-        partial(metric.compute, counted), counts, resamples=resamples, seed=seed,
-        ends=ends(metric, counted), valued=int(counts[:, valued].any(axis=1).sum()),
+        partial(metric.compute, rows.table), rows.counts, resamples=resamples, seed=seed,
+        ends=ends(metric, rows.table), valued=int(rows.counts[:, np.isfinite(worth)].any(axis=1).sum()),
     )  # fmt: skip
 
 
@@ -115,7 +138,7 @@ def _of_items(metric: Metric, table: RatingTable, resamples: int, seed: int) -> 
     sums = [np.bincount(cluster, column, clusters) for column in (np.nan_to_num(worth), valued)]
     return bootstrap.interval_of_sums(
         lambda totals: ratio(totals[:, 0], totals[:, 1]), np.stack(sums, axis=1), resamples=resamples, seed=seed,
-        ends=ends(metric, table), valued=_different(cluster[valued]),
+        ends=ends(metric, table), valued=len(np.unique(cluster[valued])),
     )  # fmt: skip
 
 
@@ -137,8 +160,9 @@ def _weighted(metric: Metric, table: RatingTable, drawn: sampling.DrawnSample) -
 def _feared(metric: Metric, table: RatingTable, worst: float) -> Interval:
     """Return the interval of a weighted share with missing ratings as those that make it worst."""
     for filled in metric.fills(table):
-        if _point(metric, filled) == worst:
-            return _interval(metric, filled, 1, 0)
+        rows = _rows(metric, filled)
+        if _point(metric, rows) == worst:
+            return _interval(metric, filled, rows, 1, 0)
     return Interval(worst)
 
 
@@ -149,7 +173,7 @@ def ends(metric: Metric, table: RatingTable) -> Ends | None:
     """
     if metric.item_score is None or not len(table):
         return None
-    rows = table.at(kinds(table, metric.tags)[0]) if metric.fold is None else table
+    rows = table.kinds(metric.tags)[0] if metric.fold is None else table
     unrated = msgspec.structs.replace(rows, code=np.full(len(rows), -1))
     worth = np.concatenate([metric.item_score(filled) for filled in (rows, *metric.fills(unrated))])
     if not np.isfinite(worth).any():
@@ -158,52 +182,14 @@ def ends(metric: Metric, table: RatingTable) -> Ends | None:
     return None if tied(lowest, highest) else (lowest, highest)
 
 
-def _exact(metric: Metric, table: RatingTable) -> Interval:
-    value = _point(metric, table)
+def _exact(metric: Metric, rows: _MetricRows) -> Interval:
+    value = _point(metric, rows)
     if value is None:
         return Interval(None, undefined="the share is not defined on these ratings")
-    items = metric.items(table)
+    items = metric.items(rows.table)
     counted = items.first if metric.missing_is_outcome else items.first[~items.missing]
-    n = _conversations(table.cluster[counted])
+    n = effective(rows.by_cluster(counted))
     return Interval(value, *clopper_pearson(value * n, n)[1:])
-
-
-def replies(table: RatingTable) -> Codes:
-    """Number what was rated: of several ratings of one subject in one repeat, all have one number."""
-    return np.asarray(table.subject * (int(table.repeats.max(initial=0)) + 1) + table.repeats)
-
-
-def _conversations(cluster: Codes) -> float:
-    """Return how many equally large conversations some items are worth."""
-    return effective(np.bincount(cluster).astype(np.float64))
-
-
-def _different(codes: Codes) -> int:
-    return int(np.count_nonzero(np.bincount(codes)))
-
-
-def _counted(table: RatingTable, tags: Sequence[str] = ()) -> tuple[RatingTable, Floats]:
-    """Return one row of each kind of rating, K in all, and how many of them each cluster has, shape (C, K)."""
-    first, kind = kinds(table, tags)
-    shape = (int(table.cluster.max()) + 1, len(first))
-    counts = np.bincount(table.cluster * len(first) + kind, minlength=shape[0] * shape[1])
-    return table.at(first), counts.reshape(shape).astype(np.float64)
-
-
-def kinds(table: RatingTable, tags: Sequence[str] = ()) -> tuple[Codes, Codes]:
-    """Return where each kind of rating stands first, shape (K,), and the kind of every rating, shape (n,).
-
-    A kind is a code with a target and a status, and with a value of each of some tags.
-    """
-    q = len(table.levels) + 1
-    key = (table.code + 1) * q + table.target + 1
-    for column in (table.status, *(table.tags[name].astype(str) for name in tags)):
-        if (column == column[:1]).all():
-            continue
-        values = np.unique(column, return_inverse=True)[1]
-        key = np.unique(key * (values.max() + 1) + values, return_inverse=True)[1]
-    _, first, kind = np.unique(key, return_index=True, return_inverse=True)
-    return first, kind
 
 
 def _by_run(
@@ -222,10 +208,7 @@ def _by_run(
     if len(runs) == 1 and table.drawn is None:
         return 1, value, None
     if metric.additive and len(runs) > 1 and table.drawn is None:  # many rows of a repeat are alike
-        first, kind = kinds(table, metric.tags)
-        cell = np.searchsorted(runs, table.repeats) * len(first) + kind
-        sums = np.bincount(cell, minlength=len(runs) * len(first)).reshape(len(runs), len(first))
-        values = metric.compute(table.at(first), sums.astype(np.float64))
+        values = metric.compute(*table.counted(np.searchsorted(runs, table.repeats), len(runs), metric.tags))
     else:
         values = metric.compute(table, (table.repeats == runs[:, None]) * table.weights)
     if not np.isfinite(values).all():

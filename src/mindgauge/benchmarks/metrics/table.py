@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -29,7 +30,7 @@ COEFFICIENT = (-1.0, 1.0)
 """The limits of a coefficient of agreement or of correlation."""
 
 
-class RatingTable(msgspec.Struct, frozen=True):
+class RatingTable(msgspec.Struct, frozen=True, dict=True):
     """Ratings of one rater on one criterion, as columns of length n.
 
     Codes are indices into `levels`, the rubric's values in their order; -1 stands for a missing rating or target.
@@ -66,6 +67,67 @@ class RatingTable(msgspec.Struct, frozen=True):
         """Which repeat each rating belongs to."""
         return np.zeros(len(self), dtype=np.intp) if self.run is None else self.run
 
+    @functools.cached_property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return _different(self.cluster)
+
+    @functools.cached_property
+    def replies(self) -> Codes:
+        """What was rated, by number: of several ratings of one subject in one repeat, all have one number."""
+        return np.asarray(self.subject * (int(self.repeats.max(initial=0)) + 1) + self.repeats)
+
+    @functools.cached_property
+    def replied(self) -> int:
+        """How many replies were rated."""
+        return _different(self.replies)
+
+    @functools.cached_property
+    def _clustered(self) -> bool:
+        """Whether rows are in the order of their clusters, which are numbered without gaps."""
+        return len(self) == 0 or (self.cluster[0] == 0 and bool(np.isin(np.diff(self.cluster), (0, 1)).all()))
+
+    @functools.cached_property
+    def _kinds(self) -> dict[tuple[str, ...], tuple[RatingTable, Codes]]:
+        """What `kinds` returned before, by tags."""
+        return {}
+
+    @functools.cached_property
+    def _per_cluster(self) -> dict[tuple[str, ...], tuple[RatingTable, Floats]]:
+        """What `per_cluster` returned before, by tags."""
+        return {}
+
+    def kinds(self, tags: tuple[str, ...] = ()) -> tuple[RatingTable, Codes]:
+        """Return the first rating of each kind, K in all, and the kind of every rating, shape (n,).
+
+        A kind is a code with a target and a status, and with a value of each of some tags.
+        """
+        if tags not in self._kinds:
+            q = len(self.levels) + 1
+            key = (self.code + 1) * q + self.target + 1
+            for column in (self.status, *(self.tags[name].astype(str) for name in tags)):
+                if (column == column[:1]).all():
+                    continue
+                values = np.unique(column, return_inverse=True)[1]
+                key = dense(key * (values.max() + 1) + values)
+            kind = dense(key)
+            first = np.empty(kind.max(initial=-1) + 1, dtype=np.intp)
+            first[kind[::-1]] = np.arange(len(kind))[::-1]
+            self._kinds[tags] = self.at(first), kind
+        return self._kinds[tags]
+
+    def counted(self, group: Codes, groups: int, tags: tuple[str, ...] = ()) -> tuple[RatingTable, Floats]:
+        """Return the first rating of each kind, and how many of each kind each group has, shape (groups, K)."""
+        rows, kind = self.kinds(tags)
+        counts = np.bincount(group * len(rows) + kind, minlength=groups * len(rows))
+        return rows, counts.reshape(groups, len(rows)).astype(np.float64)
+
+    def per_cluster(self, tags: tuple[str, ...] = ()) -> tuple[RatingTable, Floats]:
+        """Return the first rating of each kind, and how many of each kind each cluster has, shape (C, K)."""
+        if tags not in self._per_cluster:
+            self._per_cluster[tags] = self.counted(self.cluster, self.clusters, tags)
+        return self._per_cluster[tags]
+
     def at(self, places: Codes) -> RatingTable:
         """Return the rows at some places, in that order."""
         code, target, cluster, subject = (c[places] for c in (self.code, self.target, self.cluster, self.subject))
@@ -77,6 +139,8 @@ class RatingTable(msgspec.Struct, frozen=True):
 
     def rows(self, mask: Mask) -> RatingTable:
         """Return the table reduced to some rows, in the order of their clusters, which are numbered anew."""
+        if self._clustered and mask.all():
+            return self
         selected = self
         if not mask.all() or (np.diff(self.cluster) < 0).any():
             places = np.flatnonzero(mask)
@@ -84,10 +148,6 @@ class RatingTable(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             selected, cluster=np.cumsum(np.diff(selected.cluster, prepend=selected.cluster[:1]) > 0)
         )
-
-    def by_cluster(self) -> RatingTable:
-        """Return the table in the order of its clusters, in which `rows` copies nothing where all rows are asked for."""
-        return self.rows(_all(self))
 
     def filled(self, code: int | None) -> RatingTable:
         """Return the table with missing ratings set to one level, or to their target if `code` is None."""
@@ -97,6 +157,16 @@ class RatingTable(msgspec.Struct, frozen=True):
     def codes(self, *values: Value) -> Codes:
         """Return the codes of some levels."""
         return np.array([self.levels.index(value) for value in values], dtype=np.intp)
+
+
+def _different(codes: Codes) -> int:
+    return int(np.count_nonzero(np.bincount(codes)))
+
+
+def dense(numbers: NDArray[np.integer[Any]]) -> Codes:
+    """Number groups anew, in their order and without gaps; their numbers are small."""
+    present = np.bincount(numbers) > 0
+    return np.asarray((np.cumsum(present) - 1)[numbers])
 
 
 def _all(table: RatingTable) -> Mask:
@@ -157,7 +227,8 @@ class Metric(msgspec.Struct, frozen=True):
     of_status: bool = False
     """It looks at what became of ratings and at no value, so whatever a missing one might have been changes nothing."""
     additive: bool = False
-    """It depends only on how many ratings of each code, target and status there are, so that equal ones are counted once."""
+    """It, and what it applies to, depend only on how many ratings of each code, target and status there are, so that equal
+    ones are counted once."""
     tags: tuple[str, ...] = ()
     """Tags that it also depends on, where it is additive: equal ratings are counted once for each of their values."""
     across_runs: bool = False
@@ -319,6 +390,7 @@ def first_of(item: Codes) -> Codes:
     return first[numbers >= 0]
 
 
+@functools.cache
 def numbered(levels: tuple[Value, ...]) -> bool:
     """Say whether levels are numbers."""
     return all(isinstance(level, int | float) for level in levels)
