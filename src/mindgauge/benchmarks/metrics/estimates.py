@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.table import ratio
+from mindgauge.benchmarks.metrics.table import Items, ratio
 from mindgauge.stats import bootstrap, sampling
 from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.jackknife import effective
@@ -62,7 +62,7 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
     """
     full, table = table, table.rows(metric.applies_to(table))
     rows = _rows(metric, table)
-    items = metric.items(rows.table)
+    items = rows.items
     missing = rows.number(items.first[items.missing])
     value, low, high, note = _interval(metric, table, rows, resamples, seed)
     tables = metric.fills(rows.table) if missing and not metric.of_status else ()
@@ -79,7 +79,7 @@ def estimate(metric: Metric, table: RatingTable, *, resamples: int = 2000, seed:
             low = min(low or 0.0, feared.low or 0.0)
     return Estimate(
         value, low, high, rows.number(items.first), table.clusters, missing, worst, best,
-        *_by_run(metric, table, full.repeats, value), table.replied, note,
+        *_by_run(metric, table, full.repeats, rows, value), table.replied, note,
     )  # fmt: skip
 
 
@@ -89,6 +89,8 @@ class _MetricRows(NamedTuple):
     table: RatingTable
     weights: Floats
     """What each row counts, shape (1, n)."""
+    items: Items
+    """What of them the metric counts."""
     counts: Floats | None = None
     """How many such ratings each cluster has, shape (C, n); None where each row is one rating."""
 
@@ -105,9 +107,9 @@ class _MetricRows(NamedTuple):
 
 def _rows(metric: Metric, table: RatingTable) -> _MetricRows:
     if not metric.additive or table.drawn is not None or not len(table):
-        return _MetricRows(table, table.weights)
+        return _MetricRows(table, table.weights, metric.items(table))
     rows, counts = table.per_cluster(metric.tags)
-    return _MetricRows(rows, counts.sum(axis=0)[None], counts)
+    return _MetricRows(rows, counts.sum(axis=0)[None], metric.items(rows), counts)
 
 
 def _point(metric: Metric, rows: _MetricRows) -> float | None:
@@ -121,7 +123,7 @@ def _interval(metric: Metric, table: RatingTable, rows: _MetricRows, resamples: 
     if metric.exact:
         return _exact(metric, rows)
     if metric.fold is not None and metric.item_score is not None and len(table):
-        return _of_items(metric, table, resamples, seed)
+        return _of_items(metric, rows, resamples, seed)
     if rows.counts is None:
         return bootstrap.interval(partial(metric.compute, table), table.cluster, resamples=resamples, seed=seed)
     worth = np.full(len(rows.table), np.nan) if metric.item_score is None else metric.item_score(rows.table)
@@ -131,9 +133,10 @@ def _interval(metric: Metric, table: RatingTable, rows: _MetricRows, resamples: 
     )  # fmt: skip
 
 
-def _of_items(metric: Metric, table: RatingTable, resamples: int, seed: int) -> Interval:
+def _of_items(metric: Metric, rows: _MetricRows, resamples: int, seed: int) -> Interval:
     """Return the cluster bootstrap interval of a mean of folded items, by the totals of each cluster."""
-    worth, cluster = metric.worth(table), table.cluster[metric.items(table).first]
+    table = rows.table
+    worth, cluster = metric.worth(table), table.cluster[rows.items.first]
     valued, clusters = np.isfinite(worth), int(table.cluster.max()) + 1
     sums = [np.bincount(cluster, column, clusters) for column in (np.nan_to_num(worth), valued)]
     return bootstrap.interval_of_sums(
@@ -186,14 +189,13 @@ def _exact(metric: Metric, rows: _MetricRows) -> Interval:
     value = _point(metric, rows)
     if value is None:
         return Interval(None, undefined="the share is not defined on these ratings")
-    items = metric.items(rows.table)
-    counted = items.first if metric.missing_is_outcome else items.first[~items.missing]
+    counted = rows.items.first if metric.missing_is_outcome else rows.items.first[~rows.items.missing]
     n = effective(rows.by_cluster(counted))
     return Interval(value, *clopper_pearson(value * n, n)[1:])
 
 
 def _by_run(
-    metric: Metric, table: RatingTable, repeats: Codes, value: float | None
+    metric: Metric, table: RatingTable, repeats: Codes, rows: _MetricRows, value: float | None
 ) -> tuple[int, float | None, float | None]:
     """Return how many repeats there are, and the mean and sample SD of what the metric says of each alone.
 
@@ -202,7 +204,7 @@ def _by_run(
     counts = np.bincount(repeats)
     runs, sizes = np.flatnonzero(counts), counts[counts > 0]
     if metric.fold is not None:
-        sizes = np.bincount(table.repeats[metric.items(table).first], minlength=len(counts))[runs]
+        sizes = np.bincount(table.repeats[rows.items.first], minlength=len(counts))[runs]
     if metric.across_runs or not len(table) or sizes.min() != sizes.max():
         return len(runs), None, None
     if len(runs) == 1 and table.drawn is None:

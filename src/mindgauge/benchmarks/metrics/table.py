@@ -85,7 +85,8 @@ class RatingTable(msgspec.Struct, frozen=True, dict=True):
     @functools.cached_property
     def _clustered(self) -> bool:
         """Whether rows are in the order of their clusters, which are numbered without gaps."""
-        return len(self) == 0 or (self.cluster[0] == 0 and bool(np.isin(np.diff(self.cluster), (0, 1)).all()))
+        steps = np.diff(self.cluster, prepend=0)
+        return bool(((steps == 0) | (steps == 1)).all()) and not self.cluster[:1].any()
 
     @functools.cached_property
     def _kinds(self) -> dict[tuple[str, ...], tuple[RatingTable, Codes]]:
