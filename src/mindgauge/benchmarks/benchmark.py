@@ -25,7 +25,7 @@ from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.records import BASE, Message, Reply, Sample, Status, Value
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
-from mindgauge.records.rubric import Criterion, Method, Rubric, in_language
+from mindgauge.records.rubric import Criterion, Method, Rubric, in_language, shipped
 from mindgauge.records.rubric.composite import Composite, CompositeRule
 
 if TYPE_CHECKING:
@@ -460,7 +460,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         if not folder.is_relative_to(HERE):
             return cls(**own_folder.fields(folder, **details))
         folders = (folder, shared) if shared is not None else (folder,)
-        rubric = Rubric.load(first_with("rubric.toml", *folders) or folder / "rubric.toml")
+        rubric = shipped(first_with("rubric.toml", *folders) or folder / "rubric.toml")
         prompts = prompts_of(*folders)
         if "node" in prompts and not by_nodes(rubric):
             raise UsageError(f"{folder}: node.md {NEEDS_NODES}")

@@ -47,6 +47,14 @@ class System(msgspec.Struct, frozen=True):
     number: int
 
 
+class SystemFindings(msgspec.Struct):
+    """What the numbers say of one system in one benchmark, and what may not be said."""
+
+    system: System
+    facts: list[str]
+    withheld: list[str]
+
+
 class Column(msgspec.Struct, frozen=True):
     """A column's heading and how its values are written."""
 

@@ -11,7 +11,7 @@ from mindgauge.analysis.closed_answers import DecisionPath
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE, Bound
 from mindgauge.analysis.score import Scores
 from mindgauge.reports.compared import ComparisonSection
-from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System
+from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System, SystemFindings
 from mindgauge.reports.dialogue_records import DialoguePart
 from mindgauge.reports.draw.records import Dots
 from mindgauge.reports.profile.records import ProfileSection
@@ -253,14 +253,6 @@ class Summary(msgspec.Struct):
     facts: list[str]
     withheld: list[str]
     caveats: list[str]
-
-
-class SystemFindings(msgspec.Struct):
-    """What the numbers say of one system in one benchmark, and what may not be said."""
-
-    system: System
-    facts: list[str]
-    withheld: list[str]
 
 
 class TaskAnswer(msgspec.Struct):

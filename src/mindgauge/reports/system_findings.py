@@ -15,8 +15,8 @@ from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
 from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
+from mindgauge.reports.content import SystemFindings
 from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
-from mindgauge.reports.sections import SystemFindings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from mindgauge.benchmarks.dialogue_safety import released as contents
 from mindgauge.records import Message, Sample
 from mindgauge.records.errors import DataError
 from mindgauge.records.files.bounds import clean
-from mindgauge.records.rubric import Rubric
+from mindgauge.records.rubric import shipped
 from mindgauge.records.text import compatible
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Role
 
 
-CRITERION = Rubric.load(Path(__file__).parent / "rubric.toml").criteria[0]
+CRITERION = shipped(Path(__file__).parent / "rubric.toml").criteria[0]
 LABELS = tuple(str(value) for value in CRITERION.values)
 """Names of the labels, in the order of their ids."""
 SAFE = "Safe Response"

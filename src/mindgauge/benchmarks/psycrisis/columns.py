@@ -15,7 +15,7 @@ from mindgauge.raters.echo import PromptText
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files.mapping import FILE, LAYOUT, place
-from mindgauge.records.rubric import Rubric
+from mindgauge.records.rubric import Rubric, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,7 +120,7 @@ def _check(fields: dict[str, int], labels: list[Labels], answers: dict[str, int]
 # Reading one cell of a user's table: a category, a level, a judge's raw answer. What is not plainly one is none.
 
 
-RUBRIC = Rubric.load(Path(__file__).parent / "rubric.toml")
+RUBRIC = shipped(Path(__file__).parent / "rubric.toml")
 DIMENSIONS = ("empathy", "regulation", "exploration", "risk_assessment", "referral")
 _CATEGORIES = {
     "suicide": ("suicide", "suicidal", "suicidal ideation", "自杀", "自杀意念", "自杀倾向", "自杀风险"),

@@ -5,6 +5,7 @@ It is read from `rubric.toml`; a bad one is refused with one line that names the
 
 from __future__ import annotations
 
+import functools
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -206,6 +207,12 @@ class Rubric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         except FileNotFoundError as error:
             raise UsageError(f"{path}: missing; {command} writes it again") from error
         return cls.load(path)
+
+
+@functools.cache
+def shipped(path: Path) -> Rubric:
+    """Read a rubric that comes with this package, once."""
+    return Rubric.load(path)
 
 
 def _under(criterion: Criterion, protocol: str, rubric: str) -> Criterion:

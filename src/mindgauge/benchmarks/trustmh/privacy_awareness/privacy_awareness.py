@@ -20,9 +20,9 @@ from mindgauge.benchmarks.trustmh.released import outputs, privacy
 from mindgauge.benchmarks.trustmh.released.files import TrustMHRelease, notes_of
 from mindgauge.benchmarks.trustmh.released.privacy import expectations
 from mindgauge.records import Message, RaterKind, Rating, Sample, Status
-from mindgauge.records.rubric import Rubric
+from mindgauge.records.rubric import shipped
 
-RUBRIC = Rubric.load(Path(__file__).with_name("rubric.toml"))
+RUBRIC = shipped(Path(__file__).with_name("rubric.toml"))
 
 
 def read(data: Path) -> list[Sample]:
