@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.clients import study
 from mindgauge.benchmarks.metrics.conversations import APPROPRIATE
 from mindgauge.raters.window import Unit
 from mindgauge.records import RaterKind, Status
@@ -32,6 +31,8 @@ def of(
     """
     if benchmark.situation is None or "tag.client" not in rows.columns:
         return None
+    from mindgauge.analysis.clients import study  # with its models of variance, which few runs need
+
     turns = rows.filter(
         pl.col("unit") == Unit.TURN.value,
         pl.col("criterion") == APPROPRIATE,
