@@ -230,14 +230,14 @@ def _measures(
         is_all = slice_ == "all"
         if not is_all and len(cut) == len(block.rows):
             continue
-        rows, _ = scoring_views.answered(cut.rows, ["run_number", "model"], closed=benchmark.closed)
-        if rows.is_empty():
+        rated, _ = scoring_views.answered(cut, ("run_number", "model"), closed=benchmark.closed)
+        if not len(rated):
             continue
         wanted_metrics = metrics if is_all else [m for m in metrics if not m.label]
-        full = _part(rows, question, labels)
+        full = _part(rated, question, labels)
         # Of single labels there is nothing to say of a constant rater: it has all of one and none of the others.
-        read = rows.filter(pl.col("run_number") != systems.NO_RUN)
-        readers = full if len(read) == len(rows) else _part(read, question, labels)
+        constant = rated.among("run_number", [str(systems.NO_RUN)])
+        readers = _part(rated.where(~constant), question, labels) if constant.any() else full
         for metric in wanted_metrics:
             part = readers if metric.label else full
             unit = "share" if metric.exact else "level"
@@ -258,15 +258,8 @@ def _measures(
                 yield Measure(*about, *licences, scores.left_out, *outcome, missing_as=counted, title=title)
 
 
-def _part(rows: pl.DataFrame, question: scoring_views.ScoringQuestion, labels: Labels) -> _Part:
-    places = pl.DataFrame(
-        [(*key, i) for i, key in enumerate(labels)],
-        {"run_number": pl.Int32, "model": pl.String, "place": pl.Int64},
-        orient="row",
-    )
-    key = ["run_number", "model"]
-    placed = rows.select(key).join(places, on=key, how="left", maintain_order="left")
-    system = placed["place"].to_numpy().astype(np.intp)
-    sample = rows["sample"].rank("dense").to_numpy().astype(np.intp) - 1
-    table = RatingPart.of(rows).table(question.criterion, question.benchmark.metric_tags)
+def _part(ratings: RatingPart, question: scoring_views.ScoringQuestion, labels: Labels) -> _Part:
+    places: dict[tuple[str, ...], int] = {(str(run), model): place for place, (run, model) in enumerate(labels)}
+    system, sample = ratings.numbered(places, "run_number", "model"), ratings.dense("sample")
+    table = ratings.table(question.criterion, question.benchmark.metric_tags)
     return _Part(table, system, sample, list(labels.values()))

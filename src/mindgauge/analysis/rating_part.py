@@ -34,6 +34,7 @@ class _CodedTexts(NamedTuple):
 
     @classmethod
     def of(cls, column: pl.Series) -> _CodedTexts:
+        column = column.cast(pl.String)
         names = sorted(name for name in column.unique().to_list() if name is not None)
         place = column.cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
         return cls(["", *names], (place + 1).fill_null(0).to_numpy().astype(np.min_scalar_type(len(names))))
@@ -93,16 +94,18 @@ class RatingPart:
 
     def by(self, *columns: str) -> list[tuple[tuple[str, ...], RatingPart]]:
         """Part the ratings by what stands in some columns, in the order of that, without those that lack one of them."""
-        codes, sizes = [self._code(column) for column in columns], [len(self._names(column)) for column in columns]
-        if min(sizes) == 1:
-            return []
-        full = np.flatnonzero(np.all(codes, axis=0))
-        key = np.ravel_multi_index(codes, sizes)[full].astype(np.min_scalar_type(math.prod(sizes)))
-        order = np.argsort(key, kind="stable")
-        starts = np.flatnonzero(np.diff(key[order].astype(np.intp), prepend=-1))
-        order = full[order]
-        texts = [self.where(order[starts]).texts(column) for column in columns]
-        return list(zip(zip(*texts, strict=True), map(self.where, np.split(order, starts)[1:]), strict=True))
+        return [(texts, self.where(chosen)) for texts, chosen in self._groups(columns)]
+
+    def numbered(self, numbers: Mapping[tuple[str, ...], int], *columns: str) -> Codes:
+        """Return the number of what stands in some columns, -1 where that has none."""
+        numbered = np.full(len(self), -1, dtype=np.intp)
+        for texts, chosen in self._groups(columns):
+            numbered[chosen] = numbers.get(texts, -1)
+        return numbered
+
+    def dense(self, column: str) -> Codes:
+        """Number what stands in a column, in the order of that and without gaps."""
+        return dense(self._code(column))
 
     def texts(self, column: str) -> Tags:
         """Return what stands in a column, empty where nothing does."""
@@ -133,10 +136,23 @@ class RatingPart:
         value, target = (self._recoded(column, codes) for column in ("value", "target"))
         status = self._mapped("status", self._names("status"), str)
         return RatingTable(
-            criterion.values, np.where(self.among("status", ["ok"]), value, -1), target, dense(self._code("cluster")),
-            dense(self._code("subject")), status, dense(self._columns.run[self.places]),
+            criterion.values, np.where(self.among("status", ["ok"]), value, -1), target, self.dense("cluster"),
+            self.dense("subject"), status, dense(self._columns.run[self.places]),
             {name: self.texts(frame.tag(name)) for name in tag_names}, drawn.sample(self.rows) if self.is_drawn() else None,
         )  # fmt: skip
+
+    def _groups(self, columns: Sequence[str]) -> list[tuple[tuple[str, ...], Codes]]:
+        """Return what stands in some columns, and which of the ratings have it."""
+        codes, sizes = [self._code(column) for column in columns], [len(self._names(column)) for column in columns]
+        if min(sizes) == 1:
+            return []
+        full = np.flatnonzero(np.all(codes, axis=0))
+        key = np.ravel_multi_index(codes, sizes)[full].astype(np.min_scalar_type(math.prod(sizes)))
+        order = np.argsort(key, kind="stable")
+        starts = np.flatnonzero(np.diff(key[order].astype(np.intp), prepend=-1))
+        order = full[order]
+        texts = [self.where(order[starts]).texts(column) for column in columns]
+        return list(zip(zip(*texts, strict=True), np.split(order, starts)[1:], strict=True))
 
     def _names(self, column: str) -> list[str]:
         return self._columns.coded(column).names

@@ -133,29 +133,21 @@ def unreplied(ratings: RatingPart) -> bool:
 
 
 def answered(
-    rows: pl.DataFrame, columns: Sequence[str], *, closed: bool
-) -> tuple[pl.DataFrame, dict[tuple[str, ...], str]]:
+    ratings: RatingPart, columns: Sequence[str], *, closed: bool
+) -> tuple[RatingPart, dict[tuple[str, ...], str]]:
     """Return ratings without the parts of them of which too few could be used, and why these are left out.
 
     Args:
-        rows: ratings that apply.
+        ratings: that apply.
         columns: the columns that part them.
         closed: whether models under test answered themselves.
     """
-    is_lost = ~pl.col("status").is_in(USED)
-    judged = is_lost & (pl.col("replied").fill_null(1) == 1)
-    counted = rows.lazy().group_by(columns).agg(n=pl.len(), lost=is_lost.sum(), judged=judged.sum()).collect()
-    by_key = {
-        tuple(key): too_few(lost, n, closed=closed, unreplied=not judged)
-        for *key, n, lost, judged in counted.sort(columns).iter_rows()
-    }
-    reasons = {tuple(map(str, key)): reason for key, reason in by_key.items() if reason}
-    if not reasons:
-        return rows, reasons
-    dropped = pl.DataFrame(
-        [key for key, reason in by_key.items() if reason], counted.select(columns).schema, orient="row"
-    )
-    return rows.join(dropped, on=list(columns), how="anti", nulls_equal=True, maintain_order="left"), reasons
+    parts = [(key, part, shortage(part, closed=closed)) for key, part in ratings.by(*columns)]
+    dropped = [part.places for _, part, reason in parts if reason]
+    if not dropped:
+        return ratings, {}
+    kept = ~np.isin(ratings.places, np.concatenate(dropped))
+    return ratings.where(kept), {key: reason for key, _, reason in parts if reason}
 
 
 def trusted(rows: pl.DataFrame, unfit: Sequence[Unfit]) -> pl.DataFrame:

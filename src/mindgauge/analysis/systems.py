@@ -11,6 +11,7 @@ import polars as pl
 from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views
 from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
+from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
 from mindgauge.records import RaterKind, Status, digest
 from mindgauge.records.drawn import KNOWN
@@ -88,11 +89,12 @@ def _usable(store: Store, benchmark: Benchmark, number: int, notes: list[str], *
     notes += gate.sentences(clients)
     ratings = _ratings(store, benchmark, number, unfit, drawn=drawn)
     rows = gate.allowed(scoring_views.trusted(frame.of_targets(ratings, benchmark), unfit), clients)
-    rows, dropped = scoring_views.answered(rows, ["model", "rater", "criterion"], closed=benchmark.closed)
+    columns = ("model", "rater", "criterion")
+    answered, dropped = scoring_views.answered(RatingPart.of(rows), columns, closed=benchmark.closed)
     for (model, rater, criterion), reason in dropped.items():
         subject = model if benchmark.closed else f"{rater}, of {model}'s replies on {criterion},"
         notes.append(f"{benchmark.name}: {subject} gave {reason}; left out")
-    return rows
+    return answered.rows
 
 
 def _common(first: Benchmark, second: Benchmark) -> Benchmark:
