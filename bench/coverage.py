@@ -45,6 +45,7 @@ from mindgauge.stats import (
     rank,
 )
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.jackknife import effective
 from panel import panel
 from simulated import SHAPES, VALUES, Raters, latent, moments_of_joint, tuned
 from unequal import unequal
@@ -212,7 +213,7 @@ def _continuous(people: Floats, judge: Floats) -> RatingPairs:
     n, conversations = people.shape
     terms = np.stack([np.ones_like(people), people, judge, people**2, judge**2, people * judge], axis=-1)
     cells = csr_array(terms.swapaxes(0, 1).reshape(conversations, -1))
-    return RatingPairs(cells, ValueScale((0.0, 1.0), levels=False), np.arange(n), n * conversations)
+    return RatingPairs(cells, ValueScale((0.0, 1.0), levels=False), np.arange(n), np.full(n, conversations))
 
 
 # -- single replies ---------------------------------------------------------------------------------------------------
@@ -227,7 +228,9 @@ PRINTED, PERCENTILE, BCA = (
 )
 NAIVE = "percentile over replies, as if each were a conversation"
 OTHER = "other coefficients"
-_LAYOUT = RatingPairs(csr_array((1, 31)), ValueScale(tuple(VALUES)), np.zeros(1, dtype=np.intp), 1)
+_LAYOUT = RatingPairs(
+    csr_array((1, 31)), ValueScale(tuple(VALUES)), np.zeros(1, dtype=np.intp), np.ones(1, dtype=np.intp)
+)
 
 
 def replies(repetitions: int, generator: np.random.Generator) -> Iterator[object]:
@@ -282,21 +285,18 @@ def _intervals(cells: Floats, seed: int, names: tuple[str, ...]) -> dict[tuple[s
     rows = np.asarray(kinds)
     total = (counts @ rows)[None]
     drawn = [weights @ rows for weights in bootstrap.draw(counts, RESAMPLES, seed)]
-    values = coefficients.of_subjects(_LAYOUT, np.concatenate([total, total - rows, *drawn]))
-    left = {name: each[1 : len(rows) + 1] for name, each in values.items()}
+    unseen = coefficients.unseen(effective(rows[:, 0], counts))
+    opposed = _LAYOUT.opposed(_LAYOUT.blocks(total), unseen).sum(axis=1)
+    values = coefficients.of_subjects(_LAYOUT, np.concatenate([total, opposed, total - rows, *drawn]))
+    left = {name: each[: len(rows) + 2] for name, each in values.items()}
     left_out = coefficients.LeftOut(left, {}, counts, rows[:, :1])
-    opposed = _LAYOUT.opposed(_LAYOUT.blocks(total), coefficients.unseen(left_out.clusters))
-    apart = coefficients.of_subjects(_LAYOUT, opposed.sum(axis=1))
     found: dict[tuple[str, str], Ends] = {}
     for name in names:
-        point, _, resamples = np.split(values[name], [1, len(rows) + 1])
-        value = float(point[0])
-        found[PRINTED if name in MAIN else OTHER, name] = coefficients.bound(
-            name, value, left_out, _LAYOUT.scale, float(apart[name][0])
-        )
+        value, resamples = float(left[name][0]), values[name][len(rows) + 2 :]
+        found[PRINTED if name in MAIN else OTHER, name] = coefficients.bound(name, left_out, _LAYOUT.scale)
         if name in MAIN:
             found[PERCENTILE, name] = bootstrap.percentile_interval(value, resamples)
-            found[BCA, name] = bca(value, resamples, left[name], counts=counts)
+            found[BCA, name] = bca(value, resamples, left[name][2:], counts=counts)
     return found
 
 

@@ -125,10 +125,15 @@ def sample(rows: pl.DataFrame) -> DrawnSample:
     )  # fmt: skip
 
 
-def weights(rows: pl.DataFrame) -> NDArray[np.float64]:
-    """Return what each row's subject stands for, scaled so that it is 1 on average over subjects; 1 where nothing was drawn."""
+def weights(rows: pl.DataFrame, group: NDArray[np.intp] | None = None) -> NDArray[np.float64]:
+    """Return what each row's subject stands for, scaled so that it is 1 on average over subjects; 1 where nothing was drawn.
+
+    With the `group` of each row, shape (n,), it is 1 on average over the subjects of each.
+    """
     if "probability" not in rows.columns or rows.is_empty() or rows["probability"].null_count():
         return np.ones(len(rows))
     weight = 1 / rows["probability"].to_numpy()
-    first_rows = rows.select(pl.col("subject").is_first_distinct()).to_series().to_numpy()
-    return np.asarray(weight / weight[first_rows].mean())
+    group = np.zeros(len(rows), dtype=np.intp) if group is None else group
+    first = rows.select(pl.col("subject").is_first_distinct()).to_series().to_numpy()
+    sums, subjects = np.bincount(group[first], weight[first]), np.bincount(group[first])
+    return np.asarray(weight * subjects[group] / sums[group])

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from mindgauge.stats.codes import dense
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.jackknife import effective, student
 from mindgauge.stats.significance import benjamini_yekutieli
@@ -144,7 +145,7 @@ def _beside(
 ) -> BesidePerson:
     judge, person = won
     n = len(judge)
-    codes = np.unique(clusters, return_inverse=True)[1]
+    codes = dense(clusters)[1]
     sizes = np.bincount(codes).astype(float)
     number = effective(sizes)
     few = (
@@ -216,7 +217,7 @@ def at_limit(d: Floats, epsilon: float) -> float:
 
 def _mean_over_people(places: list[Codes], wins: list[Floats], clusters: Codes) -> Interval:
     """Return ρ, the mean over people of ρ_f, by leaving out one cluster at a time."""
-    codes = np.unique(clusters, return_inverse=True)[1]
+    codes = dense(clusters)[1]
     number = int(codes.max()) + 1
     sums = np.stack([np.bincount(codes[place], won, number) for place, won in zip(places, wins, strict=True)])
     sizes = np.stack([np.bincount(codes[place], minlength=number) for place in places]).astype(float)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from mindgauge.stats.codes import dense
 from mindgauge.stats.interval import SAME, Interval, tied
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def read_scores(judge: ArrayLike, human: ArrayLike, cluster: ArrayLike) -> tuple
     labels = np.asarray(cluster)
     if not scores.shape == rated.shape == labels.shape or scores.ndim != 1:
         raise ValueError(f"shapes differ: judge {scores.shape}, human {rated.shape}, cluster {labels.shape}")
-    return scores, rated, np.unique(labels, return_inverse=True)[1]
+    return scores, rated, dense(labels)[1]
 
 
 def contributions(values: Floats, rows: Mask, cluster: Codes, clusters: int) -> tuple[Floats, float]:

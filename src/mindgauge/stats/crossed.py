@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
+from mindgauge.stats.codes import dense
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -104,7 +106,7 @@ class Design:
         self.origin = float(values.mean())
         self.values = values - self.origin
         self.names = tuple(factors)
-        self.codes = {name: np.unique(codes, return_inverse=True)[1].astype(np.intp) for name, codes in factors.items()}
+        self.codes = {name: dense(codes)[1] for name, codes in factors.items()}
         self.levels = {name: int(codes.max()) + 1 for name, codes in self.codes.items()}
         order = sorted(self.names, key=lambda name: -self.levels[name])
         self.first = order[0]

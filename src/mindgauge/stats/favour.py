@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from mindgauge.stats import jackknife, moments
+from mindgauge.stats.codes import dense
 from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
@@ -33,7 +35,8 @@ _TINY, _SINGULAR = 1e-12, 1e10
 class FavourRatings(NamedTuple):
     """Subjects: the judge's verdicts (n,), each person's (n, P), other judges' (n, K), NaN where one has none.
 
-    `own` (n,) marks those that the judge may favour. An other judge has NaN for replies that it may favour itself.
+    `own` (n,) marks those that the judge may favour; `shifts` takes several groups, (n, G). An other judge has NaN for
+    replies that it may favour itself.
     """
 
     judge: Floats
@@ -87,7 +90,8 @@ def favour(rated: FavourRatings, *, level: float = 0.95) -> FavourEstimate:
     if reason:
         undefined = Interval(None, undefined=reason)
         return FavourEstimate(undefined, undefined, None, int(complete.sum()), clusters)
-    beyond_people, p = _test(_fits(rated, rated.judge[:, None])[0].favours, level)
+    [[fitted]] = _fits(rated, rated.judge[:, None])
+    beyond_people, p = _test(fitted.favours, level)
     controls = [other for other in rated.others.T if not _lacking(_kept(rated, np.isfinite(other), other))]
     if not controls:
         undefined = Interval(None, undefined="no judge of another family rated the same replies")
@@ -103,22 +107,26 @@ def favour(rated: FavourRatings, *, level: float = 0.95) -> FavourEstimate:
     return FavourEstimate(beyond_people, beyond_judges, both, int(complete.sum()), clusters)
 
 
-def shift(rated: FavourRatings, *, level: float = 0.95) -> tuple[Interval, float | None]:
-    """Estimate by how much a judge rates some subjects otherwise than the rest at the same level of people, either way.
+def shifts(rated: FavourRatings, *, level: float = 0.95) -> list[tuple[Interval, float | None]]:
+    """Estimate by how much a judge rates groups of subjects otherwise than the rest at the same level of people, either way.
 
     What `favour` takes as beyond people, with a p that is two-sided in direction, too: the uniform part of differential
     item functioning, with people's level measured with error. 1 where the two fits have not the same sign.
 
     Args:
-        rated: subjects; `own` marks the group, `others` are not looked at.
+        rated: subjects; `own` (n, G) marks each group, `others` are not looked at.
         level: of confidence.
     """
     complete = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
     rated = _kept(rated, complete, rated.judge)
-    reason = _lacking(rated, ("the group", "the other groups"))
-    if reason:
-        return Interval(None, undefined=reason), None
-    fits = _fits(rated, rated.judge[:, None])[0].favours
+    reasons = [_lacking(rated._replace(own=own), ("the group", "the other groups")) for own in rated.own.T]
+    told = np.array([not reason for reason in reasons], dtype=bool)
+    [fits] = _fits(rated._replace(own=rated.own[:, told]), rated.judge[:, None])
+    estimates = (_either_way(fitted.favours, level) for fitted in fits)
+    return [(Interval(None, undefined=reason), None) if reason else next(estimates) for reason in reasons]
+
+
+def _either_way(fits: Sequence[Floats], level: float) -> tuple[Interval, float | None]:
     interval, higher = _test(fits, level)
     lower = _test([-fit for fit in fits], level)[1]
     return interval, None if higher is None or lower is None else min(higher, lower)
@@ -156,7 +164,7 @@ def _beyond(rated: FavourRatings, controls: Sequence[Floats], level: float) -> l
     for control in controls:
         rows = np.isfinite(control)
         part = _kept(rated, rows, rated.judge)
-        own, other = _fits(part, np.stack([part.judge, control[rows]], axis=1))
+        [own], [other] = _fits(part, np.stack([part.judge, control[rows]], axis=1))
         ratio = np.ones(1)
         if own.slope is not None and other.slope is not None:
             interval, _ = _test([other.slope], level)
@@ -176,38 +184,66 @@ def _spread(values: Floats, part: Codes, outer: Codes) -> Floats:
     return full
 
 
-def _fits(rated: FavourRatings, verdicts: Floats) -> list[_Fitted]:
-    """Fit each column of verdicts, shape (n, k), on people's values."""
+def _fits(rated: FavourRatings, verdicts: Floats) -> list[list[_Fitted]]:
+    """Fit each column of verdicts, shape (n, k), on people's values, for each group of `own`."""
+    groups = rated.own.reshape(len(rated.judge), -1)
     repeated = np.isfinite(rated.people).sum(axis=1) > 1
-    sides = (len(np.unique(rated.cluster[repeated & side])) for side in (rated.own, ~rated.own))
-    if repeated.sum() < PAIRED or min(sides) < FEWEST:
-        return _bounded(rated, verdicts)
-    part = _kept(rated, repeated, rated.judge)
+    sides = [
+        min(len(np.unique(rated.cluster[repeated & side])) for side in (own, ~own)) if repeated.sum() >= PAIRED else 0
+        for own in groups.T
+    ]
+    paired = np.array(sides) >= FEWEST
+    bounded = [_bounded(rated._replace(own=own), verdicts) for own in groups.T[~paired]]
+    part = _kept(rated._replace(own=groups[:, paired]), repeated, rated.judge)
     fits = []
-    for column in verdicts[repeated].T:
-        line, parabola = (_instrumental(part, column, degree) for degree in (1, 2))
-        slope = _spread(line[:, 2], part.cluster, rated.cluster) if line.shape[1] > 2 else None
-        favours = [_spread(fit[:, 1], part.cluster, rated.cluster) for fit in (line, parabola)]
-        fits.append(_Fitted(favours, slope))
+    for i, column in enumerate(verdicts.T):
+        of_bounded, of_paired = (of[i] for of in bounded), iter(_instrumental(part, column[repeated], rated.cluster))
+        fits.append([next(of_paired if is_paired else of_bounded) for is_paired in paired])
     return fits
 
 
-def _instrumental(rated: FavourRatings, verdicts: Floats, degree: int) -> Floats:
-    """Fit a polynomial in people's values, one person's rating the instrument of another's: c0, δ, c1, …, (1 + C, d)."""
+def _instrumental(rated: FavourRatings, verdicts: Floats, outer: Codes) -> list[_Fitted]:
+    """Fit a line and a parabola in people's values, one person's rating the instrument of another's, for each group.
+
+    A group is a column of ones and zeros beside 1, y and y²; it is the same for all who rated a subject, so that its
+    sums are those of the first column over the group's subjects.
+
+    Args:
+        rated: subjects that two people rated or more; `own` has shape (n, G).
+        verdicts: shape (n,).
+        outer: the clusters of all subjects, those among them that are not here.
+    """
+    if not rated.own.shape[1]:
+        return []
     valued = np.isfinite(rated.people)
     count = valued.sum(axis=1)[:, None]
     middle, spread = np.nanmean(rated.people), max(float(np.nanstd(rated.people)), _TINY)
     values = np.where(valued, (rated.people - middle) / spread, 0.0)
-    own = np.broadcast_to(rated.own[:, None], valued.shape)
-    powers = range(1, min(degree, len(np.unique(rated.people[valued])) - 1) + 1)
-    terms = np.stack([valued * 1.0, valued * own, *(valued * values**power for power in powers)], axis=-1)
+    highest = min(2, len(np.unique(rated.people[valued])) - 1)
+    terms = np.stack([valued * values**power for power in range(highest + 1)], axis=-1)
     sums = terms.sum(axis=1)
-    pairs = sums[:, :, None] * sums[:, None, :] - np.einsum("npa,npb->nab", terms, terms)
-    left_out = _without_each(pairs / (count * (count - 1))[:, :, None], rated.cluster)
-    right = _without_each(sums / count * verdicts[:, None], rated.cluster)
+    pairs = sums[:, :, None] * sums[:, None, :] - terms.swapaxes(1, 2) @ terms
+    left, right = pairs / (count * (count - 1))[:, :, None], sums / count * verdicts[:, None]
+    of_all = [_without_each(rows, rated.cluster) for rows in (left, right)]
+    fits = []
+    for own in rated.own.T.astype(float):
+        of_group = [_without_each(rows, rated.cluster) for rows in (left[:, 0] * own[:, None], right[:, 0] * own)]
+        line, parabola = (_solved(of_all, of_group, degree) for degree in (min(1, highest), highest))
+        slope = _spread(line[:, 2], rated.cluster, outer) if highest else None
+        fits.append(_Fitted([_spread(fit[:, 1], rated.cluster, outer) for fit in (line, parabola)], slope))
+    return fits
+
+
+def _solved(of_all: Sequence[Floats], of_group: Sequence[Floats], degree: int) -> Floats:
+    """Solve for c0, δ, c1, …, shape (1 + C, degree + 2), from the sums of all and of a group; NaN where that is not possible."""
+    left, right = of_all[0][:, : degree + 1, : degree + 1], of_all[1][:, : degree + 1]
+    beside = np.insert(of_group[0][:, : degree + 1], 1, of_group[0][:, 0], axis=1)
+    left = np.insert(np.insert(left, 1, 0.0, axis=1), 1, 0.0, axis=2)
+    left[:, 1, :] = left[:, :, 1] = beside
+    right = np.insert(right, 1, of_group[1], axis=1)
     estimate = np.full(right.shape, np.nan)
-    solvable = np.linalg.cond(left_out) < _SINGULAR
-    estimate[solvable] = np.linalg.solve(left_out[solvable], right[solvable][..., None])[..., 0]
+    solvable = np.linalg.cond(left) < _SINGULAR
+    estimate[solvable] = np.linalg.solve(left[solvable], right[solvable][..., None])[..., 0]
     return estimate
 
 
@@ -242,9 +278,9 @@ def _bounded(rated: FavourRatings, verdicts: Floats) -> list[_Fitted]:
 
 def _without_each(rows: Floats, cluster: Codes) -> Floats:
     """Return totals of rows (n, …) of all clusters, and without each, shape (1 + C, …)."""
-    names, place = np.unique(cluster, return_inverse=True)
-    sums = np.zeros((len(names), *rows.shape[1:]))
-    np.add.at(sums, place, rows)
+    names, place = dense(cluster)
+    member = sparse.csr_array((np.ones(len(place)), (place, np.arange(len(place)))), shape=(len(names), len(place)))
+    sums = (member @ rows.reshape(len(rows), -1)).reshape(len(names), *rows.shape[1:])
     total = sums.sum(axis=0)
     return np.concatenate([total[None], total - sums])
 

@@ -52,7 +52,7 @@ def moments(x: Floats, y: Floats, weights: Floats | None = None, *, origin: floa
     return np.asarray(rows.sum(axis=0, keepdims=True) if weights is None else weights @ rows)
 
 
-class _Centred(NamedTuple):
+class CentredSums(NamedTuple):
     """Around the means, each of shape (...,): sums of squares of x, y, s = x + y and d = y - x, and of products xy."""
 
     n: Floats
@@ -64,7 +64,10 @@ class _Centred(NamedTuple):
     bias: Floats
 
 
-def _centred(sums: Floats) -> _Centred:
+def centred(sums: Floats | CentredSums) -> CentredSums:
+    """Return sums (…, 6) around their means, which every function here takes as well: for several, compute it once."""
+    if isinstance(sums, CentredSums):
+        return sums
     w, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=float), -1, 0)
     n = np.where(w > 0, w, np.nan)
 
@@ -75,7 +78,7 @@ def _centred(sums: Floats) -> _Centred:
     sxx, syy = around(xx, x, xx), around(yy, y, yy)
     sss, sdd = around(xx + 2 * xy + yy, y + x, xx + yy), around(xx - 2 * xy + yy, y - x, xx + yy)
     sxy = np.where((sxx == 0) | (syy == 0), 0 * n, xy - x * y / n)
-    return _Centred(n, sxx, syy, sxy, sss, sdd, (y - x) / n)
+    return CentredSums(n, sxx, syy, sxy, sss, sdd, (y - x) / n)
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
@@ -93,22 +96,22 @@ def mean_second(sums: Floats, *, origin: float = 0.0) -> Floats:
     return _ratio(sums[..., 2], sums[..., 0]) + origin
 
 
-def bias(sums: Floats) -> Floats:
+def bias(sums: Floats | CentredSums) -> Floats:
     """Return mean(y - x), shape (B,): how far the second rater lies above the first.
 
     Published example: peak flow by two meters (Bland and Altman 1986, 17 people, first readings), large minus mini
     meter, -2.1 litres per minute.
     """
-    return _centred(sums).bias
+    return centred(sums).bias
 
 
-def mse(sums: Floats) -> Floats:
+def mse(sums: Floats | CentredSums) -> Floats:
     """Return mean((y - x)²), shape (B,): bias² + Var(y - x)."""
-    c = _centred(sums)
+    c = centred(sums)
     return c.bias**2 + c.dd / c.n
 
 
-def limits_of_agreement(sums: Floats, *, multiple: float = 1.96) -> tuple[Floats, Floats]:
+def limits_of_agreement(sums: Floats | CentredSums, *, multiple: float = 1.96) -> tuple[Floats, Floats]:
     """Return the limits of agreement (Bland and Altman 1986), each of shape (B,): mean d ∓ multiple · SD(d).
 
     About 95 % of differences between two single ratings lie within them if differences are roughly normal. The
@@ -116,32 +119,32 @@ def limits_of_agreement(sums: Floats, *, multiple: float = 1.96) -> tuple[Floats
     large minus mini meter: mean -2.1, SD 38.8; with their multiple of 2 the limits are -79.7 and 75.5 from these
     rounded numbers, -79.6 and 75.4 without rounding.
     """
-    c = _centred(sums)
+    c = centred(sums)
     half = multiple * np.sqrt(_ratio(c.dd, c.n - 1))
     return c.bias - half, c.bias + half
 
 
-def pearson(sums: Floats) -> Floats:
+def pearson(sums: Floats | CentredSums) -> Floats:
     """Return Pearson's product-moment correlation Sxy / √(Sxx Syy), shape (B,).
 
     NaN where a rater does not vary. Published example: Bland and Altman 1986, peak flow: r = 0.94.
     """
-    c = _centred(sums)
+    c = centred(sums)
     return np.clip(_ratio(c.xy, np.sqrt(c.xx * c.yy)), -1, 1)
 
 
-def concordance(sums: Floats) -> Floats:
+def concordance(sums: Floats | CentredSums) -> Floats:
     """Return Lin's concordance correlation (Lin 1989), shape (B,).
 
     2 Sxy / (Sxx + Syy + n D²), with variances of divisor n as in the paper. Its absolute value is at most Pearson's.
     NaN where all values are one and the same. Published example: cardiac output of four people by two methods, 18
     pairs (Bland and Altman 1999; the R package SimplyAgree's `reps`, whose manual prints 0.4791).
     """
-    c = _centred(sums)
+    c = centred(sums)
     return _ratio(2 * c.xy, c.xx + c.yy + c.n * c.bias**2)
 
 
-def icc_consistency(sums: Floats) -> Floats:
+def icc_consistency(sums: Floats | CentredSums) -> Floats:
     """Return ICC(C,1) of two raters (McGraw and Wong 1996), shape (B,): 2 Sxy / (Sxx + Syy).
 
     That is (MSR - MSE) / (MSR + MSE) of the two-way analysis of variance of an n × 2 table, since the sums of squares
@@ -149,33 +152,33 @@ def icc_consistency(sums: Floats) -> Floats:
     see a constant difference between the raters. `icc.consistency` is the form for any number of raters.
     NaN where n ≤ 1 or nobody varies.
     """
-    c = _centred(sums)
+    c = centred(sums)
     return np.where(c.n > 1, _ratio(2 * c.xy, c.xx + c.yy), np.nan)
 
 
-def icc_agreement(sums: Floats) -> Floats:
+def icc_agreement(sums: Floats | CentredSums) -> Floats:
     """Return ICC(A,1) of two raters (McGraw and Wong 1996), shape (B,).
 
     (MSR - MSE) / (MSR + MSE + 2 (MSC - MSE) / n) with MSC = n D² / 2, which is
     2 Sxy / (Sxx + Syy + (n - 1) D² - Sdd / n). `icc.agreement` is the form for any number of raters.
     NaN where n ≤ 1 or all values are one and the same.
     """
-    c = _centred(sums)
+    c = centred(sums)
     spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2  # the same sum, but nothing cancels
     return np.where(c.n > 1, _ratio(2 * c.xy, spread), np.nan)
 
 
-def icc_consistency_within(sums: Floats) -> Floats:
+def icc_consistency_within(sums: Floats | CentredSums) -> Floats:
     """Return ICC(C,1) of two raters pooled within groups, shape (B,); see `icc_agreement_within`.
 
     Args:
         sums: shape (B, groups, 6).
     """
-    c = _centred(sums)
+    c = centred(sums)
     return _ratio(_pooled(2 * c.xy), _pooled(c.xx + c.yy))
 
 
-def icc_agreement_within(sums: Floats) -> Floats:
+def icc_agreement_within(sums: Floats | CentredSums) -> Floats:
     """Return ICC(A,1) of two raters pooled within groups, shape (B,): numerator and denominator are summed over groups.
 
     Σ_g 2 Sxy / Σ_g (Sxx + Syy + (n_g - 1) D² - Sdd / n_g). What groups differ in counts for nothing: a rater who knows
@@ -187,7 +190,7 @@ def icc_agreement_within(sums: Floats) -> Floats:
     Args:
         sums: shape (B, groups, 6).
     """
-    c = _centred(sums)
+    c = centred(sums)
     spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2
     repeated = c.n > 1
     return _ratio(_pooled(np.where(repeated, 2 * c.xy, 0.0)), _pooled(np.where(repeated, spread, 0.0)))

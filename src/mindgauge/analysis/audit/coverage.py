@@ -197,7 +197,8 @@ def selected_on_score(view: View) -> Iterator[CheckResult]:
         chosen, rest = own.filter("chosen"), own.filter(~pl.col("chosen"))
         if chosen.height < CHOSEN or rest.height < CHOSEN:
             continue
-        gap = difference(own, p=ALPHA / tests)
+        scores, labelled, cluster, system = (own[name].to_numpy() for name in ("number", "chosen", "cluster", "system"))
+        gap = difference(scores, labelled, cluster, system, p=ALPHA / tests)
         if gap is None:
             continue
         mean, other = float(chosen["number"].mean()), float(rest["number"].mean())  # type: ignore[arg-type]

@@ -27,11 +27,12 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
+from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.one_more import one_more
-from mindgauge.analysis.reliability.pairs import RatingPairs, pair
+from mindgauge.analysis.reliability.pairs import RatingPairs, numbered, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
 from mindgauge.analysis.reliability.unsafe_levels import danger
@@ -250,8 +251,7 @@ def _card(
     if options.brief:
         return card
     by_system = [
-        CardPart(name, _subjects(judged.filter(pl.col("system") == i), rated), part)
-        for i, name, part in zip(pairs.present, systems, figures.by_system, strict=False)
+        CardPart(name, int(n), part) for name, n, part in zip(systems, pairs.rated, figures.by_system, strict=False)
     ]
     kinship = (
         favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale)
@@ -265,7 +265,8 @@ def _card(
         kinship = favour.unweighted(kinship)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     weighs = bool(criterion.drawn)
-    gaps = correction.chosen(judged, rated, criterion.systems) if criterion.scale.ordered and not weighs else []
+    means = SubjectMeans.of(judge_rows, rated)
+    gaps = correction.chosen(means, criterion.systems) if criterion.scale.ordered and not weighs else []
     evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,
         contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
@@ -283,7 +284,7 @@ def _card(
     return msgspec.structs.replace(
         card, warnings=warnings, with_dependent=together, by_system=by_system, favour=kinship, at_large=sample_bias,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
-        corrected=correction.corrected(judge_rows, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
+        corrected=correction.corrected(means, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
         invariance=shifts, one_more=one_more(judge_rows, rated, own, criterion.scale, options.limits, facts.selected),
     )  # fmt: skip
 
@@ -367,10 +368,6 @@ def _shares(end: Danger | None) -> dict[str, Bound]:
     return {name: share.bound for name, share in shares.items()}
 
 
-def _subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> int:
-    return judged.join(rated, on="subject", how="semi")["subject"].n_unique()
-
-
 def _ceiling(among_people: dict[str, Bound], scale: ValueScale) -> dict[str, Bound]:
     """Return how far one person agrees with another: what no judge can be expected to pass."""
     if not among_people:
@@ -394,12 +391,12 @@ def _repeats(judged: pl.DataFrame, scale: ValueScale) -> dict[str, Bound]:
 
 
 def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) -> list[CardPart]:
-    parts = []
-    for category in rated["category"].drop_nulls().unique().sort().to_list():
-        pairs = pair(rated.filter(pl.col("category") == category), judged, scale)
-        if pairs.subjects:
-            parts.append(CardPart(category, pairs.subjects, estimates.estimate(pairs, _CATEGORY)))
-    return parts
+    names, group = numbered(rated["category"])
+    parts = pair_each(rated, judged, scale, group)
+    bounds = estimates.estimate_each([*parts.values()], _CATEGORY)
+    return [
+        CardPart(names[place], pairs.subjects, part) for (place, pairs), part in zip(parts.items(), bounds, strict=True)
+    ]
 
 
 VERDICTS = {"GR": GOOD, "MR": MODERATE, "PR": LIMITED}

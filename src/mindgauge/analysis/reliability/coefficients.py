@@ -12,7 +12,7 @@ from mindgauge.stats.jackknife import effective, student
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -64,13 +64,14 @@ def of_subjects(pairs: RatingPairs, sums: Floats, names: Collection[str] | None 
             }
     if pairs.scale.ordered:
         moment = pairs.moments(sums)
+        centred = moments.centred(moment)
         forms |= {
-            "icc_a1": lambda: moments.icc_agreement(moment),
-            "icc_c1": lambda: moments.icc_consistency(moment),
-            "pearson": lambda: moments.pearson(moment),
-            "ccc": lambda: moments.concordance(moment),
-            "bias": lambda: moments.bias(moment),
-            "mse": lambda: moments.mse(moment),
+            "icc_a1": lambda: moments.icc_agreement(centred),
+            "icc_c1": lambda: moments.icc_consistency(centred),
+            "pearson": lambda: moments.pearson(centred),
+            "ccc": lambda: moments.concordance(centred),
+            "bias": lambda: moments.bias(centred),
+            "mse": lambda: moments.mse(centred),
             "people_mean": lambda: moments.mean_first(moment, origin=pairs.origin),
             "judge_mean": lambda: moments.mean_second(moment, origin=pairs.origin),
         }
@@ -157,10 +158,11 @@ def resample(pairs: RatingPairs, resamples: int, seed: int) -> dict[str, Values]
 
 
 class LeftOut(NamedTuple):
-    """Coefficients without one conversation of each kind, shape (K,), and for each system apart, shape (K, systems).
+    """Coefficients of all conversations, of all as if unseen ones stood at the scale's two ends, and without one of each kind.
 
-    `counts` has shape (K,): how many conversations there are of a kind; `sizes` (K, systems) how many subjects of each
-    system a conversation of a kind holds.
+    So for all systems together, shape (2 + K,), and for each apart, shape (2 + K, systems). `counts` has shape (K,): how
+    many conversations there are of a kind; `sizes` (K, systems) how many subjects of each system a conversation of a
+    kind holds.
     """
 
     of_all: Values
@@ -174,18 +176,60 @@ class LeftOut(NamedTuple):
         return effective(self.sizes.sum(axis=1), self.counts)
 
 
-def leave_out(pairs: RatingPairs, names: Collection[str] | None = None, *, per_system: bool = False) -> LeftOut:
-    """Leave out one conversation at a time, of all systems and, with `per_system`, of each; those that say the same are done together."""
-    kinds, counts, _ = bootstrap.types(pairs.cells)
+def leave_out(
+    parts: Sequence[RatingPairs], names: Collection[str] | None = None, *, per_system: bool = False
+) -> list[LeftOut]:
+    """Leave out one conversation at a time of each part; those that say the same are done together, and small parts in one pass.
+
+    Args:
+        parts: on one scale, each with the same number of systems.
+        names: of the coefficients; all if not given.
+        per_system: whether each system is looked at alone, too.
+    """
+    kinds = [bootstrap.types(pairs.cells) for pairs in parts]
+    sizes = [_sizes(pairs, kind.rows) for pairs, kind in zip(parts, kinds, strict=True)]
+    blocks = (
+        block
+        for pairs, kind, size in zip(parts, kinds, sizes, strict=True)
+        for block in _without_each(pairs, kind.rows, effective(size.sum(axis=1), kind.counts))
+    )
+    of_all, of_each = [], []
+    for joined in _passes(blocks):
+        of_all.append(of_blocks(parts[0], joined, names))
+        of_each.append(of_each_system(parts[0], joined) if per_system else {})
+    cuts = np.cumsum([2 + len(kind.counts) for kind in kinds])[:-1]
+    values = zip(_cut(_joined(of_all), cuts), _cut(_joined(of_each), cuts), strict=True)
+    return [LeftOut(*each, kind.counts, size) for each, kind, size in zip(values, kinds, sizes, strict=True)]
+
+
+def _sizes(pairs: RatingPairs, kinds: csr_array) -> Floats:
+    """Return how many subjects of each system a conversation of each kind holds, shape (K, systems)."""
+    return np.concatenate([pairs.sizes(pairs.blocks(rows)) for rows in portions(kinds)])
+
+
+def _without_each(pairs: RatingPairs, kinds: csr_array, clusters: float) -> Iterator[Floats]:
+    """Yield blocks (b, systems, m) of everything, of what is opposed in it, and of what is left without one of each kind."""
     totals = pairs.whole()
-    of_all, of_each, sizes = [], [], []
+    yield np.concatenate([totals, pairs.opposed(totals, unseen(clusters))])
     for rows in portions(kinds):
-        own = pairs.blocks(rows)
-        blocks = totals - own
-        of_all.append(of_blocks(pairs, blocks, names))
-        of_each.append(of_each_system(pairs, blocks) if per_system else {})
-        sizes.append(pairs.sizes(own))
-    return LeftOut(_joined(of_all), _joined(of_each), counts, np.concatenate(sizes))
+        yield totals - pairs.blocks(rows)
+
+
+def _passes(blocks: Iterable[Floats]) -> Iterator[Floats]:
+    """Put small blocks together, as far as some 32 MB hold them."""
+    joined: list[Floats] = []
+    for block in blocks:
+        if joined and sum(part.size for part in joined) + block.size > _CELLS:
+            yield np.concatenate(joined)
+            joined = []
+        joined.append(block)
+    yield np.concatenate(joined)
+
+
+def _cut(values: Values, cuts: NDArray[np.intp]) -> list[Values]:
+    """Cut values at some rows."""
+    columns = {name: np.split(column, cuts) for name, column in values.items()}
+    return [{name: column[i] for name, column in columns.items()} for i in range(len(cuts) + 1)]
 
 
 def portions(rows: Floats | csr_array) -> Iterator[Floats]:
@@ -207,32 +251,30 @@ def _joined(parts: list[Values]) -> Values:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
 
 
-def bound(name: str, value: float, left_out: LeftOut, scale: ValueScale, opposed: float = np.nan) -> Bound:
+def bound(name: str, left_out: LeftOut, scale: ValueScale) -> Bound:
     """Put an estimate over all subjects together with its interval.
 
     Student's by the jackknife, whose coverage is better than percentiles'. Where all conversations say the same it has
     no width; then the interval is what it would be if as many of them differed by the whole scale as there may be, by
-    the exact bound on 0 of their number.
+    the exact bound on 0 of their number; see `unseen` and `RatingPairs.opposed`.
 
     Args:
         name: of the estimate.
-        value: the estimate.
-        left_out: the estimates without one conversation of each kind.
+        left_out: the estimate over all, and without one conversation of each kind.
         scale: of the values.
-        opposed: the coefficient if that many conversations differed so; see `unseen` and `RatingPairs.opposed`.
     """
-    spread = student(
-        value, left_out.of_all[name], left_out.counts, correlation=name in CORRELATIONS, clusters=left_out.clusters
-    )
+    value, opposed = map(float, left_out.of_all[name][:2])
+    values, clusters = left_out.of_all[name][2:], left_out.clusters
+    spread = student(value, values, left_out.counts, correlation=name in CORRELATIONS, clusters=clusters)
     if spread.value is None:
         return Bound(None, note=spread.undefined)
     if spread.low is not None and spread.high is not None and spread.high - spread.low > ALIKE:
         return Bound(value, *_within_its_ends(name, spread.low, spread.high))
-    if left_out.clusters <= 1:
+    if clusters <= 1:
         return Bound(value, note=spread.undefined or "no interval: fewer than two conversations")
     if name not in CORRELATIONS:
-        return Bound(value, *_mean_of_alike(name, value, unseen(left_out.clusters), scale), note=_ALIKE)
-    return of_alike(value, left_out.of_all[name], opposed, spread.undefined)
+        return Bound(value, *_mean_of_alike(name, value, unseen(clusters), scale), note=_ALIKE)
+    return of_alike(value, values, opposed, spread.undefined)
 
 
 def of_alike(value: float, left_out: Floats, opposed: float, undefined: str) -> Bound:
@@ -249,11 +291,11 @@ def of_alike(value: float, left_out: Floats, opposed: float, undefined: str) -> 
     return Bound(value, float(opposed), float(np.nanmax(np.append(left_out, value))), note=_ALIKE)
 
 
-def of_system(name: str, value: float, left_out: LeftOut, place: int) -> Bound:
+def of_system(name: str, left_out: LeftOut, place: int) -> Bound:
     """Put an estimate of one system together with Student's interval by the jackknife; nothing where it has no width."""
     present = left_out.sizes[:, place] > 0
     sizes, counts = left_out.sizes[present, place], left_out.counts[present]
-    values = left_out.of_each[name][present, place]
+    value, values = float(left_out.of_each[name][0, place]), left_out.of_each[name][2:, place][present]
     spread = student(value, values, counts, correlation=name in CORRELATIONS, clusters=effective(sizes, counts))
     if spread.value is None or spread.low is None or spread.high is None or spread.high - spread.low <= ALIKE:
         return Bound(spread.value, note=spread.undefined or "no interval: all conversations say the same")
@@ -280,23 +322,18 @@ def _mean_of_alike(name: str, value: float, share: float, scale: ValueScale) -> 
     return value + share * (low - value), value + share * (high - value)
 
 
-def estimate(
-    pairs: RatingPairs, names: Collection[str] | None = None, left_out: LeftOut | None = None
-) -> dict[str, Bound]:
-    """Estimate the coefficients for single subjects, with intervals over conversations.
+def estimate(pairs: RatingPairs, names: Collection[str] | None = None) -> dict[str, Bound]:
+    """Estimate the coefficients for single subjects, all or some by name, with intervals over conversations."""
+    return estimate_each([pairs], names)[0]
 
-    Args:
-        pairs: the values.
-        names: of the coefficients; all if not given.
-        left_out: the same without one conversation each, if they are there already.
-    """
-    blocks = pairs.whole()
-    left_out = left_out or leave_out(pairs, names)
-    opposed = of_blocks(pairs, pairs.opposed(blocks, unseen(left_out.clusters)), names)
-    return {
-        name: bound(name, float(value[0]), left_out, pairs.scale, float(opposed[name][0]))
-        for name, value in of_blocks(pairs, blocks, names).items()
-    }
+
+def estimate_each(parts: Sequence[RatingPairs], names: Collection[str] | None = None) -> list[dict[str, Bound]]:
+    """Estimate the same of several parts on one scale, each with the same number of systems."""
+    return [_bounds(left_out, parts[0].scale) for left_out in leave_out(parts, names)] if parts else []
+
+
+def _bounds(left_out: LeftOut, scale: ValueScale) -> dict[str, Bound]:
+    return {name: bound(name, left_out, scale) for name in left_out.of_all}
 
 
 class Numbers(NamedTuple):
@@ -321,8 +358,8 @@ def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:
     """
     tables = pairs.whole()
     resampled = resample(pairs, resamples, seed)
-    left_out = leave_out(pairs, per_system=pairs.systems > 1)
-    bounds = estimate(pairs, left_out=left_out)
+    [left_out] = leave_out([pairs], per_system=pairs.systems > 1)
+    bounds = _bounds(left_out, pairs.scale)
     if pairs.scale.ordered:
         bounds["limits"] = _limits(pairs, tables)
     several_systems = pairs.systems > 1
@@ -333,17 +370,13 @@ def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:
         left_out.clusters,
         _widths(resampled),
         _parts(pairs, tables),
-        _by_system(pairs, tables, left_out) if several_systems else [],
+        [_of_system(left_out, place) for place in range(pairs.systems)] if several_systems else [],
         _without(pairs, tables) if several_systems and pairs.scale.ordered else [],
     )
 
 
-def _by_system(pairs: RatingPairs, tables: Floats, left_out: LeftOut) -> list[dict[str, Bound]]:
-    estimates = of_each_system(pairs, tables)
-    return [
-        {name: of_system(name, float(value[0, place]), left_out, place) for name, value in estimates.items()}
-        for place in range(pairs.systems)
-    ]
+def _of_system(left_out: LeftOut, place: int) -> dict[str, Bound]:
+    return {name: of_system(name, left_out, place) for name in left_out.of_each}
 
 
 def _limits(pairs: RatingPairs, tables: Floats) -> Bound:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
@@ -17,7 +18,13 @@ from mindgauge.stats import correction, sampling, stratified
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import ArrayLike, NDArray
+
     from mindgauge.stats.interval import Ends
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
 
 
 SELECTED = 0.25
@@ -45,52 +52,87 @@ class Chosen(NamedTuple):
         return "lower" if self.labelled < self.others else "higher"
 
 
-def chosen(judged: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str]) -> list[Chosen]:
+class SubjectMeans(NamedTuple):
+    """Subjects that a judge was given, in the order of their codes, shape (n,) each: means by judge and by people, NaN if none."""
+
+    subject: Codes
+    cluster: Codes
+    system: Codes
+    judge: Floats
+    people: Floats
+
+    @classmethod
+    def of(cls, judge_rows: pl.DataFrame, rated: pl.DataFrame) -> SubjectMeans:
+        """Average a judge's verdicts and people's ratings.
+
+        Args:
+            judge_rows: the judge's rows, missing verdicts included: subject, cluster, system (codes), number.
+            rated: people's valued rows: subject, number.
+        """
+        given = judge_rows["subject"].to_numpy()
+        subject, first = np.unique(given, return_index=True)
+        cluster, system = (judge_rows[name].to_numpy()[first] for name in ("cluster", "system"))
+        size = int(max(given.max(initial=-1), rated["subject"].to_numpy().max(initial=-1))) + 1
+        judge, people = (_means(rows, size)[subject] for rows in (judge_rows, rated))
+        return cls(subject, cluster, system, judge, people)
+
+    def at(self, rows: Mask) -> SubjectMeans:
+        """Return some of the subjects."""
+        return SubjectMeans(*(column[rows] for column in self))
+
+    def by_system(self) -> list[SubjectMeans]:
+        """Return each system's, in the order of their codes."""
+        return [self.at(self.system == system) for system in np.unique(self.system)]
+
+    @property
+    def labelled(self) -> Mask:
+        """Which of them people rated."""
+        return np.isfinite(self.people)
+
+
+def _means(rows: pl.DataFrame, size: int) -> Floats:
+    """Return the mean number of each subject's rows, shape (size,)."""
+    valued = rows.filter(pl.col("number").is_not_null())
+    subject = valued["subject"].to_numpy()
+    sums, counts = np.bincount(subject, valued["number"].to_numpy(), size), np.bincount(subject, minlength=size)
+    return np.asarray(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))
+
+
+def chosen(means: SubjectMeans, systems: Sequence[str]) -> list[Chosen]:
     """Return what is found: over all systems first, then of each.
 
     Args:
-        judged: the judge's valued rows: subject, cluster, system (an index), number.
-        rated: people's valued rows: subject.
+        means: of subjects that the judge was given; those without a verdict say nothing.
         systems: names, by index.
     """
-    scores = subjects(judged, rated)
-    if scores.is_empty():
-        return []
-    several_systems = scores["system"].n_unique() > 1
-    overall = _gap(scores, "", labelled_within=True)
-    gaps = [overall] if overall else []
-    if several_systems:
-        parts = scores.partition_by("system", maintain_order=True)
-        gaps += [gap for part in parts if (gap := _gap(part, systems[part["system"][0]], labelled_within=True))]
-    if not gaps and several_systems and (pooled := _gap(scores.with_columns(system=0), "", labelled_within=False)):
-        gaps.append(pooled)
+    scores = means.at(np.isfinite(means.judge))
+    parts = scores.by_system()
+    wholes = [("", scores), *((systems[part.system[0]], part) for part in parts if len(parts) > 1)]
+    gaps = [gap for name, part in wholes if (gap := _gap(part, name, labelled_within=True))]
+    if not gaps and len(parts) > 1:
+        pooled = _gap(scores._replace(system=np.zeros_like(scores.system)), "", labelled_within=False)
+        return [pooled] if pooled else []
     return gaps
 
 
-def subjects(judged: pl.DataFrame, rated: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each subject of the judge's: subject, cluster, system, judge's and people's mean, null if none."""
-    place = [pl.col("cluster").first(), pl.col("system").first()]
-    scores = judged.lazy().group_by("subject", maintain_order=True).agg(*place, judge=pl.col("number").mean())
-    known = [pl.col(name).first() for name in drawn.COLUMNS if name in rated.columns]
-    people = rated.lazy().group_by("subject", maintain_order=True).agg(*known, people=pl.col("number").mean())
-    return scores.join(people, on="subject", how="left", maintain_order="left").collect()
-
-
-def _gap(scores: pl.DataFrame, system: str, *, labelled_within: bool) -> Chosen | None:
-    own = scores.select("cluster", "system", number="judge", chosen=pl.col("people").is_not_null())
-    gap = difference(own)
+def _gap(scores: SubjectMeans, system: str, *, labelled_within: bool) -> Chosen | None:
+    gap = difference(scores.judge, scores.labelled, scores.cluster, scores.system)
     return None if gap is None else Chosen(system, gap.labelled, gap.others, gap.n, labelled_within)
 
 
-def difference(scores: pl.DataFrame, p: float = CHANCE) -> stratified.LabellingGap | None:
-    """Return by how much chosen subjects' scores differ from others' of the same system; None where they are alike.
+def difference(
+    scores: Floats, labelled: Mask, cluster: ArrayLike, system: ArrayLike, p: float = CHANCE
+) -> stratified.LabellingGap | None:
+    """Return by how much labelled subjects' scores differ from others' of the same system; None where they are alike.
 
     Args:
-        scores: of subjects: cluster, system, number, chosen.
+        scores: of subjects, shape (n,).
+        labelled: shape (n,), which of them are.
+        cluster: shape (n,), labels of the clusters.
+        system: shape (n,), labels of the systems.
         p: above which a difference is left to chance.
     """
-    columns = (scores["number"], scores["chosen"].cast(pl.Float64), scores["cluster"], scores["system"])
-    gap = stratified.labelling_gap(*(column.to_numpy() for column in columns))
+    gap = stratified.labelling_gap(scores, labelled, cluster, system)
     return gap if gap is not None and abs(gap.size) >= SELECTED and gap.p <= p else None
 
 
@@ -101,7 +143,7 @@ CHOSEN = "people rated what this judge scored {side} than the rest{where}, so th
 
 
 def corrected(
-    judge_rows: pl.DataFrame,
+    means: SubjectMeans,
     rated: pl.DataFrame,
     systems: Sequence[str],
     gaps: Sequence[Chosen],
@@ -116,8 +158,8 @@ def corrected(
     no value says why.
 
     Args:
-        judge_rows: the judge's rows, missing verdicts included: subject, cluster, system, number.
-        rated: people's valued rows: the same.
+        means: of the subjects that the judge was given.
+        rated: people's valued rows: subject, and `drawn.COLUMNS` where they were drawn.
         systems: names, by index.
         gaps: how what people rated differs from the rest, see `chosen`.
         selected: why people rated what they rated, if it depended on a judge.
@@ -126,43 +168,38 @@ def corrected(
     if selected:
         return []
     if drawn.is_drawn(rated):
-        return _drawn(judge_rows, rated, systems, ends)
-    both = subjects(judge_rows, rated)
+        return _drawn(means, rated, systems, ends)
     faults = {gap.system: gap for gap in gaps if gap.within_systems}
-    present = [
-        _System(systems[part["system"][0]], part)
-        for part in both.sort("system", maintain_order=True).partition_by("system", maintain_order=True)
-        if part["judge"].null_count() < len(part)
-    ]
+    present = [_System(systems[part.system[0]], part) for part in means.by_system() if np.isfinite(part.judge).any()]
     rows = []
     for system in present:
         fault = faults.get("") or faults.get(system.name)
         reason = CHOSEN.format(side=fault.side, where="") if fault else system.lacking
-        means = correction.prediction_powered_mean(*(system.rows[name].to_numpy() for name in _COLUMNS))
-        rows.append(_row(system.name, system.rows, means, reason))
+        rows.append(_row(system.name, system.means, _corrected(system.means), reason))
     if len(present) > 1:
         rows.append(_all(present, next(iter(faults.values()), None)))
     return rows
 
 
-_COLUMNS = ("judge", "people", "cluster")
+def _corrected(means: SubjectMeans) -> correction.CorrectedIntervals:
+    return correction.prediction_powered_mean(means.judge, means.people, means.cluster)
 
 
 class _System(NamedTuple):
-    """A system's subjects: subject, cluster, system, judge, people."""
+    """A system's subjects."""
 
     name: str
-    rows: pl.DataFrame
+    means: SubjectMeans
 
     @property
     def labelled(self) -> int:
         """Conversations in which people rated it."""
-        return self.rows.filter(pl.col("people").is_not_null())["cluster"].n_unique()
+        return len(np.unique(self.means.cluster[self.means.labelled]))
 
     @property
     def complete(self) -> bool:
         """Whether people rated all of it."""
-        return self.rows["people"].null_count() == 0
+        return bool(self.means.labelled.all())
 
     @property
     def lacking(self) -> str:
@@ -177,7 +214,7 @@ class _System(NamedTuple):
 
 def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
     """Correct the mean over all systems, each with its share of what the judge was given."""
-    rows = pl.concat([system.rows for system in systems])
+    means = SubjectMeans(*map(np.concatenate, zip(*(system.means for system in systems), strict=True)))
     sparse = [system for system in systems if system.labelled < FEWEST and not system.complete]
     reason = ""
     if fault:
@@ -188,8 +225,8 @@ def _all(systems: list[_System], fault: Chosen | None) -> CorrectedMean:
         names = ", ".join(system.name or "a system without a name" for system in sparse[:_NAMED])
         remainder = f" and {len(sparse) - _NAMED} more" if len(sparse) > _NAMED else ""
         reason = f"of {names}{remainder} people rated fewer than {FEWEST} conversations, and all systems count by their share"
-    means = stratified.prediction_powered_mean(*(rows[name].to_numpy() for name in (*_COLUMNS, "system")))
-    return _row("", rows, means, reason)
+    overall = stratified.prediction_powered_mean(means.judge, means.people, means.cluster, means.system)
+    return _row("", means, overall, reason)
 
 
 _NAMED = 3
@@ -197,37 +234,32 @@ _OTHER = 0.05
 """By how much of the frame what a judge rated may differ from it before its mean is that of something else."""
 
 
-def _drawn(
-    judge_rows: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], ends: Ends | None
-) -> list[CorrectedMean]:
+def _drawn(means: SubjectMeans, rated: pl.DataFrame, systems: Sequence[str], ends: Ends | None) -> list[CorrectedMean]:
     """Correct the judge by what people rated of a draw, each by what it stands for: of all systems, and of each."""
-    both = subjects(judge_rows, rated)
     frame = float(rated["frame"].max() or 0.0)  # type: ignore[arg-type]
-    reason = ""
-    if frame and abs(len(both) - frame) > _OTHER * frame:
-        reason = f"the judge rated {count(len(both))} replies, and people's were drawn from {count(int(frame))}: its mean is not that of the frame"
-    present = both.sort("system", maintain_order=True).partition_by("system", maintain_order=True)
-    parts = [(systems[part["system"][0]], part) for part in present] if len(present) > 1 else []
-    rows = [(systems[both["system"][0]] if len(present) == 1 else "", both)] if present else []
-    return [
-        _weighted(name, part, reason, ends) for name, part in (*parts, *rows) if part["judge"].null_count() < len(part)
-    ]
+    n, reason = len(means.subject), ""
+    if frame and abs(n - frame) > _OTHER * frame:
+        reason = f"the judge rated {count(n)} replies, and people's were drawn from {count(int(frame))}: its mean is not that of the frame"
+    parts = means.by_system()
+    named = [(systems[part.system[0]], part) for part in parts]
+    wholes = [*named, ("", means)] if len(parts) > 1 else named
+    subjects = rated.unique("subject", keep="first").sort("subject")
+    return [_weighted(name, part, subjects, reason, ends) for name, part in wholes if np.isfinite(part.judge).any()]
 
 
-def _weighted(name: str, rows: pl.DataFrame, reason: str, ends: Ends | None) -> CorrectedMean:
-    labelled = rows.filter(pl.col("people").is_not_null())
-    if labelled.is_empty():
-        means = correction.prediction_powered_mean(*(rows[column].to_numpy() for column in _COLUMNS))
-        return _row(name, rows, means, "people rated nothing of it")
-    judge, people, cluster = (rows[column].to_numpy() for column in _COLUMNS)
-    means = sampling.prediction_powered_mean(judge, people, cluster, drawn.sample(labelled), ends=ends)
+def _weighted(name: str, means: SubjectMeans, subjects: pl.DataFrame, reason: str, ends: Ends | None) -> CorrectedMean:
+    if not means.labelled.any():
+        return _row(name, means, _corrected(means), "people rated nothing of it")
+    labelled = subjects.filter(pl.col("subject").is_in(means.subject))
+    sample = drawn.sample(labelled)
+    overall = sampling.prediction_powered_mean(means.judge, means.people, means.cluster, sample, ends=ends)
     if not reason and labelled["cluster"].n_unique() < FEWEST:
-        reason = _System(name, rows).lacking
-    return _row(name, rows, means, reason)
+        reason = _System(name, means).lacking
+    return _row(name, means, overall, reason)
 
 
-def _row(name: str, rows: pl.DataFrame, means: correction.CorrectedIntervals, reason: str) -> CorrectedMean:
+def _row(name: str, means: SubjectMeans, overall: correction.CorrectedIntervals, reason: str) -> CorrectedMean:
     return CorrectedMean(
-        name, len(rows), len(rows) - rows["people"].null_count(), Bound(*means.judge_only), Bound(*means.human_only),
-        Bound(None, note=reason) if reason else Bound(*means.corrected), None if reason else means.gain,
+        name, len(means.subject), int(means.labelled.sum()), Bound(*overall.judge_only), Bound(*overall.human_only),
+        Bound(None, note=reason) if reason else Bound(*overall.corrected), None if reason else overall.gain,
     )  # fmt: skip

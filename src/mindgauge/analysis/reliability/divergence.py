@@ -11,12 +11,13 @@ from scipy import special
 
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, PersonProfile
-from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.pairs import numbered, pair, pair_each
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from mindgauge.analysis.reliability.pairs import RatingPairs
     from mindgauge.analysis.reliability.scale import ValueScale
 
 BELOW, MAY_BE = "below chance", "may be below chance"
@@ -29,9 +30,7 @@ _NOTHING = Bound(None, note="classes have no order")
 class _ProfilePart(NamedTuple):
     rater: str
     category: str
-    n: int
-    conversations: int
-    bounds: dict[str, Bound]
+    pairs: RatingPairs
 
 
 def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> list[PersonProfile]:
@@ -44,40 +43,40 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
     """
     own = rated.filter(pl.col("rater").is_in(list(raters))).sort("run", maintain_order=True)
     first = own.unique(["subject", "rater"], keep="first", maintain_order=True).with_columns(system=0)
-    categories = first["category"].drop_nulls().unique().sort().to_list()
-    parts = [
-        part
-        for rater in raters
-        for category in ("", *(categories if len(categories) > 1 else []))
-        if (part := _part(first, rater, category, scale)) is not None
-    ]
+    parts = [part for rater in raters for part in _parts(first, rater, scale)]
     main = "icc_a1" if scale.ordered else "kappa"
     kappa = "kappa_quadratic" if scale.ordered else "kappa"
-    adjusted = holm(np.array([_p(part.bounds[main], part.conversations) for part in parts]))
+    names = dict.fromkeys(("bias", main, kappa))
+    enough = [part.pairs for part in parts if part.pairs.clusters >= FEWEST]
+    estimated = iter(estimates.estimate_each(enough, names))
+    bounds = [next(estimated) if part.pairs.clusters >= FEWEST else _few(part.pairs, names) for part in parts]
+    adjusted = holm(np.array([_p(of[main], part.pairs.clusters) for part, of in zip(parts, bounds, strict=True)]))
     worse = scale.unsafe is not None and scale.unsafe.falling
     return [
         PersonProfile(
-            part.rater, part.category, part.n, part.conversations,
-            _severity(part.bounds.get("bias", _NOTHING), worse=worse), part.bounds[main], part.bounds.get(kappa, _NOTHING),
-            _named(part.bounds[main], float(p)),
+            part.rater, part.category, part.pairs.subjects, part.pairs.clusters,
+            _severity(of.get("bias", _NOTHING), worse=worse), of[main], of.get(kappa, _NOTHING), _named(of[main], float(p)),
         )
-        for part, p in zip(parts, adjusted, strict=True)
+        for part, of, p in zip(parts, bounds, adjusted, strict=True)
     ]  # fmt: skip
 
 
-def _part(first: pl.DataFrame, rater: str, category: str, scale: ValueScale) -> _ProfilePart | None:
-    rows = first.filter(pl.col("category") == category) if category else first
-    own, rest = rows.filter(pl.col("rater") == rater), rows.filter(pl.col("rater") != rater)
-    shared = own.join(rest, on="subject", how="semi")
-    if shared.is_empty():
-        return None
-    conversations = shared["cluster"].n_unique()
-    names = ("icc_a1", "bias", "kappa_quadratic") if scale.ordered else ("kappa",)
-    if conversations < FEWEST:
-        few = Bound(None, note=f"{conversations} conversations, at least {FEWEST} are needed")
-        return _ProfilePart(rater, category, len(shared), conversations, dict.fromkeys(names, few))
-    bounds = estimates.estimate(pair(rest, own, scale), names)
-    return _ProfilePart(rater, category, len(shared), conversations, bounds)
+def _parts(first: pl.DataFrame, rater: str, scale: ValueScale) -> Iterator[_ProfilePart]:
+    """Yield a person beside the others over all, and by category where there are several; nothing where no others rated."""
+    is_own = pl.col("rater") == rater
+    own, rest = first.filter(is_own), first.filter(~is_own)
+    whole = pair(rest, own, scale)
+    if not whole.subjects:
+        return
+    yield _ProfilePart(rater, "", whole)
+    categories, group = numbered(rest["category"])
+    if first["category"].drop_nulls().n_unique() > 1:
+        for place, pairs in pair_each(rest, own, scale, group).items():
+            yield _ProfilePart(rater, categories[place], pairs)
+
+
+def _few(pairs: RatingPairs, names: Iterable[str]) -> dict[str, Bound]:
+    return dict.fromkeys(names, Bound(None, note=f"{pairs.clusters} conversations, at least {FEWEST} are needed"))
 
 
 def _severity(bias: Bound, *, worse: bool) -> Bound:

@@ -10,7 +10,7 @@ import polars as pl
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, GroupShift
 from mindgauge.analysis.reliability.favour import of_people
-from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.pairs import numbered, pair_each
 from mindgauge.records.rounding import bounded, count, interval
 from mindgauge.stats import favour as stats
 from mindgauge.stats.significance import holm
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.stats.interval import Interval
 
-    Floats = NDArray[np.float64]
+    Codes = NDArray[np.intp]
+    Mask = NDArray[np.bool_]
 
 ON_LEVEL, SHIFTED, CANNOT_TELL = "on one level", "shifted", "cannot tell"
 ALPHA = 0.05
@@ -71,33 +72,36 @@ def limit(scale: ValueScale) -> float:
 def _groups(
     by: str, shared: pl.DataFrame, judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale
 ) -> Iterator[GroupShift]:
-    names = shared[by].unique().sort().to_list()
+    names, group = numbered(shared[by])
     if len(names) < 2:
         return
-    own_rows = [
-        rows.join(shared.select("subject"), on="subject", how="semi", maintain_order="left") for rows in (rated, judged)
-    ]
-    rated, judged = own_rows
-    group, cluster, subject = (shared[name].to_numpy() for name in (by, "cluster", "subject"))
-    of_rating, of_verdict = (group[np.searchsorted(subject, rows["subject"].to_numpy())] for rows in own_rows)
-    raters, people, verdicts = rated["rater"].to_numpy(), of_people(shared, rated), shared["judge"].to_numpy()
-    shifts, chances = [], []
-    for name in names:
-        part = stats.FavourRatings(verdicts, people, np.zeros((len(shared), 0)), group == name, cluster)
-        estimate, p = stats.shift(part)
-        apart = not {*raters[of_rating == name]} & {*raters[of_rating != name]}
-        shifts.append((_on_scale(estimate, scale.high - scale.low), apart))
-        chances.append(np.nan if p is None else p)
-    adjusted = holm(np.array(chances))
-    for name, (shift, apart), p in zip(names, shifts, adjusted, strict=True):
-        outcome, reason = _outcome(shift, float(p), limit(scale), others=f"other {by}s", apart=apart)
-        pairs = pair(rated[np.flatnonzero(of_rating == name)], judged[np.flatnonzero(of_verdict == name)], scale)
-        numbers = estimates.estimate(pairs, _ESTIMATES)
+    subject = shared["subject"].to_numpy()
+    rated, judged = (rows.filter(_among(rows["subject"].to_numpy(), subject)) for rows in (rated, judged))
+    of_rating = group[np.searchsorted(subject, rated["subject"].to_numpy())]
+    members = group[:, None] == np.arange(len(names))
+    told = stats.shifts(stats.FavourRatings(
+        shared["judge"].to_numpy(), of_people(shared, rated), np.zeros((len(shared), 0)), members, shared["cluster"].to_numpy(),
+    ))  # fmt: skip
+    adjusted = holm(np.array([np.nan if p is None else p for _, p in told]))
+    raters = rated["rater"].rank("dense").to_numpy()
+    apart = [not np.isin(raters[of_rating == i], raters[of_rating != i]).any() for i in range(len(names))]
+    pairs = pair_each(rated, judged, scale, of_rating)
+    numbers = estimates.estimate_each([*pairs.values()], _ESTIMATES)
+    for i, bounds in zip(pairs, numbers, strict=True):
+        shift, p = _on_scale(told[i][0], scale.high - scale.low), float(adjusted[i])
+        outcome, reason = _outcome(shift, p, limit(scale), others=f"other {by}s", apart=apart[i])
         yield GroupShift(
-            by, name, int((group == name).sum()), pairs.clusters, numbers["people_mean"],
-            numbers["judge_mean"], numbers["icc_a1"], numbers["bias"], shift, None if np.isnan(p) else float(p),
+            by, names[i], int(members[:, i].sum()), pairs[i].clusters, bounds["people_mean"],
+            bounds["judge_mean"], bounds["icc_a1"], bounds["bias"], shift, None if np.isnan(p) else p,
             limit(scale), outcome, reason,
         )  # fmt: skip
+
+
+def _among(subjects: Codes, wanted: Codes) -> Mask:
+    """Say of subjects whether they are among some, codes both."""
+    held = np.zeros(int(max(subjects.max(initial=0), wanted.max(initial=0))) + 1, dtype=bool)
+    held[wanted] = True
+    return held[subjects]
 
 
 def _on_scale(shift: Interval, span: float) -> Bound:

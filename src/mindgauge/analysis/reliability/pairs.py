@@ -22,6 +22,7 @@ from scipy import sparse
 
 from mindgauge.analysis import drawn
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.stats.codes import dense
 from mindgauge.stats.moments import terms
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.scale import ValueScale
 
+    Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
 
@@ -111,13 +113,18 @@ class RatingPairs(NamedTuple):
 
     `cells` has shape (conversations, systems × m): m = six moments around the scale's lowest value if it is ordered,
     then levels² counts (person's level × judge's) if it has levels. `present` holds the indices of the systems
-    that occur; `subjects` counts what was rated by both.
+    that occur; `rated` has shape (systems,) and counts what of each was rated by both.
     """
 
     cells: csr_array
     scale: ValueScale
-    present: NDArray[np.intp]
-    subjects: int
+    present: Codes
+    rated: Codes
+
+    @property
+    def subjects(self) -> int:
+        """How many subjects were rated by both."""
+        return int(self.rated.sum())
 
     @property
     def systems(self) -> int:
@@ -142,6 +149,12 @@ class RatingPairs(NamedTuple):
     def clusters(self) -> int:
         """The number of conversations."""
         return int(self.cells.shape[0])
+
+    def of(self, place: int) -> RatingPairs:
+        """Return what is of one system, by its place among the `present`."""
+        cells = self.cells[:, place * self.width : (place + 1) * self.width]
+        one = slice(place, place + 1)
+        return RatingPairs(cells[np.diff(cells.indptr) > 0], self.scale, self.present[one], self.rated[one])
 
     def whole(self) -> Floats:
         """Return everything, each conversation once: blocks of shape (1, systems, m)."""
@@ -191,6 +204,35 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> Rating
         judge: columns subject, number.
         scale: of the values.
     """
+    return _paired(people, judge, scale, people["system"].to_numpy(), drawn.weights(people))
+
+
+def pair_each(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, group: Codes) -> dict[int, RatingPairs]:
+    """Put people beside the judge in each group of subjects apart, whatever systems are in it; groups with pairs only.
+
+    Args:
+        people: as `pair` takes them.
+        judge: likewise.
+        scale: of the values.
+        group: shape (n,), of each row of people; below 0 for rows that are in none.
+    """
+    inside = group >= 0
+    people, group = people.filter(inside), group[inside]
+    whole = _paired(people, judge, scale, group, drawn.weights(people, group))
+    return {int(name): whole.of(place) for place, name in enumerate(whole.present)}
+
+
+def numbered(column: pl.Series) -> tuple[list[str], Codes]:
+    """Return the names in a column, in order, and the place of each row's among them, shape (n,); -1 where it has none."""
+    names = column.drop_nulls().unique().sort()
+    places = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
+    return names.to_list(), places.astype(np.intp)
+
+
+def _paired(
+    people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, system: Codes, weights: Floats
+) -> RatingPairs:
+    """Put people beside a judge, where rows of people are of some systems and have some weights, shape (n,) each."""
     subject = judge["subject"].to_numpy()
     order = np.argsort(subject, kind="stable")
     verdict = judge["number"].to_numpy()[order]
@@ -198,16 +240,15 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> Rating
     rated = people["subject"].to_numpy()
     place = np.searchsorted(judged, rated)
     shared = np.flatnonzero(np.append(judged, -1)[place] == rated)
-    place = place[shared]
-    _, number, persons = np.unique(place, return_inverse=True, return_counts=True)
-    cluster, system, value = (people[name].to_numpy()[shared] for name in ("cluster", "system", "number"))
-    weight = drawn.weights(people)[shared] / persons[number]
-    conversations, row = np.unique(cluster, return_inverse=True)
-    present, column = np.unique(system, return_inverse=True)
+    place, value = place[shared], people["number"].to_numpy()[shared]
+    _, first, number, persons = np.unique(place, return_index=True, return_inverse=True, return_counts=True)
+    weight = weights[shared] / persons[number]
+    conversations, row = dense(people["cluster"].to_numpy()[shared])
+    present, block = dense(system[shared])
     before, q = MOMENTS if scale.ordered else 0, len(scale.values) if scale.levels else 0
     width = before + q**2
-    column = column * width
-    parts: list[tuple[Floats, NDArray[np.intp], NDArray[np.intp]]] = []
+    column = block * width
+    parts: list[tuple[Floats, Codes, Codes]] = []
     if scale.ordered:
         mean = np.bincount(np.repeat(np.arange(len(judged)), repeats), verdict, len(judged)) / repeats
         for i, term in enumerate(terms(value - scale.low, mean[place] - scale.low)):
@@ -222,4 +263,5 @@ def pair(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale) -> Rating
         parts.append(((weight / times)[person], row[person], column[person] + before + x * q + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
     cells = sparse.coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
-    return RatingPairs(cells, scale, present.astype(np.intp), len(persons))
+    of_systems = np.bincount(block[first], minlength=len(present))
+    return RatingPairs(cells, scale, present.astype(np.intp), of_systems)

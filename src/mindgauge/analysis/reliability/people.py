@@ -67,7 +67,7 @@ def people(
     first = everybody.filter(pl.col("rater").is_in(own))
     n, coefficients = _among_people(first, scale)
     together = _among_people(everybody, scale)[1] if others else {}
-    persons = [_person(rater, first, scale) for rater in own] if n else []
+    persons = _persons(own, first, scale) if n else []
     if not n:
         return People(name, len(raters), len(own), n, coefficients, persons, dependent=others, with_dependent=together)
     return People(
@@ -105,27 +105,26 @@ def _among_people(first: pl.DataFrame, scale: ValueScale) -> tuple[int, dict[str
     return sums.subjects, coefficients
 
 
-def _person(rater: str, rated: pl.DataFrame, scale: ValueScale) -> PersonBesideOthers:
-    """Put one person beside the mean of the others, on the subjects that they share."""
-    own = rated.filter(pl.col("rater") == rater)
-    rest = (
-        rated.filter(pl.col("rater") != rater)
-        .group_by("subject", maintain_order=True)
-        .agg(
-            pl.col("cluster", *(name for name in drawn.COLUMNS if name in rated.columns)).first(),
-            pl.col("number").mean(),
-        )
-        .join(own.select("subject"), on="subject", how="semi")
-        .with_columns(system=0)
-    )
-    if not scale.ordered or rest.is_empty():
-        reason = "no subject has a value from this person and another" if scale.ordered else "classes have no order"
-        undefined = Bound(None, note=reason)
-        return PersonBesideOthers(rater, len(rest), undefined, undefined)
-    agreement = estimates.estimate(pair(rest, own, scale._replace(levels=False)), ("bias", "icc_a1"))
+def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> list[PersonBesideOthers]:
+    """Put each person beside the mean of the others, on the subjects that they share."""
+    raters_of, total = pl.len().over("subject"), pl.col("number").sum().over("subject")
+    shared = rated.with_columns(system=0, others=(total - pl.col("number")) / (raters_of - 1)).filter(raters_of > 1)
+    own = [shared.filter(pl.col("rater") == rater) for rater in raters]
+    continuum = scale._replace(levels=False)
+    parts = [pair(rows.with_columns(number="others"), rows, continuum) for rows in own if scale.ordered and len(rows)]
+    estimated = iter(estimates.estimate_each(parts, ("bias", "icc_a1")))
     high_is_worse = scale.unsafe is not None and scale.unsafe.falling
-    bias = agreement["bias"]
-    return PersonBesideOthers(rater, len(rest), bias if high_is_worse else _turned(bias), agreement["icc_a1"])
+    persons = []
+    for rater, rows in zip(raters, own, strict=True):
+        if not scale.ordered or rows.is_empty():
+            reason = "no subject has a value from this person and another" if scale.ordered else "classes have no order"
+            undefined = Bound(None, note=reason)
+            persons.append(PersonBesideOthers(rater, len(rows), undefined, undefined))
+            continue
+        agreement = next(estimated)
+        bias = agreement["bias"] if high_is_worse else _turned(agreement["bias"])
+        persons.append(PersonBesideOthers(rater, len(rows), bias, agreement["icc_a1"]))
+    return persons
 
 
 def _turned(bound: Bound) -> Bound:
