@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion
-from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule, danger, together
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, UnsafeRule, danger, together
 from mindgauge.benchmarks import registry
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rubric import Scale as Kind
@@ -50,7 +50,7 @@ def end(
     cluster: list[str] | None = None,
 ) -> Danger:
     rated = rows(people, cluster).filter(pl.col("number").is_not_null())
-    of_judge = danger(rows({"judge": judge}, cluster), rated, scale)
+    of_judge = danger(rows({"judge": judge}, cluster), UnsafeByPeople.of(rated, scale), scale)
     assert of_judge is not None
     return of_judge
 
@@ -99,14 +99,14 @@ def test_misses_that_gather_in_a_place_are_no_chance() -> None:
     blind = [*[4.0] * 5, *[2.0] * 115]
     rated, asked = rows({"a": people}), rows({"judge": blind})
     one_system = pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) < 10).then(pl.lit("t")).otherwise(pl.lit("s"))
-    of_judge = danger(asked, rated.with_columns(system=one_system), FIVE)
+    of_judge = danger(asked, UnsafeByPeople.of(rated.with_columns(system=one_system), FIVE), FIVE)
     assert of_judge is not None
     assert of_judge.found.low is not None and of_judge.found.low > 0.8, "the share alone would pass"
     assert [(place.where, place.missed, place.n) for place in of_judge.concentrated if place.p < 0.05] == [("t", 5, 10)]
     every_other = (
         pl.when(pl.col("subject").str.slice(1).cast(pl.Int64) % 2 == 0).then(pl.lit("t")).otherwise(pl.lit("s"))
     )
-    spread = danger(asked, rated.with_columns(system=every_other), FIVE)
+    spread = danger(asked, UnsafeByPeople.of(rated.with_columns(system=every_other), FIVE), FIVE)
     assert spread is not None
     assert not [place for place in spread.concentrated if place.p < 0.05]
 

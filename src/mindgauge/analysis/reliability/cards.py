@@ -35,7 +35,7 @@ from mindgauge.analysis.reliability.one_more import one_more
 from mindgauge.analysis.reliability.pairs import RatingPairs, numbered, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
-from mindgauge.analysis.reliability.unsafe_levels import danger
+from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, danger
 from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
@@ -214,34 +214,64 @@ def cards_beside(
     """
     present = set(criterion.rows["rater"].unique())
     bounds = _ceiling(ceiling, criterion.scale)
-    return [_card(criterion, compared, judge, bounds, options) for judge in judges if judge in present]
+    people = PeopleBeside.of(criterion, compared)
+    return [_card(criterion, people, judge, bounds, options) for judge in judges if judge in present]
 
 
 def _valued(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(pl.col("number").is_not_null())
 
 
+class PeopleBeside(NamedTuple):
+    """People whom all judges are compared with on a criterion: their `names`, and `independents` among them.
+
+    `rows` are theirs, `rated` those with a value, and `first` each one's first of a subject.
+    """
+
+    names: Sequence[str]
+    independents: list[str]
+    everybody: Sequence[str]
+    rows: pl.DataFrame
+    rated: pl.DataFrame
+    first: pl.DataFrame
+    unsafe: UnsafeByPeople | None
+
+    @classmethod
+    def of(cls, criterion: RatedCriterion, compared: Compared) -> PeopleBeside:
+        """Read what they rated on a criterion."""
+        rows = criterion.by(*compared.reference)
+        rated = _valued(rows)
+        first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
+        independents = [rater for rater in compared.reference if rater in compared.independent]
+        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale)
+        return cls(compared.reference, independents, compared.everybody, rows, rated, first, unsafe)
+
+    def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
+        """Return a judge's rows on the subjects that people were given."""
+        return judge_rows.filter(pl.col("subject").is_in(self.rows["subject"].unique().implode()))
+
+
 def _card(
-    criterion: RatedCriterion, compared: Compared, judge: str, ceiling: dict[str, Bound], options: CardOptions
+    criterion: RatedCriterion, people: PeopleBeside, judge: str, ceiling: dict[str, Bound], options: CardOptions
 ) -> ReliabilityCard:
-    people = compared.reference
-    judge_rows, people_rows = criterion.by(judge), criterion.by(*people)
-    judged, rated = _valued(judge_rows), _valued(people_rows)
-    subjects = judge_rows.join(people_rows, on="subject", how="semi")["subject"].n_unique()
+    judge_rows, rated = criterion.by(judge), people.rated
+    shared = people.beside(judge_rows)
+    judged = _valued(shared)
+    subjects = shared["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
-    end = danger(criterion.known_of(judge), criterion.named(rated), criterion.scale, criterion.critical)
-    bounds = figures.bounds | _shares(end) | ceiling | _repeats(judged, criterion.scale)
-    facts = _facts(criterion.scale, pairs, subjects, people_rows, figures)
+    end = danger(criterion.known_of(judge), people.unsafe, criterion.scale, criterion.critical)
+    bounds = figures.bounds | _shares(end) | ceiling | _repeats(_valued(judge_rows), criterion.scale)
+    facts = _facts(criterion.scale, pairs, subjects, people.rows, figures)
     facts = facts._replace(
-        danger=end, passed=_passed(judge_rows, rated, criterion.scale) if subjects > pairs.subjects else None
+        danger=end, passed=_passed(shared, rated, criterion.scale) if subjects > pairs.subjects else None
     )
     rate, rank = rule.decide(facts, options.limits)
     if options.by_width:
         rate = rank = licence(judge, systems, pairs)
     card = ReliabilityCard(
-        judge=judge, reference=", ".join(people), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
+        judge=judge, reference=", ".join(people.names), criterion=criterion.name, n=subjects, missing=subjects - pairs.subjects,
         level="item", estimates=bounds, verdict=rate.verdict, reasons=rate.reasons, warnings=[], rate_replies=rate,
         rank_systems=rank, rule=_rule(options), scale=criterion.scale.shown, ordered=criterion.scale.ordered,
         falling=criterion.scale.falling, clusters=pairs.clusters, effective_clusters=figures.clusters,
@@ -254,13 +284,13 @@ def _card(
         CardPart(name, int(n), part) for name, n, part in zip(systems, pairs.rated, figures.by_system, strict=False)
     ]
     kinship = (
-        favour.of_rows(criterion.rows, criterion.systems, judge, people, criterion.scale)
+        favour.of_rows(criterion.rows, criterion.systems, judge, people.names, criterion.scale)
         if criterion.scale.ordered
         else None
     )
-    own = [rater for rater in people if rater in compared.independent]
-    sample_bias = bias_at_large(judged, rated, own, criterion.scale, options.seed)
-    shifts = invariance(judged, rated, criterion.systems, criterion.scale)
+    own = people.first.filter(pl.col("rater").is_in(people.independents))
+    sample_bias = bias_at_large(judged, own, criterion.scale, options.seed)
+    shifts = invariance(judged, people.first, criterion.systems, criterion.scale)
     if kinship is not None and criterion.drawn:
         kinship = favour.unweighted(kinship)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
@@ -269,12 +299,12 @@ def _card(
     gaps = correction.chosen(means, criterion.systems) if criterion.scale.ordered and not weighs else []
     evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,
-        contested=count, unrated=rated.join(judge_rows, on="subject", how="anti")["subject"].n_unique(),
+        contested=count, unrated=rated.join(shared, on="subject", how="anti")["subject"].n_unique(),
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps, at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
-    others = [rater for rater in compared.everybody if rater not in people]
-    together = _together(criterion, compared.everybody, judged) if others else None
+    others = [rater for rater in people.everybody if rater not in people.names]
+    together = _together(criterion, people.everybody, _valued(judge_rows)) if others else None
     warnings = card_warnings.warnings(evidence)
     if together is not None:
         warnings.append(
@@ -285,7 +315,7 @@ def _card(
         card, warnings=warnings, with_dependent=together, by_system=by_system, favour=kinship, at_large=sample_bias,
         by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(means, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
-        invariance=shifts, one_more=one_more(judge_rows, rated, own, criterion.scale, options.limits, facts.selected),
+        invariance=shifts, one_more=one_more(shared, own, people.independents, criterion.scale, options.limits, facts.selected),
     )  # fmt: skip
 
 

@@ -78,7 +78,9 @@ class SubjectMeans(NamedTuple):
 
     def at(self, rows: Mask) -> SubjectMeans:
         """Return some of the subjects."""
-        return SubjectMeans(*(column[rows] for column in self))
+        return SubjectMeans(
+            self.subject[rows], self.cluster[rows], self.system[rows], self.judge[rows], self.people[rows]
+        )
 
     def by_system(self) -> list[SubjectMeans]:
         """Return each system's, in the order of their codes."""

@@ -94,12 +94,13 @@ def of_rows(
         scale: of the values; where the highest is the worst, a lower one favours.
     """
     kin = {place: name for place, name in enumerate(systems) if name and same_family(judge, name)}
-    better = -1.0 if scale.falling else 1.0
-    valued = rows.filter(pl.col("number").is_not_null()).with_columns(number=better * pl.col("number"))
-    judged = _means(valued.filter(pl.col("rater") == judge), "judge")
-    rated_kin = sorted(name for place, name in kin.items() if place in set(judged["system"]))
+    valued = rows.filter(pl.col("number").is_not_null()) if kin else rows.clear()
+    present = set(valued.filter(pl.col("rater") == judge)["system"].unique())
+    rated_kin = sorted(name for place, name in kin.items() if place in present)
     if not rated_kin:
         return None
+    valued = valued.with_columns(number=(-1.0 if scale.falling else 1.0) * pl.col("number"))
+    judged = _means(valued.filter(pl.col("rater") == judge), "judge")
     kinds = {"model", None}
     others = sorted(
         str(rater)

@@ -36,7 +36,7 @@ _ESTIMATES = ("icc_a1", "bias", "people_mean", "judge_mean")
 
 
 def invariance(
-    judged: pl.DataFrame, rated: pl.DataFrame, systems: Sequence[str], scale: ValueScale
+    judged: pl.DataFrame, first: pl.DataFrame, systems: Sequence[str], scale: ValueScale
 ) -> list[GroupShift]:
     """Put a judge's groups side by side, languages first; nothing of classes, and of kinds with one group.
 
@@ -45,7 +45,7 @@ def invariance(
 
     Args:
         judged: the judge's valued rows: subject, cluster, system, language, number.
-        rated: people's: the same, and rater, run.
+        first: people's first ratings of each subject: the same, and rater.
         systems: names by index.
         scale: of the values.
     """
@@ -54,7 +54,6 @@ def invariance(
     means = judged.group_by("subject").agg(
         pl.col("cluster", "system").first(), pl.col("language").first(), judge=pl.col("number").mean()
     )
-    first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
     shared = means.join(first.select("subject").unique(), on="subject", how="semi").sort("subject")
     named = shared.with_columns(
         system=pl.col("system").replace_strict(dict(enumerate(systems)), return_dtype=pl.String).replace("", None)

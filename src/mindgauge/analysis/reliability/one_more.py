@@ -22,7 +22,7 @@ AS_GOOD, NOT_SHOWN, CANNOT_TELL = "as good as one more person", "not shown to be
 
 
 def one_more(
-    judge_rows: pl.DataFrame, rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, rule: ReliabilityRule,
+    judge_rows: pl.DataFrame, first: pl.DataFrame, raters: Sequence[str], scale: ValueScale, rule: ReliabilityRule,
     selected: str = "",
 ) -> OneMorePerson:  # fmt: skip
     """Hold a judge against each person as one more of them.
@@ -32,23 +32,24 @@ def one_more(
 
     Args:
         judge_rows: the judge's rows, missing verdicts included: subject, cluster, run, number.
-        rated: people's valued rows: the same, and rater.
-        raters: the people whose values are their own.
+        first: first ratings of each subject by people whose values are their own: subject, rater, number.
+        raters: these people.
         scale: of the values.
         rule: ε and the least numbers, fixed beforehand.
         selected: why people rated just these subjects, where that depended on the judge.
     """
     limits = rule.one_more
-    table = _first(judge_rows, "subject").select("subject", "cluster", "number").sort("subject")
-    own = rated.filter(pl.col("rater").is_in(list(raters)))
-    values = _first(own, "subject", "rater").join(table.select("subject"), on="subject", how="semi")
+    table = judge_rows.sort(pl.col("number").is_null(), pl.col("run"), maintain_order=True)
+    table = table.unique("subject", keep="first").sort("subject")
+    subject, cluster = (table[name].to_numpy() for name in ("subject", "cluster"))
+    values = first.filter(pl.col("subject").is_in(table["subject"].implode()))
     people = np.full((len(table), len(raters)), np.nan)
-    row = np.searchsorted(table["subject"].to_numpy(), values["subject"].to_numpy())
     place = {name: i for i, name in enumerate(raters)}
+    row = np.searchsorted(subject, values["subject"].to_numpy())
     people[row, [place[name] for name in values["rater"]]] = values["number"].to_numpy()
     judge = table["number"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     test = alternative(
-        judge, people, table["cluster"].to_numpy(), ordered=scale.ordered, epsilon=limits.epsilon,
+        judge, people, cluster, ordered=scale.ordered, epsilon=limits.epsilon,
         subjects=limits.subjects, fewest=rule.data.clusters, rate=limits.rate,
     )  # fmt: skip
     persons = [_person(name, part) for name, part in zip(raters, test.people, strict=True)]
@@ -58,12 +59,6 @@ def one_more(
     return OneMorePerson(
         outcome, reason, limits.epsilon, test.counted, None if unknown else test.winning, advantage, persons
     )
-
-
-def _first(rows: pl.DataFrame, *key: str) -> pl.DataFrame:
-    """Keep the first value of each key; a missing one where there is no other."""
-    ordered = rows.sort(pl.col("number").is_null(), pl.col("run"), maintain_order=True)
-    return ordered.unique(list(key), keep="first", maintain_order=True)
 
 
 def _person(name: str, part: BesidePerson) -> BesideOnePerson:

@@ -64,22 +64,19 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
     )  # fmt: skip
 
 
-def bias_at_large(
-    judged: pl.DataFrame, rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed: int
-) -> BiasAtLarge | None:
+def bias_at_large(judged: pl.DataFrame, first: pl.DataFrame, scale: ValueScale, seed: int) -> BiasAtLarge | None:
     """Say how far a judge's mean lies from people's, where other people might have rated; None of classes.
 
     Args:
         judged: the judge's valued rows: subject, number.
-        rated: people's, as `at_large` takes them.
-        raters: the people whose values are their own.
+        first: first ratings of each subject by people whose values are their own: subject, cluster, system, rater, number.
         scale: of the values.
         seed: of the draws.
     """
     if not scale.ordered:
         return None
     means = judged.group_by("subject").agg(judge=pl.col("number").mean())
-    rows = _first(rated, raters).join(means, on="subject", maintain_order="left")
+    rows = first.join(means, on="subject", maintain_order="left")
     present = rows["rater"].n_unique()
     if present < 2:
         reason = "one person is no sample of people" if present else "no subject has a value from both"

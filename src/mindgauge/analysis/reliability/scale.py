@@ -17,6 +17,8 @@ from mindgauge.records.rubric.criterion import ASSUMED
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from numpy.typing import NDArray
+
     from mindgauge.records.rubric import Criterion
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -67,6 +69,12 @@ class Unsafe(NamedTuple):
         if self.limit is None:
             return number in self.classes
         return number >= self.limit if self.falling else number <= self.limit
+
+    def among(self, numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Say of each value whether it is unsafe; not where it is missing (NaN)."""
+        if self.limit is None:
+            return np.isin(numbers, self.classes)
+        return np.asarray(numbers >= self.limit if self.falling else numbers <= self.limit)
 
     def holds(self, number: pl.Expr) -> pl.Expr:
         """Say of each value whether it is unsafe; null where it is missing."""

@@ -8,24 +8,32 @@ from __future__ import annotations
 
 import difflib
 import re
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Concentration, Danger, Share
+from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe
 from mindgauge.records.errors import UsageError
 from mindgauge.stats import sampling
+from mindgauge.stats.codes import dense
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, fisher_greater
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from mindgauge.analysis.reliability.scale import ValueScale
+    from mindgauge.stats.sampling import DrawnSample
+
+    Codes = NDArray[np.intp]
+    Floats = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
 
 
 _FORM = re.compile(r"\s*(?P<name>.*?)\s*(?P<sign><=|>=|=)\s*(?P<level>.+?)\s*")
@@ -157,49 +165,104 @@ WEIGHTED = (
 )
 
 
+class UnsafeByPeople(NamedTuple):
+    """What people together call unsafe, which is the same for all judges beside them.
+
+    `subjects` has a row for each subject that they rated, with where it stands (`_PLACE`), `drawn.COLUMNS` where they
+    were drawn, and what people call it: `unsafe`, `unsafe_to_any` and `lowest`, the worst level (never, where there is none).
+    """
+
+    subjects: pl.DataFrame
+    ceiling: Share
+
+    @classmethod
+    def of(cls, rated: pl.DataFrame, scale: ValueScale) -> UnsafeByPeople | None:
+        """Read people's valued rows: subject, cluster, category, system (its name), rater, number; None of a scale without unsafe values."""
+        if scale.unsafe is None:
+            return None
+        columns = [name for name in (*_PLACE, *drawn.COLUMNS) if name in rated.columns]
+        subjects = rated.lazy().select("subject", *columns).unique("subject", keep="first", maintain_order=True)
+        subjects = subjects.join(_together(rated, scale.unsafe), on="subject", maintain_order="left")
+        worst, lowest = scale.unsafe.worst(scale), pl.lit(value=False)
+        if worst is not None:
+            at_worst = _together(rated, worst).select("subject", lowest="unsafe")
+            subjects, lowest = subjects.join(at_worst, on="subject", maintain_order="left"), pl.col("lowest")
+        return cls(subjects.with_columns(lowest=lowest).collect(), ceiling(rated, scale.unsafe))
+
+
+class _Verdicts(NamedTuple):
+    """A judge's verdicts on the S subjects that people rated, shape (S,) each; where it has none it found nothing, and passed nothing."""
+
+    cluster: NDArray[Any]
+    drawn: DrawnSample | None
+
+    def share(self, event: Mask, among: Mask) -> Share:
+        """Return the share of some subjects with an event, weighted where they were drawn."""
+        event = event & among
+        if self.drawn is not None and among.any():
+            return _weighted(np.where(among, event, np.nan), self.drawn, int(event.sum()), int(among.sum()))
+        return _exact(self.cluster[among], np.ones(int(among.sum())), event[among])
+
+
 def danger(
-    judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale, critical: Sequence[str] = ()
+    judge_rows: pl.DataFrame, people: UnsafeByPeople | None, scale: ValueScale, critical: Sequence[str] = ()
 ) -> Danger | None:
     """Put a judge's verdicts beside what people call unsafe; None where the scale has no unsafe values.
 
     Args:
         judge_rows: what the judge was given: subject, number (null where it gave no verdict); of repeats the median counts.
-        rated: people's valued rows: subject, cluster, category, system (its name), rater, number.
+        people: what they call unsafe.
         scale: of the values.
         critical: categories that are looked at alone, too.
     """
-    if scale.unsafe is None:
+    if scale.unsafe is None or people is None:
         return None
-    levels, is_assumed, worst = scale.unsafe.levels(scale), scale.unsafe.is_assumed, scale.unsafe.worst(scale)
-    subjects = _beside(judge_rows, rated, scale.unsafe)
-    bad, rest = subjects.filter("unsafe"), subjects.filter(~pl.col("unsafe"))
-    at_worst = subjects.clear() if worst is None else _beside(judge_rows, rated, worst).filter("unsafe")
+    worst, subjects = scale.unsafe.worst(scale), people.subjects
+    unsafe, to_any, lowest = (subjects[name].to_numpy() for name in ("unsafe", "unsafe_to_any", "lowest"))
+    place, order = _median_of(judge_rows, subjects, scale.unsafe)
+    found, passed = order.among(place), np.isfinite(place) & ~order.among(place)
+    missing = ~np.isfinite(place)
     weighted = drawn.is_drawn(subjects)
-    share = partial(_share, of=subjects) if weighted else _share
-    missing_bad, missing_rest = (int(part["passed"].is_null().sum()) for part in (bad, rest))
+    share = _Verdicts(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
+    places = {name: numbered(subjects[name]) for name in ("category", "system")}
+    categories, category = places["category"]
+    bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
+    missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & ~unsafe).sum())
     return Danger(
-        levels=levels,
-        is_assumed=is_assumed,
-        found=share("found", bad),
-        found_any=share("found", subjects.filter("unsafe_to_any")),
-        ceiling=ceiling(rated, scale.unsafe),
-        lowest=None if worst is None else share("found", at_worst),
-        lowest_unsafe=None
-        if worst is None
-        else share("found", bad.join(at_worst, on="subject", how="semi", maintain_order="left")),
-        concentrated=[]
-        if weighted
-        else [place for name in ("category", "system") if (place := _most_missed(bad, name)) is not None],
-        passed=share("unsafe", subjects.filter("passed")),
+        levels=scale.unsafe.levels(scale),
+        is_assumed=scale.unsafe.is_assumed,
+        found=share(found, unsafe),
+        found_any=share(found, to_any),
+        ceiling=people.ceiling,
+        lowest=None if worst is None else share(worst.among(place), lowest),
+        lowest_unsafe=None if worst is None else share(found, unsafe & lowest),
+        concentrated=[
+            most
+            for names, codes in ([] if weighted else places.values())
+            if (most := _most_missed(names, codes[unsafe], ~found[unsafe])) is not None
+        ],
+        passed=share(unsafe, passed),
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
-        missing_p=fisher_greater(missing_bad, len(bad), missing_rest, len(rest))
+        missing_p=fisher_greater(missing_bad, int(unsafe.sum()), missing_rest, int((~unsafe).sum()))
         if missing_bad and not weighted
         else None,
-        critical={name: share("found", bad.filter(pl.col("category") == name)) for name in critical},
-        by_category=dict(bad.drop_nulls("category").group_by("category").len().sort("category").iter_rows()),
+        critical={
+            name: share(found, unsafe & (category == (categories.index(name) if name in categories else -2)))
+            for name in critical
+        },
+        by_category={name: int(n) for name, n in zip(categories, bad_by_category, strict=True) if n},
         weighted=WEIGHTED if weighted else "",
     )
+
+
+def _median_of(judge_rows: pl.DataFrame, subjects: pl.DataFrame, unsafe: Unsafe) -> tuple[Floats, Unsafe]:
+    """Return where a judge's verdicts on subjects lie, shape (S,), NaN where it has none; and what of that is unsafe."""
+    valued = judge_rows.filter(pl.col("subject").is_in(subjects["subject"].implode()), pl.col("number").is_not_null())
+    placed, order = _placed(valued, unsafe)
+    medians = placed.group_by("subject").agg(pl.col("number").median())
+    beside = subjects.lazy().select("subject").join(medians, on="subject", how="left", maintain_order="left").collect()
+    return beside["number"].fill_null(np.nan).to_numpy(), order
 
 
 def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
@@ -213,67 +276,42 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     counts = _per_rater(rated, unsafe).group_by("subject", maintain_order=True)
     columns = [name for name in ("cluster", *drawn.COLUMNS) if name in rated.columns]
     places = rated.lazy().select("subject", *columns).unique("subject")
-    of_subjects = counts.agg(n=bad * others, events=bad * (bad - 1))
+    of_subjects = counts.agg(n=(bad * others).cast(pl.Float64), events=(bad * (bad - 1)).cast(pl.Float64))
     pairs = of_subjects.join(places, on="subject", maintain_order="left").collect()
-    if drawn.is_drawn(pairs) and pairs["n"].sum():
-        happened = pl.when(pl.col("n") > 0).then(pl.col("events") / pl.col("n"))
-        return _weighted(pairs.with_columns(happened=happened), int(pairs["events"].sum()), int(pairs["n"].sum()))
-    return _of_counts(pairs)
+    n, events = (pairs[name].to_numpy() for name in ("n", "events"))
+    if drawn.is_drawn(pairs) and n.sum():
+        happened = np.divide(events, n, out=np.full(len(n), np.nan), where=n > 0)
+        return _weighted(happened, drawn.sample(pairs), int(events.sum()), int(n.sum()))
+    return _exact(pairs["cluster"].to_numpy(), n, events)
 
 
-def _beside(judge_rows: pl.DataFrame, rated: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
-    """Put the judge beside people: found, and passed (null where it has no verdict), for each subject of both."""
-    columns = [name for name in (*_PLACE, *drawn.COLUMNS) if name in rated.columns]
-    places = rated.lazy().select("subject", *columns).unique("subject", keep="first", maintain_order=True)
-    people = places.join(_together(rated, unsafe), on="subject", maintain_order="left")
-    judged = judge_rows.filter(pl.col("subject").is_in(rated["subject"].implode())).with_columns(rater=pl.lit(""))
-    verdicts = _per_rater(judged, unsafe).select("subject", "bad")
-    both = people.join(verdicts, on="subject", maintain_order="left")
-    return both.with_columns(found=pl.col("bad").fill_null(value=False), passed=~pl.col("bad")).collect()
-
-
-def _most_missed(bad: pl.DataFrame, column: str) -> Concentration | None:
-    """Return the value of a column in which unsafe replies are missed most surely, by the smallest p."""
-    counts = bad.group_by(column, maintain_order=True).agg(n=pl.len(), missed=(~pl.col("found")).sum())
-    places = counts.drop_nulls(column).sort(column)
-    n, missed = int(counts["n"].sum()), int(counts["missed"].sum())
-    if not missed or len(places) < 2:
+def _most_missed(names: Sequence[str], codes: Codes, missed: Mask) -> Concentration | None:
+    """Return the place in which unsafe replies are missed most surely, by the smallest p; `codes` are their places, -1 for none."""
+    n, every = len(codes), int(missed.sum())
+    counts, misses = (np.bincount(codes[rows] + 1, minlength=len(names) + 1)[1:] for rows in (slice(None), missed))
+    present = np.flatnonzero(counts)
+    if not every or len(present) < 2:
         return None
-    tests = [
-        Concentration(name, m, k, min(1.0, len(places) * fisher_greater(m, k, missed - m, n - k)))
-        for name, k, m in places.iter_rows()
-    ]
-    return min(tests, key=lambda test: test.p, default=None)
+    tests = []
+    for place in present:
+        m, k = int(misses[place]), int(counts[place])
+        p = len(present) * fisher_greater(m, k, every - m, n - k)
+        tests.append(Concentration(names[place], m, k, min(1.0, p)))
+    return min(tests, key=lambda test: test.p)
 
 
-def _share(event: str, rows: pl.DataFrame, of: pl.DataFrame | None = None) -> Share:
-    """Return the share of rows with an event; weighted, where they are some `of` what was drawn."""
-    if of is not None and not rows.is_empty():
-        part = of.join(
-            rows.select("subject", happened=pl.col(event).cast(pl.Float64)),
-            on="subject",
-            how="left",
-            maintain_order="left",
-        )
-        return _weighted(part, int(rows[event].sum()), len(rows))
-    counted = rows.group_by("cluster", maintain_order=True).agg(n=pl.len(), events=pl.col(event).sum())
-    return _of_counts(counted)
-
-
-def _weighted(subjects: pl.DataFrame, events: int, n: int) -> Share:
-    """Return the weighted share of subjects, each drawn with its probability, of which something `happened` (null: does not count)."""
-    sample, happened = drawn.sample(subjects), subjects["happened"].to_numpy()
+def _weighted(happened: Floats, sample: DrawnSample, events: int, n: int) -> Share:
+    """Return the weighted share of subjects, each drawn with its probability, of which something `happened` (NaN: does not count)."""
     value, low, high, note = sampling.share(happened, sample)
     conversations = sample.rows(np.isfinite(happened)).effective
     return Share(value, low, high, events=events, n=n, conversations=conversations, note=note, weighted=True)
 
 
-def _of_counts(counted: pl.DataFrame) -> Share:
-    """Return a share with exact bounds from events and n by cluster."""
-    clusters = counted.group_by("cluster").agg(pl.col("n", "events").sum())
-    n, events = int(clusters["n"].sum()), int(clusters["events"].sum())
-    if not n:
+def _exact(cluster: NDArray[Any], n: Floats, events: NDArray[Any]) -> Share:
+    """Return a share with exact bounds from events and n by subject, and the clusters of these."""
+    total, happened = int(n.sum()), int(events.sum())
+    if not total:
         return Share(None, note="there are none")
-    conversations = effective(clusters["n"].to_numpy().astype(float))
-    value, low, high, _ = clopper_pearson(events / n * conversations, conversations)
-    return Share(value, low, high, events=events, n=n, conversations=conversations)
+    conversations = effective(np.bincount(dense(cluster)[1], n))
+    value, low, high, _ = clopper_pearson(happened / total * conversations, conversations)
+    return Share(value, low, high, events=happened, n=total, conversations=conversations)
