@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.stats import agreement, bootstrap, icc, moments
@@ -132,7 +133,7 @@ def _weighted_sums(means: Floats, weights: Floats) -> Floats:
 
 def chunks(pairs: RatingPairs, resamples: int, seed: int) -> Iterator[Floats]:
     """Resample conversations: yields blocks (b, systems, m), where the b add up to `resamples`."""
-    for sums in bootstrap.resampled_sums(pairs.cells, resamples, seed):
+    for sums in bootstrap.resampled_sums(sparse.csr_array(pairs.cells), resamples, seed):
         yield pairs.blocks(sums)
 
 
@@ -186,7 +187,7 @@ def leave_out(
         names: of the coefficients; all if not given.
         per_system: whether each system is looked at alone, too.
     """
-    kinds = [bootstrap.types(pairs.cells) for pairs in parts]
+    kinds = [kinds_of(pairs.cells) for pairs in parts]
     sizes = [_sizes(pairs, kind.rows) for pairs, kind in zip(parts, kinds, strict=True)]
     blocks = (
         block
@@ -202,12 +203,20 @@ def leave_out(
     return [LeftOut(*each, kind.counts, size) for each, kind, size in zip(values, kinds, sizes, strict=True)]
 
 
-def _sizes(pairs: RatingPairs, kinds: csr_array) -> Floats:
+def kinds_of(cells: Floats | csr_array) -> bootstrap.Types:
+    """Return the kinds of conversations by what they say; in a small table each is its own."""
+    if not isinstance(cells, np.ndarray):
+        return bootstrap.types(cells)
+    each = np.arange(len(cells))
+    return bootstrap.Types(cells, np.ones_like(each), each)
+
+
+def _sizes(pairs: RatingPairs, kinds: Floats | csr_array) -> Floats:
     """Return how many subjects of each system a conversation of each kind holds, shape (K, systems)."""
     return np.concatenate([pairs.sizes(pairs.blocks(rows)) for rows in portions(kinds)])
 
 
-def _without_each(pairs: RatingPairs, kinds: csr_array, clusters: float) -> Iterator[Floats]:
+def _without_each(pairs: RatingPairs, kinds: Floats | csr_array, clusters: float) -> Iterator[Floats]:
     """Yield blocks (b, systems, m) of everything, of what is opposed in it, and of what is left without one of each kind."""
     totals = pairs.whole()
     yield np.concatenate([totals, pairs.opposed(totals, unseen(clusters))])

@@ -116,7 +116,7 @@ class RatingPairs(NamedTuple):
     that occur; `rated` has shape (systems,) and counts what of each was rated by both.
     """
 
-    cells: csr_array
+    cells: Floats | csr_array
     scale: ValueScale
     present: Codes
     rated: Codes
@@ -152,9 +152,9 @@ class RatingPairs(NamedTuple):
 
     def of(self, place: int) -> RatingPairs:
         """Return what is of one system, by its place among the `present`."""
-        cells = self.cells[:, place * self.width : (place + 1) * self.width]
-        one = slice(place, place + 1)
-        return RatingPairs(cells[np.diff(cells.indptr) > 0], self.scale, self.present[one], self.rated[one])
+        cells, one = self.cells[:, place * self.width : (place + 1) * self.width], slice(place, place + 1)
+        filled = cells.any(axis=1) if isinstance(cells, np.ndarray) else np.diff(cells.indptr) > 0
+        return RatingPairs(cells[filled], self.scale, self.present[one], self.rated[one])
 
     def whole(self) -> Floats:
         """Return everything, each conversation once: blocks of shape (1, systems, m)."""
@@ -229,6 +229,17 @@ def numbered(column: pl.Series) -> tuple[list[str], Codes]:
     return names.to_list(), places.astype(np.intp)
 
 
+SMALL = 20_000
+"""Numbers that are sooner added up in a table than in a sparse one, and sooner compared row by row than told apart."""
+
+
+def summed(data: Floats, rows: Codes, columns: Codes, shape: tuple[int, int]) -> Floats | csr_array:
+    """Add up entries by row and column: a dense table where that is small, a sparse one otherwise."""
+    if shape[0] * shape[1] > SMALL:
+        return sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
+    return np.bincount(rows * shape[1] + columns, data, shape[0] * shape[1]).reshape(shape)
+
+
 def _paired(
     people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, system: Codes, weights: Floats
 ) -> RatingPairs:
@@ -262,6 +273,6 @@ def _paired(
         )
         parts.append(((weight / times)[person], row[person], column[person] + before + x * q + y))
     data, rows, columns = (np.concatenate([part[i] for part in parts]) for i in range(3))
-    cells = sparse.coo_array((data, (rows, columns)), shape=(len(conversations), len(present) * width)).tocsr()
+    cells = summed(data, rows, columns, (len(conversations), len(present) * width))
     of_systems = np.bincount(block[first], minlength=len(present))
     return RatingPairs(cells, scale, present.astype(np.intp), of_systems)

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy import sparse
 
 from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, People, PersonBesideOthers
-from mindgauge.analysis.reliability.coefficients import ALIKE, of_alike, portions, unseen
+from mindgauge.analysis.reliability.coefficients import ALIKE, kinds_of, of_alike, portions, unseen
 from mindgauge.analysis.reliability.divergence import profiles
-from mindgauge.analysis.reliability.pairs import pair
+from mindgauge.analysis.reliability.pairs import pair, summed
 from mindgauge.analysis.reliability.raters_at_large import at_large
 from mindgauge.analysis.reliability.unsafe_levels import ceiling
-from mindgauge.stats import agreement, bootstrap, moments
+from mindgauge.stats import agreement, moments
 from mindgauge.stats.jackknife import effective, student
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ SHARES = {"same_level", "within_1"}
 class Among(NamedTuple):
     """`cells` has shape (conversations, 2 q² + q + 6 p), q levels and p pairs of raters; without levels 6 p."""
 
-    cells: csr_array
+    cells: Floats | csr_array
     scale: ValueScale
     pairs: int
     subjects: int
@@ -196,7 +195,7 @@ class Among(NamedTuple):
 
     def estimates(self) -> dict[str, Bound]:
         """Return every coefficient with Student's interval, by leaving out one conversation at a time."""
-        kinds, counts, _ = bootstrap.types(self.cells)
+        kinds, counts, _ = kinds_of(self.cells)
         total = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
         parts, sizes = [], []
         for own in portions(kinds):
@@ -270,7 +269,7 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
         entries += moment
     data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
     shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
-    cells = sparse.coo_array((data, (row, column)), shape=shape).tocsr()
+    cells = summed(data, row, column, shape)
     occupied = np.unique(shared["cluster"].to_numpy())
     return Among(cells[occupied], scale, pairs, shared["subject"].n_unique())
 
