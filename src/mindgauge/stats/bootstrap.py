@@ -46,7 +46,12 @@ DRAWS_PER_TYPE = 10
 
 
 def draw(
-    counts: Codes, resamples: int, seed: int | np.random.SeedSequence = 0, *, columns: int = 0
+    counts: Codes,
+    resamples: int,
+    seed: int | np.random.SeedSequence = 0,
+    *,
+    columns: int = 0,
+    precision: type[np.floating] = np.float64,
 ) -> Iterator[Floats]:
     """Draw clusters with replacement (Efron 1979) and say how often each type of cluster came.
 
@@ -58,6 +63,7 @@ def draw(
         resamples: how many rows to draw in all.
         seed: of the generator; the same seed gives the same weights, whatever the chunks.
         columns: numbers that the caller holds per row, if more than K; chunks get smaller by it.
+        precision: of the weights, which are whole numbers.
 
     Yields:
         Weights of shape (b, K), where the b add up to `resamples`; each row sums to C.
@@ -65,13 +71,14 @@ def draw(
     rows = max(1, CHUNK // max(len(counts), columns, 1))
     if isinstance(seed, int) and resamples * len(counts) <= KEPT and (counts == 1).all():
         drawn = _same(len(counts), resamples, seed)
-        yield from (drawn[start : start + rows].astype(np.float64) for start in range(0, resamples, rows))
+        yield from (drawn[start : start + rows].astype(precision) for start in range(0, resamples, rows))
         return
     generator = np.random.default_rng(seed)
     few_types = len(counts) * DRAWS_PER_TYPE < counts.sum()
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
-        yield _by_type(counts, size, generator) if few_types else _one_by_one(counts, size, generator)
+        weights = _by_type(counts, size, generator) if few_types else _one_by_one(counts, size, generator)
+        yield weights.astype(precision, copy=False)
 
 
 @functools.lru_cache(maxsize=2)

@@ -115,7 +115,7 @@ def compare(
     if values.ndim != 2:
         raise ValueError(f"scores has shape {values.shape}; conversations × systems are needed")
     data = _Data.of(values)
-    observed = data.means(data.copies[None, :].astype(np.float64))
+    observed = data.means(data.copies[None, :].astype(data.scores.dtype))
     resampled = _resampled(data, resamples, seed)
     p = _sign_flips(data, resamples, seed)
     return Comparison(
@@ -135,7 +135,8 @@ class _Means(NamedTuple):
 class _Data(NamedTuple):
     """Scores, 0 where there is none, and where there are any; conversations that are equal are one row of K, if many are.
 
-    The P pairs of systems are (first, second).
+    The P pairs of systems are (first, second). Whole scores are held in single precision where every sum of them and of
+    the squares of their differences is exact in it, since products of such matrices take half the time.
     """
 
     scores: Floats
@@ -152,7 +153,8 @@ class _Data(NamedTuple):
         dense = np.asarray(rows)
         if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
             dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)
-        return cls(dense[:, :systems], dense[:, systems:], copies, *np.triu_indices(systems, 1))
+        held = dense.astype(_precision(dense, int(copies.sum())))
+        return cls(held[:, :systems], held[:, systems:], copies, *np.triu_indices(systems, 1))
 
     @property
     def systems(self) -> int:
@@ -183,8 +185,8 @@ class _Data(NamedTuple):
         return np.concatenate([np.zeros(0), *parts]).astype(np.intp)
 
     def means(self, weights: Floats) -> _Means:
-        """Return the means under weights (B, K)."""
-        sums, drawn = weights @ self.scores, weights.sum(axis=1, keepdims=True)
+        """Return the means under weights (B, K), whole numbers in the scores' precision."""
+        sums, drawn = (weights @ self.scores).astype(np.float64), weights.sum(axis=1, keepdims=True, dtype=np.float64)
         # Few rows lack a score, so what all rows give is summed once for all pairs, and taken back for those.
         lacking = np.flatnonzero((self.present == 0).any(axis=1))
         own, scores = weights[:, lacking], self.scores[lacking]
@@ -196,10 +198,17 @@ class _Data(NamedTuple):
             n = drawn - own @ alone
             difference = sums[:, first] - sums[:, second]
             mean = _divided(difference - own @ ((scores[:, first] - scores[:, second]) * alone), n)
-            variance = _divided(weights @ (gap * gap), n) - mean**2
+            variance = _divided((weights @ (gap * gap)).astype(np.float64), n) - mean**2
             differences.append(np.where(np.abs(mean) <= self.noise, 0.0, mean))
             errors.append(_divided(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))
         return _Means(systems, np.concatenate(differences, axis=1), np.concatenate(errors, axis=1))
+
+
+def _precision(scores: Floats, conversations: int) -> type[np.float32 | np.float64]:
+    """Return the least precision in which sums over resampled conversations are exact, and double where none is."""
+    exact = 2 ** np.finfo(np.float32).nmant
+    most = conversations * max(2 * float(np.abs(scores).max(initial=0.0)), 1.0) ** 2
+    return np.float32 if most < exact and (scores == np.rint(scores)).all() else np.float64
 
 
 def _divided(total: Floats, number: Floats) -> Floats:
@@ -207,8 +216,8 @@ def _divided(total: Floats, number: Floats) -> Floats:
 
 
 def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
-    empty = data.means(np.zeros((0, len(data.copies))))
-    drawn = bootstrap.draw(data.copies, resamples, seed, columns=data.systems) if data.conversations else ()
+    empty, precision = data.means(np.zeros((0, len(data.copies)))), data.scores.dtype.type
+    drawn = bootstrap.draw(data.copies, resamples, seed, columns=data.systems, precision=precision) if data.conversations else ()
     parts = [empty, *(data.means(weights) for weights in drawn)]
     return _Means(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -244,7 +253,7 @@ def _interval(value: float, values: Floats, n: int, level: float, ends: Ends | N
 def _sign_flips(data: _Data, resamples: int, seed: int) -> Floats:
     """Return the p-value of each pair, shape (P,)."""
     parts = (data.gaps(*pairs)[0] for pairs in data.pairs())
-    gaps = np.concatenate([np.zeros((len(data.copies), 0)), *parts], axis=1)
+    gaps = np.concatenate([np.zeros((len(data.copies), 0), dtype=data.scores.dtype), *parts], axis=1)
     return sign_flip(gaps, data.copies, resamples=resamples, seed=seed, noise=data.noise)
 
 
@@ -270,11 +279,14 @@ def sign_flip(
     flips = 2**conversations if exact else resamples
     hits = np.zeros(gaps.shape[1])
     for signs in _kept(copies, flips, None if exact else np.random.default_rng([seed, 1])):
-        hits += (np.abs(2 * (signs @ gaps) - total) >= observed).sum(axis=0)
+        sums = (signs.astype(gaps.dtype) @ gaps).astype(np.float64)
+        hits += (np.abs(2 * sums - total) >= observed).sum(axis=0)
     return hits / flips if exact else (hits + 1) / (flips + 1)
 
 
-def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> Iterator[Floats]:
+def _kept(
+    copies: Codes, flips: int, generator: np.random.Generator | None
+) -> Iterator[NDArray[np.uint8 | np.intp]]:
     """Yield how many copies of each row keep their sign, shape (b, K): at random, or without a generator all there can be."""
     n = int(copies.sum())
     by_type = generator is not None and len(copies) * bootstrap.DRAWS_PER_TYPE < n
@@ -283,14 +295,14 @@ def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> I
     for start in range(0, flips, rows):
         size = min(rows, flips - start)
         if generator is None:
-            bits = (np.arange(start, start + size)[:, None] >> np.arange(n) & 1).astype(np.float64)
+            bits = (np.arange(start, start + size)[:, None] >> np.arange(n) & 1).astype(np.uint8)
         elif by_type:
-            yield generator.binomial(copies, 0.5, size=(size, len(copies))).astype(np.float64)
+            yield generator.binomial(copies, 0.5, size=(size, len(copies)))
             continue
         else:
             words = generator.integers(0, 2**32, size=(size, -(-n // 32)), dtype=np.uint32)
-            bits = np.unpackbits(words.view(np.uint8), axis=1, count=n).astype(np.float64)
-        yield bits if len(copies) == n else np.add.reduceat(bits, starts, axis=1)
+            bits = np.unpackbits(words.view(np.uint8), axis=1, count=n)
+        yield bits if len(copies) == n else np.add.reduceat(bits, starts, axis=1, dtype=np.intp)
 
 
 def _standings(
