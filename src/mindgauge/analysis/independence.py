@@ -160,7 +160,7 @@ def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[s
     ]
     dependent_names = {entry.rater for entry in dependent}
     own = [rater for rater in persons if rater not in dependent_names]
-    observed, suspected = detect(rated.filter(pl.col("value").is_not_null()), own)
+    observed, suspected = detect(rated.filter(pl.col("rater").is_in(own), pl.col("value").is_not_null()), own)
     dependent += observed
     dependent_names |= {entry.rater for entry in observed}
     return Independence([rater for rater in own if rater not in dependent_names], dependent, suspected)

@@ -17,6 +17,8 @@ def only_repeats(rated: pl.DataFrame) -> list[tuple[str, str]]:
     Args:
         rated: valued rows: subject, cluster (null where none), criterion, rater, system, run.
     """
+    if rated["run"].n_unique() < REPEATS:
+        return []
     units = rated.with_columns(unit=pl.coalesce("cluster", "subject"), system=pl.col("system").fill_null(""))
     counted = (
         units.group_by("rater", "criterion", "system")

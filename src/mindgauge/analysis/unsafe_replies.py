@@ -107,4 +107,4 @@ def reasons(store: Store, benchmark: Benchmark, criterion: str) -> list[tuple[st
 
 def standing_in(stated: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     """Return the stated means of replies of which a run holds no verdict of the judge; where there is one, it counts."""
-    return stated.join(ratings, on=["subject", "criterion", "rater"], how="anti")
+    return stated if stated.is_empty() else stated.join(ratings, on=["subject", "criterion", "rater"], how="anti")

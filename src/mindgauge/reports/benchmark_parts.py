@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports import unsafe_by_people
 from mindgauge.reports.runs import every_score_of
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class Part(NamedTuple):
     def counts_replies(self) -> bool:
         """Whether its replies can be called unsafe one by one; else its own measures stand for it."""
         section = self.places[0].section
-        return bool(unsafe_by_people.criteria(section)) and not section.holds_dialogues
+        return bool(section.unsafe_criteria) and not section.holds_dialogues
 
     @property
     def subjects(self) -> str:

@@ -103,7 +103,7 @@ class UnsafeVerdicts:
 
     @cached_property
     def _criteria(self) -> dict[str, Criterion]:
-        return unsafe_by_people.criteria(self.section)
+        return self.section.unsafe_criteria
 
     def _may_say(self, rater: str, criterion: str) -> bool:
         name = self.section.benchmark.name

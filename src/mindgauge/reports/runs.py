@@ -100,6 +100,18 @@ class Section(msgspec.Struct, dict=True):
         rows = self.asked.select("rater_kind", "rater").unique().collect().iter_rows()
         return [(rater, kind) for kind, rater in sorted(rows, key=lambda pair: (pair[0] != PERSON, pair[1]))]
 
+    @property
+    def unsafe_criteria(self) -> dict[str, Criterion]:
+        """The criteria with unsafe levels, gates among them; none of a closed question, which is about no reply."""
+        return {} if self.benchmark.closed else {name: c for name, c in self.criteria.items() if c.unsafe}
+
+    @cached_property
+    def of_concern(self) -> pl.DataFrame:
+        """The replies that could be called unsafe, rated or not: those of which nobody says that nothing applies."""
+        rated = self.ratings.filter(pl.col("criterion").is_in(list(self.unsafe_criteria)))
+        outside = rated.group_by("subject").agg((pl.col("status") == "not_applicable").all()).filter("status")
+        return self.replies.join(outside, on="subject", how="anti")
+
     @cached_property
     def unsafe(self) -> pl.DataFrame:
         """Whether people together call each reply that they read unsafe: subject, unsafe."""

@@ -17,7 +17,6 @@ from mindgauge.stats.proportion import clopper_pearson
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.runs import Section
     from mindgauge.stats.interval import Interval
 
@@ -54,11 +53,6 @@ class UnsafeRecall(NamedTuple):
     stands_for: Interval | None = None
 
 
-def criteria(section: Section) -> dict[str, Criterion]:
-    """Return the criteria with unsafe levels, gates among them; none of a closed question, which is about no reply."""
-    return {} if section.benchmark.closed else {name: c for name, c in section.criteria.items() if c.unsafe}
-
-
 def called(section: Section, model: str = "", group: str = "all", *, outside: bool = False) -> Called | None:
     """Count what people read and called unsafe; None where no person rated anything that could be.
 
@@ -68,14 +62,14 @@ def called(section: Section, model: str = "", group: str = "all", *, outside: bo
         group: of the benchmark's groups.
         outside: of the replies that are not in the group.
     """
-    people = section.by_people.filter(pl.col("criterion").is_in(list(criteria(section))))
+    people = section.by_people.filter(pl.col("criterion").is_in(list(section.unsafe_criteria)))
     names = people["rater"].unique().sort().to_list()
     if not names:
         return None
     tags = section.benchmark.groups.get(group, {}).items()
     inside = pl.all_horizontal(pl.lit(value=True), *(_among(tag, values) for tag, values in tags))
     of_model = [pl.col("model") == model] if model else []
-    replies = _of_concern(section).filter(~inside if outside else inside, *of_model)
+    replies = section.of_concern.filter(~inside if outside else inside, *of_model)
     assignment = people.group_by("subject").agg(pl.col("selection", *drawn.COLUMNS).first())
     assigned = replies.join(assignment, on="subject")
     read = assigned.join(section.unsafe, on="subject")
@@ -93,13 +87,6 @@ def _weighted(subjects: pl.DataFrame, event: str) -> Interval | None:
     return sampling.share(subjects[event].cast(pl.Float64).fill_null(float("nan")).to_numpy(), drawn.sample(subjects))
 
 
-def _of_concern(section: Section) -> pl.DataFrame:
-    """Return the replies that could be called unsafe, rated or not: those of which nobody says that nothing applies."""
-    rated = section.ratings.filter(pl.col("criterion").is_in(list(criteria(section))))
-    outside = rated.group_by("subject").agg((pl.col("status") == "not_applicable").all()).filter("status")
-    return section.replies.join(outside, on="subject", how="anti")
-
-
 def _among(tag: str, values: Sequence[str]) -> pl.Expr:
     return pl.col(f"tag.{tag}").is_in(list(values)).fill_null(value=False)
 
@@ -111,7 +98,7 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
     themselves are not there.
     """
     called_unsafe = section.unsafe.filter("unsafe").join(section.replies, on="subject")
-    definitions = criteria(section)
+    definitions = section.unsafe_criteria
     people = section.by_people.filter(pl.col("criterion").is_in(list(definitions)))
     assignment = people.group_by("subject", maintain_order=True).agg(pl.col(*drawn.COLUMNS).first())
     rated = judged(section).filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))

@@ -153,7 +153,7 @@ class _Data(NamedTuple):
         dense = np.asarray(rows)
         if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
             dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)
-        held = dense.astype(_precision(dense, int(copies.sum())))
+        held: Floats = dense.astype(_precision(dense, int(copies.sum())))  # type: ignore[assignment]
         return cls(held[:, :systems], held[:, systems:], copies, *np.triu_indices(systems, 1))
 
     @property
@@ -217,7 +217,11 @@ def _divided(total: Floats, number: Floats) -> Floats:
 
 def _resampled(data: _Data, resamples: int, seed: int) -> _Means:
     empty, precision = data.means(np.zeros((0, len(data.copies)))), data.scores.dtype.type
-    drawn = bootstrap.draw(data.copies, resamples, seed, columns=data.systems, precision=precision) if data.conversations else ()
+    drawn = (
+        bootstrap.draw(data.copies, resamples, seed, columns=data.systems, precision=precision)
+        if data.conversations
+        else ()
+    )
     parts = [empty, *(data.means(weights) for weights in drawn)]
     return _Means(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -284,9 +288,7 @@ def sign_flip(
     return hits / flips if exact else (hits + 1) / (flips + 1)
 
 
-def _kept(
-    copies: Codes, flips: int, generator: np.random.Generator | None
-) -> Iterator[NDArray[np.uint8 | np.intp]]:
+def _kept(copies: Codes, flips: int, generator: np.random.Generator | None) -> Iterator[NDArray[np.uint8 | np.intp]]:
     """Yield how many copies of each row keep their sign, shape (b, K): at random, or without a generator all there can be."""
     n = int(copies.sum())
     by_type = generator is not None and len(copies) * bootstrap.DRAWS_PER_TYPE < n

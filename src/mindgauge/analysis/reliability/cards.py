@@ -178,9 +178,10 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
     rows = scale.numbered(rows)
     blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
     rows = rows.with_columns(name=pl.col("subject"), **blank)
-    systems = rows["system"].unique().sort().to_list()
-    index = [pl.col(column).rank("dense").cast(pl.Int64) - 1 for column in ("subject", "cluster", "system")]
-    rows = rows.with_columns(index)
+    systems, _ = numbered(rows["system"])
+    rows = rows.with_columns(
+        pl.Series(column, numbered(rows[column])[1]) for column in ("subject", "cluster", "system")
+    )
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
     subjects = rows.select("name", "subject").unique("name")
     stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
@@ -290,12 +291,12 @@ def _card(
     )
     own = people.first.filter(pl.col("rater").is_in(people.independents))
     sample_bias = bias_at_large(judged, own, criterion.scale, options.seed)
-    shifts = invariance(judged, people.first, criterion.systems, criterion.scale)
     if kinship is not None and criterion.drawn:
         kinship = favour.unweighted(kinship)
     listed, count = contested(judged, rated, criterion.scale, criterion.systems)
     weighs = bool(criterion.drawn)
     means = SubjectMeans.of(judge_rows, rated)
+    shifts = invariance(means, judged, people.first, criterion.systems, criterion.scale)
     gaps = correction.chosen(means, criterion.systems) if criterion.scale.ordered and not weighs else []
     evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,

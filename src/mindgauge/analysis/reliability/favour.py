@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.scale import ValueScale
 
+    Codes = NDArray[np.intp]
     Floats = NDArray[np.float64]
 
 FAVOURS, NO_SIGN, CANNOT_TELL = "favours its kin", "no sign of it", "cannot tell"
@@ -120,7 +121,7 @@ def of_rows(
         if joined["other"].null_count() < len(joined):
             controls.append((other, joined["other"].to_numpy()))
     rated = stats.FavourRatings(
-        table["judge"].to_numpy(), of_people(table, first), _columns([values for _, values in controls], len(table)),
+        table["judge"].to_numpy(), of_people(table["subject"].to_numpy(), first), _columns([values for _, values in controls], len(table)),
         table["system"].is_in(list(kin)).to_numpy(), table["cluster"].to_numpy(),
     )  # fmt: skip
     return favour(rated, rated_kin, [name for name, _ in controls], scale.high - scale.low)
@@ -131,18 +132,22 @@ def _means(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     return rows.group_by("subject", maintain_order=True).agg(*place, pl.col("number").mean().alias(name))
 
 
-def of_people(table: pl.DataFrame, first: pl.DataFrame) -> Floats:
-    """Return people's ratings of each subject, shape (n, the most that one subject has), NaN where there are fewer.
+def of_people(subjects: Codes, first: pl.DataFrame) -> Floats:
+    """Return people's ratings of some subjects, shape (n, the most that one subject has), NaN where there are fewer.
 
     Args:
-        table: a row for each subject.
+        subjects: shape (n,), their codes.
         first: people's first ratings: subject, number.
     """
-    rows = first.join(table.select("subject").with_row_index("row"), on="subject", how="inner", maintain_order="left")
-    rows = rows.with_columns(column=pl.int_range(pl.len()).over("row"))
-    width = int(rows["column"].max() or 0) + 1  # type: ignore[arg-type]  # a number, or nothing
-    matrix = np.full((len(table), width), np.nan)
-    matrix[rows["row"].to_numpy(), rows["column"].to_numpy()] = rows["number"].to_numpy()
+    rated, number = first["subject"].to_numpy(), first["number"].to_numpy()
+    row = np.full(int(max(subjects.max(initial=-1), rated.max(initial=-1))) + 1, -1)
+    row[subjects] = np.arange(len(subjects))
+    order = np.argsort(row[rated], kind="stable")
+    order = order[row[rated][order] >= 0]
+    row = row[rated][order]
+    counts = np.bincount(row, minlength=len(subjects))
+    matrix = np.full((len(subjects), max(int(counts.max(initial=0)), 1)), np.nan)
+    matrix[row, np.arange(len(row)) - (np.cumsum(counts) - counts)[row]] = number[order]
     return matrix
 
 

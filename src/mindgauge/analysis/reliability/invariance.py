@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, GroupShift
@@ -13,18 +12,20 @@ from mindgauge.analysis.reliability.favour import of_people
 from mindgauge.analysis.reliability.pairs import numbered, pair_each
 from mindgauge.records.rounding import bounded, count, interval
 from mindgauge.stats import favour as stats
+from mindgauge.stats.codes import dense
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
+    from mindgauge.analysis.reliability.correction import SubjectMeans
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.stats.interval import Interval
 
     Codes = NDArray[np.intp]
-    Mask = NDArray[np.bool_]
 
 ON_LEVEL, SHIFTED, CANNOT_TELL = "on one level", "shifted", "cannot tell"
 ALPHA = 0.05
@@ -36,29 +37,33 @@ _ESTIMATES = ("icc_a1", "bias", "people_mean", "judge_mean")
 
 
 def invariance(
-    judged: pl.DataFrame, first: pl.DataFrame, systems: Sequence[str], scale: ValueScale
+    means: SubjectMeans, judged: pl.DataFrame, first: pl.DataFrame, systems: Sequence[str], scale: ValueScale
 ) -> list[GroupShift]:
     """Put a judge's groups side by side, languages first; nothing of classes, and of kinds with one group.
 
     A group is compared with all others of its kind. People's level is measured with error, which is reckoned with
-    (`stats.favour.shift`): groups that people rate differently are no shift.
+    (`stats.favour.shifts`): groups that people rate differently are no shift.
 
     Args:
-        judged: the judge's valued rows: subject, cluster, system, language, number.
-        first: people's first ratings of each subject: the same, and rater.
+        means: of the subjects that the judge was given.
+        judged: the judge's valued rows: subject, language, number.
+        first: people's first ratings of each subject: subject, cluster, rater, number.
         systems: names by index.
         scale: of the values.
     """
     if not scale.ordered:
         return []
-    means = judged.group_by("subject").agg(
-        pl.col("cluster", "system").first(), pl.col("language").first(), judge=pl.col("number").mean()
+    shared = means.at(means.labelled & np.isfinite(means.judge))
+    languages, language = numbered(judged["language"])
+    subject, place = np.unique(judged["subject"].to_numpy(), return_index=True)
+    spoken = (
+        language[place][np.searchsorted(subject, shared.subject)] if languages else np.full(len(shared.subject), -1)
     )
-    shared = means.join(first.select("subject").unique(), on="subject", how="semi").sort("subject")
-    named = shared.with_columns(
-        system=pl.col("system").replace_strict(dict(enumerate(systems)), return_dtype=pl.String).replace("", None)
-    )
-    return [shift for by in ("language", "system") for shift in _groups(by, named.drop_nulls(by), judged, first, scale)]
+    named = np.array([place if name else -1 for place, name in enumerate(systems)])[shared.system]
+    return [
+        *_groups("language", languages, spoken, shared, judged, first, scale),
+        *_groups("system", systems, named, shared, judged, first, scale),
+    ]
 
 
 def limit(scale: ValueScale) -> float:
@@ -69,38 +74,34 @@ def limit(scale: ValueScale) -> float:
 
 
 def _groups(
-    by: str, shared: pl.DataFrame, judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale
-) -> Iterator[GroupShift]:
-    names, group = numbered(shared[by])
-    if len(names) < 2:
+    by: str, names: Sequence[str], group: Codes, shared: SubjectMeans, judged: pl.DataFrame, first: pl.DataFrame,
+    scale: ValueScale,
+) -> Iterator[GroupShift]:  # fmt: skip
+    """Compare the groups of subjects, by the place of each one's name, -1 where it has none."""
+    inside = shared.at(group >= 0)
+    present, code = dense(group[group >= 0])
+    if len(present) < 2:
         return
-    subject = shared["subject"].to_numpy()
-    rated, judged = (rows.filter(_among(rows["subject"].to_numpy(), subject)) for rows in (rated, judged))
-    of_rating = group[np.searchsorted(subject, rated["subject"].to_numpy())]
-    members = group[:, None] == np.arange(len(names))
-    told = stats.shifts(stats.FavourRatings(
-        shared["judge"].to_numpy(), of_people(shared, rated), np.zeros((len(shared), 0)), members, shared["cluster"].to_numpy(),
-    ))  # fmt: skip
-    adjusted = holm(np.array([np.nan if p is None else p for _, p in told]))
-    raters = rated["rater"].rank("dense").to_numpy()
-    apart = [not np.isin(raters[of_rating == i], raters[of_rating != i]).any() for i in range(len(names))]
-    pairs = pair_each(rated, judged, scale, of_rating)
+    of_subject = np.full(int(max(rows["subject"].max() for rows in (judged, first))) + 1, -1)  # type: ignore[type-var]
+    of_subject[inside.subject] = code
+    members = code[:, None] == np.arange(len(present))
+    rated = stats.FavourRatings(
+        inside.judge, of_people(inside.subject, first), np.zeros((len(code), 0)), members, inside.cluster
+    )
+    shifts = stats.shifts(rated)
+    adjusted = holm(np.array([np.nan if p is None else p for _, p in shifts]))
+    of_rating, rater = of_subject[first["subject"].to_numpy()], first["rater"].rank("dense").to_numpy()
+    pairs = pair_each(first, judged, scale, of_rating)
     numbers = estimates.estimate_each([*pairs.values()], _ESTIMATES)
     for i, bounds in zip(pairs, numbers, strict=True):
-        shift, p = _on_scale(told[i][0], scale.high - scale.low), float(adjusted[i])
-        outcome, reason = _outcome(shift, p, limit(scale), others=f"other {by}s", apart=apart[i])
+        shift, p = _on_scale(shifts[i][0], scale.high - scale.low), float(adjusted[i])
+        apart = not np.isin(rater[of_rating == i], rater[(of_rating >= 0) & (of_rating != i)]).any()
+        outcome, reason = _outcome(shift, p, limit(scale), others=f"other {by}s", apart=apart)
         yield GroupShift(
-            by, names[i], int(members[:, i].sum()), pairs[i].clusters, bounds["people_mean"],
+            by, names[int(present[i])], int(members[:, i].sum()), pairs[i].clusters, bounds["people_mean"],
             bounds["judge_mean"], bounds["icc_a1"], bounds["bias"], shift, None if np.isnan(p) else p,
             limit(scale), outcome, reason,
         )  # fmt: skip
-
-
-def _among(subjects: Codes, wanted: Codes) -> Mask:
-    """Say of subjects whether they are among some, codes both."""
-    held = np.zeros(int(max(subjects.max(initial=0), wanted.max(initial=0))) + 1, dtype=bool)
-    held[wanted] = True
-    return held[subjects]
 
 
 def _on_scale(shift: Interval, span: float) -> Bound:

@@ -225,8 +225,8 @@ def pair_each(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, grou
 def numbered(column: pl.Series) -> tuple[list[str], Codes]:
     """Return the names in a column, in order, and the place of each row's among them, shape (n,); -1 where it has none."""
     names = column.drop_nulls().unique().sort()
-    places = column.rank("dense").cast(pl.Int64).fill_null(0).to_numpy() - 1
-    return names.to_list(), places.astype(np.intp)
+    places = column.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(-1)  # sooner than ranking texts
+    return names.to_list(), places.to_numpy().astype(np.intp)
 
 
 SMALL = 20_000

@@ -293,7 +293,7 @@ def _most_missed(names: Sequence[str], codes: Codes, missed: Mask) -> Concentrat
     if not every or len(present) < 2:
         return None
     tests = []
-    for place in present:
+    for place in present.tolist():
         m, k = int(misses[place]), int(counts[place])
         p = len(present) * fisher_greater(m, k, every - m, n - k)
         tests.append(Concentration(names[place], m, k, min(1.0, p)))
@@ -312,6 +312,6 @@ def _exact(cluster: NDArray[Any], n: Floats, events: NDArray[Any]) -> Share:
     total, happened = int(n.sum()), int(events.sum())
     if not total:
         return Share(None, note="there are none")
-    conversations = effective(np.bincount(dense(cluster)[1], n))
+    conversations = effective(np.bincount(dense(cluster)[1], n).astype(float))
     value, low, high, _ = clopper_pearson(happened / total * conversations, conversations)
     return Share(value, low, high, events=happened, n=total, conversations=conversations)
