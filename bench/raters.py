@@ -21,6 +21,7 @@ import polars as pl
 from scipy import special
 
 from mindgauge.analysis.reliability import divergence, invariance
+from mindgauge.analysis.reliability.correction import SubjectMeans
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats import crossed
 from mindgauge.stats.rater_sample import sample
@@ -306,7 +307,7 @@ def _one(random: np.random.Generator, n: int, gap: float, shift: float, cuts: tu
     rated = pl.concat(frames).join(place, on="subject")
     judged = place.with_columns(number=pl.Series(judge))
     wide = SCALE._replace(levels=False)  # a planted shift is no whole level
-    told = invariance.invariance(judged, rated, [""], wide)
+    told = invariance.invariance(SubjectMeans.of(judged, rated), judged, rated, [""], wide)
     return told[-1].outcome
 
 

@@ -153,7 +153,7 @@ class _Data(NamedTuple):
         dense = np.asarray(rows)
         if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
             dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)
-        held: Floats = dense.astype(_precision(dense, int(copies.sum())))  # type: ignore[assignment]
+        held: Floats = dense.astype(_precision(dense, int(copies.sum())))
         return cls(held[:, :systems], held[:, systems:], copies, *np.triu_indices(systems, 1))
 
     @property

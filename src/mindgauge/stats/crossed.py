@@ -126,28 +126,24 @@ class Design:
         return None
 
     def _sums(self, width: int) -> None:
-        n = len(self.values)
-        rows = np.arange(n)
-        parts = [np.zeros(0, dtype=np.intp)]
-        start = 0
-        for name in self.dense:
-            parts.append(self.codes[name] + start)
-            start += self.levels[name]
-        column = np.concatenate(parts)
-        row = np.tile(rows, len(self.dense))
-        right = np.stack([np.ones(n), self.values], axis=1)
-        ones = sparse.csr_array((np.ones(len(column)), (row, column)), shape=(n, width))
-        table: csr_array = sparse.hstack([ones, sparse.csr_array(right)], format="csr")
+        starts = np.cumsum([0, *(self.levels[name] for name in self.dense)])
+        ones = np.ones(len(self.values), dtype=np.intp)
+        own = [self.codes[name] + start for name, start in zip(self.dense, starts[:-1], strict=True)]
+        columns = np.stack([*own, width * ones, (width + 1) * ones], axis=1)
+        entries = np.ones(columns.shape)
+        entries[:, -1] = self.values
+        products = entries[:, :, None] * entries[:, None, :]
+        cells = columns[:, :, None] * (width + 2) + columns[:, None, :]
+        self.rest = np.bincount(cells.ravel(), products.ravel(), (width + 2) ** 2).reshape(width + 2, width + 2)
         self.count = np.bincount(self.codes[self.first]).astype(float)
         self.sizes, self.size = np.unique(self.count, return_inverse=True)
-        self.rest = (table.T @ table).toarray()
-        self.beside = self._small(self._indicator(self.first) @ table)
+        self.beside = self._by_level(self.first, columns, entries)
         self.outer: Codes | None = None
         if self.nested is not None:
             self.outer = np.zeros(len(self.count), dtype=np.intp)
             self.outer[self.codes[self.first]] = self.codes[self.nested]
             self.nested_count = np.bincount(self.codes[self.nested]).astype(float)
-            self.nested_beside = self._small(self._indicator(self.nested) @ table)
+            self.nested_beside = self._by_level(self.nested, columns, entries)
             shape = (self.levels[self.nested], len(self.count))
             self.members = sparse.csr_array((np.ones(shape[1]), (self.outer, np.arange(shape[1]))), shape=shape)
             self.nesting = np.zeros((len(self.sizes), shape[0]))
@@ -168,15 +164,15 @@ class Design:
         sums = (self.members[:, rows] @ self.beside[rows] for rows in of_size)
         return squares, np.stack([part if isinstance(part, np.ndarray) else part.toarray() for part in sums])
 
-    def _indicator(self, name: str) -> csr_array:
-        """Return Z', shape (levels, n)."""
-        n = len(self.values)
-        return sparse.csr_array((np.ones(n), (self.codes[name], np.arange(n))), shape=(self.levels[name], n))
-
-    @staticmethod
-    def _small(table: csr_array) -> Floats | csr_array:
-        """Return a table as a dense one, which is faster, where memory allows."""
-        return table.toarray() if table.shape[0] * table.shape[1] <= _MANY else table
+    def _by_level(self, name: str, columns: Codes, entries: Floats) -> Floats | csr_array:
+        """Add up each value's entries by the level of a factor, shape (levels, width + 2): dense, which is faster, where memory allows."""
+        width = int(columns[0, -1]) + 1
+        row = np.repeat(self.codes[name], columns.shape[1])
+        if self.levels[name] * width <= _MANY:
+            cells = np.bincount(row * width + columns.ravel(), entries.ravel(), self.levels[name] * width)
+            return cells.reshape(-1, width)
+        shape = (self.levels[name], width)
+        return sparse.csr_array(sparse.coo_array((entries.ravel(), (row, columns.ravel())), shape=shape))
 
     def absorb(self, ratios: Floats) -> Absorbed:
         """Absorb all factors at some points λ, shape (B, factors), in the order of the names."""

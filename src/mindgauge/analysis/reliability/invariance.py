@@ -82,7 +82,8 @@ def _groups(
     present, code = dense(group[group >= 0])
     if len(present) < 2:
         return
-    of_subject = np.full(int(max(rows["subject"].max() for rows in (judged, first))) + 1, -1)  # type: ignore[type-var]
+    rated_subject = first["subject"].to_numpy()
+    of_subject = np.full(int(max(rated_subject.max(), inside.subject.max())) + 1, -1)
     of_subject[inside.subject] = code
     members = code[:, None] == np.arange(len(present))
     rated = stats.FavourRatings(
@@ -90,7 +91,7 @@ def _groups(
     )
     shifts = stats.shifts(rated)
     adjusted = holm(np.array([np.nan if p is None else p for _, p in shifts]))
-    of_rating, rater = of_subject[first["subject"].to_numpy()], first["rater"].rank("dense").to_numpy()
+    of_rating, rater = of_subject[rated_subject], first["rater"].rank("dense").to_numpy()
     pairs = pair_each(first, judged, scale, of_rating)
     numbers = estimates.estimate_each([*pairs.values()], _ESTIMATES)
     for i, bounds in zip(pairs, numbers, strict=True):
