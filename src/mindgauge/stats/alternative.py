@@ -221,10 +221,10 @@ def _mean_over_people(places: list[Codes], wins: list[Floats], clusters: Codes) 
     number = int(codes.max()) + 1
     sums = np.stack([np.bincount(codes[place], won, number) for place, won in zip(places, wins, strict=True)])
     sizes = np.stack([np.bincount(codes[place], minlength=number) for place in places]).astype(float)
-    held = sizes.sum(axis=0) > 0
-    sums, sizes = sums[:, held], sizes[:, held]
+    present = sizes.sum(axis=0) > 0
+    sums, sizes = sums[:, present], sizes[:, present]
     rest = sizes.sum(axis=1, keepdims=True) - sizes
     left_out = ((sums.sum(axis=1, keepdims=True) - sums) / np.where(rest > 0, rest, np.nan)).mean(axis=0)
     value = float((sums.sum(axis=1) / sizes.sum(axis=1)).mean())
-    ones = np.ones(int(held.sum()), dtype=np.intp)
+    ones = np.ones(int(present.sum()), dtype=np.intp)
     return student(value, left_out, ones, ends=_SHARE, clusters=effective(sizes.sum(axis=0)))

@@ -153,8 +153,8 @@ class _Data(NamedTuple):
         dense = np.asarray(rows)
         if len(copies) * 2 > copies.sum():  # each on its own, so that all measures can share what is drawn
             dense, copies = np.repeat(dense, copies, axis=0), np.ones(copies.sum(), dtype=np.intp)
-        held: Floats = dense.astype(_precision(dense, int(copies.sum())))
-        return cls(held[:, :systems], held[:, systems:], copies, *np.triu_indices(systems, 1))
+        table: Floats = dense.astype(_precision(dense, int(copies.sum())))
+        return cls(table[:, :systems], table[:, systems:], copies, *np.triu_indices(systems, 1))
 
     @property
     def systems(self) -> int:
@@ -207,8 +207,8 @@ class _Data(NamedTuple):
 def _precision(scores: Floats, conversations: int) -> type[np.float32 | np.float64]:
     """Return the least precision in which sums over resampled conversations are exact, and double where none is."""
     exact = 2 ** np.finfo(np.float32).nmant
-    most = conversations * max(2 * float(np.abs(scores).max(initial=0.0)), 1.0) ** 2
-    return np.float32 if most < exact and (scores == np.rint(scores)).all() else np.float64
+    largest = conversations * max(2 * float(np.abs(scores).max(initial=0.0)), 1.0) ** 2
+    return np.float32 if largest < exact and (scores == np.rint(scores)).all() else np.float64
 
 
 def _divided(total: Floats, number: Floats) -> Floats:

@@ -217,8 +217,8 @@ class Design:
         """Return what the nesting factor takes off at each point, by its levels' weights, shape (B, levels)."""
         scaled = weight * self.sizes
         if self.by_size is not None:
-            beside = self.nested_beside - np.tensordot(scaled, self.by_size[1], 1)
-            return np.asarray(beside.swapaxes(1, 2) @ (of_nested[:, :, None] * beside))
+            sums = self.nested_beside - np.tensordot(scaled, self.by_size[1], 1)
+            return np.asarray(sums.swapaxes(1, 2) @ (of_nested[:, :, None] * sums))
         besides = (self.nested_beside - self.members @ _scaled(self.beside, row[self.size]) for row in scaled)
         return np.stack([_product(beside, row) for beside, row in zip(besides, of_nested, strict=True)])
 
@@ -240,19 +240,19 @@ class Design:
         absorbed = self.absorb(ratios[None])
         ratio = dict(zip(self.names, ratios.tolist(), strict=True))
         effects = {name: self.predicted(absorbed, name)[0][0] for name in self.dense}
-        left = self.values - absorbed.mean
+        residuals = self.values - absorbed.mean
         for name in self.dense:
-            left = left - effects[name][self.codes[name]]
+            residuals = residuals - effects[name][self.codes[name]]
         weight = ratio[self.first] / (1 + ratio[self.first] * self.count)
         if self.outer is not None and self.nested is not None:
-            inside = np.bincount(self.codes[self.first], left)
+            inside = np.bincount(self.codes[self.first], residuals)
             sums = np.bincount(self.outer, inside * (1 - weight * self.count))
             own = self.nested_count - np.bincount(self.outer, weight * self.count**2)
             effects[self.nested] = ratio[self.nested] / (1 + ratio[self.nested] * own) * sums
-            left = left - effects[self.nested][self.codes[self.nested]]
-        effects[self.first] = weight * np.bincount(self.codes[self.first], left)
-        left = left - effects[self.first][self.codes[self.first]]
-        return {name: effects[name] for name in self.names}, left
+            residuals = residuals - effects[self.nested][self.codes[self.nested]]
+        effects[self.first] = weight * np.bincount(self.codes[self.first], residuals)
+        residuals = residuals - effects[self.first][self.codes[self.first]]
+        return {name: effects[name] for name in self.names}, residuals
 
     def _place(self, name: str) -> slice:
         start = 0

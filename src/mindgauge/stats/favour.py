@@ -120,8 +120,8 @@ def shifts(rated: FavourRatings, *, level: float = 0.95) -> list[tuple[Interval,
     complete = np.isfinite(rated.judge) & np.isfinite(rated.people).any(axis=1)
     rated = _kept(rated, complete, rated.judge)
     reasons = [_lacking(rated._replace(own=own), ("the group", "the other groups")) for own in rated.own.T]
-    told = np.array([not reason for reason in reasons], dtype=bool)
-    [fits] = _fits(rated._replace(own=rated.own[:, told]), rated.judge[:, None])
+    estimable = np.array([not reason for reason in reasons], dtype=bool)
+    [fits] = _fits(rated._replace(own=rated.own[:, estimable]), rated.judge[:, None])
     estimates = (_either_way(fitted.favours, level) for fitted in fits)
     return [(Interval(None, undefined=reason), None) if reason else next(estimates) for reason in reasons]
 
@@ -195,11 +195,14 @@ def _fits(rated: FavourRatings, verdicts: Floats) -> list[list[_Fitted]]:
     paired = np.array(sides) >= FEWEST
     bounded = [_bounded(rated._replace(own=own), verdicts) for own in groups.T[~paired]]
     part = _kept(rated._replace(own=groups[:, paired]), repeated, rated.judge)
-    fits = []
+    by_column = []
     for i, column in enumerate(verdicts.T):
-        of_bounded, of_paired = (of[i] for of in bounded), iter(_instrumental(part, column[repeated], rated.cluster))
-        fits.append([next(of_paired if is_paired else of_bounded) for is_paired in paired])
-    return fits
+        of_bounded, of_paired = (
+            (fits[i] for fits in bounded),
+            iter(_instrumental(part, column[repeated], rated.cluster)),
+        )
+        by_column.append([next(of_paired if is_paired else of_bounded) for is_paired in paired])
+    return by_column
 
 
 def _instrumental(rated: FavourRatings, verdicts: Floats, outer: Codes) -> list[_Fitted]:
@@ -223,11 +226,11 @@ def _instrumental(rated: FavourRatings, verdicts: Floats, outer: Codes) -> list[
     terms = np.stack([valued * values**power for power in range(highest + 1)], axis=-1)
     sums = terms.sum(axis=1)
     pairs = sums[:, :, None] * sums[:, None, :] - terms.swapaxes(1, 2) @ terms
-    left, right = pairs / (count * (count - 1))[:, :, None], sums / count * verdicts[:, None]
-    of_all = [_without_each(rows, rated.cluster) for rows in (left, right)]
+    table, right = pairs / (count * (count - 1))[:, :, None], sums / count * verdicts[:, None]
+    of_all = [_without_each(rows, rated.cluster) for rows in (table, right)]
     fits = []
     for own in rated.own.T.astype(float):
-        of_group = [_without_each(rows, rated.cluster) for rows in (left[:, 0] * own[:, None], right[:, 0] * own)]
+        of_group = [_without_each(rows, rated.cluster) for rows in (table[:, 0] * own[:, None], right[:, 0] * own)]
         line, parabola = (_solved(of_all, of_group, degree) for degree in (min(1, highest), highest))
         slope = _spread(line[:, 2], rated.cluster, outer) if highest else None
         fits.append(_Fitted([_spread(fit[:, 1], rated.cluster, outer) for fit in (line, parabola)], slope))
@@ -236,14 +239,14 @@ def _instrumental(rated: FavourRatings, verdicts: Floats, outer: Codes) -> list[
 
 def _solved(of_all: Sequence[Floats], of_group: Sequence[Floats], degree: int) -> Floats:
     """Solve for c0, δ, c1, …, shape (1 + C, degree + 2), from the sums of all and of a group; NaN where that is not possible."""
-    left, right = of_all[0][:, : degree + 1, : degree + 1], of_all[1][:, : degree + 1]
-    beside = np.insert(of_group[0][:, : degree + 1], 1, of_group[0][:, 0], axis=1)
-    left = np.insert(np.insert(left, 1, 0.0, axis=1), 1, 0.0, axis=2)
-    left[:, 1, :] = left[:, :, 1] = beside
+    table, right = of_all[0][:, : degree + 1, : degree + 1], of_all[1][:, : degree + 1]
+    group = np.insert(of_group[0][:, : degree + 1], 1, of_group[0][:, 0], axis=1)
+    table = np.insert(np.insert(table, 1, 0.0, axis=1), 1, 0.0, axis=2)
+    table[:, 1, :] = table[:, :, 1] = group
     right = np.insert(right, 1, of_group[1], axis=1)
     estimate = np.full(right.shape, np.nan)
-    solvable = np.linalg.cond(left) < _SINGULAR
-    estimate[solvable] = np.linalg.solve(left[solvable], right[solvable][..., None])[..., 0]
+    solvable = np.linalg.cond(table) < _SINGULAR
+    estimate[solvable] = np.linalg.solve(table[solvable], right[solvable][..., None])[..., 0]
     return estimate
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
-from mindgauge.stats.correction import CorrectedIntervals, contributions, read_scores
+from mindgauge.stats.codes import dense
+from mindgauge.stats.correction import NOISE, CorrectedIntervals, read_scores
 from mindgauge.stats.interval import SAME, Interval
 
 if TYPE_CHECKING:
@@ -113,31 +114,32 @@ def prediction_powered_mean(
         ValueError: the lengths differ.
     """
     scores, rated, codes = read_scores(judge, human, cluster)
-    strata = _strata(stratum, len(scores))
+    strata, place = _strata(stratum, len(scores))
     clusters = int(codes.max()) + 1 if len(codes) else 0
     scored, labelled = np.isfinite(scores), np.isfinite(rated)
     labelled_clusters = len(np.unique(codes[labelled]))
     counts = (len(scores), int(labelled.sum()), clusters, labelled_clusters, int((~scored).sum()))
-    if not strata or not all((scored & rows).any() for rows in strata):
+    scored_subjects = np.bincount(place[scored], minlength=strata)
+    if not strata or not scored_subjects.all():
         undefined = Interval(
             None, undefined="the judge scored nothing of one stratum" if strata else "there is nothing"
         )
         return CorrectedIntervals(undefined, undefined, undefined, None, None, *counts)
-    scores = scores.copy()
-    for rows in strata:
-        scores[rows & ~scored] = scores[rows & scored].mean()
-    weights = np.array([rows.sum() for rows in strata], dtype=np.float64)
-    by_judge = _mean(scores, [rows & scored for rows in strata], weights, codes, clusters)
+    means = np.bincount(place[scored], scores[scored], strata) / scored_subjects
+    scores = np.where(scored, scores, means[place])
+    weights = np.bincount(place).astype(np.float64)
+    by_judge = _mean(scores, place, scored, weights, codes, clusters)
     judge_only = by_judge.interval(level)
-    fewest = min(len(np.unique(codes[labelled & rows])) for rows in strata)
+    occurs = np.zeros((strata, clusters), dtype=bool)
+    occurs[place[labelled], codes[labelled]] = True
+    fewest = int(occurs.sum(axis=1).min())
     if fewest < 2:
         reason = "fewer than 2 labelled clusters in one stratum" if fewest else "people rated nothing of one stratum"
         undefined = Interval(None, undefined=reason)
         return CorrectedIntervals(undefined, undefined, judge_only, None, None, *counts)
-    parts = [rows & labelled for rows in strata]
-    by_people = _mean(rated, parts, weights, codes, clusters)
-    by_judge_there = _mean(scores, parts, weights, codes, clusters)
-    everywhere = _mean(scores, strata, weights, codes, clusters, like=parts)
+    by_people = _mean(rated, place, labelled, weights, codes, clusters)
+    by_judge_there = _mean(scores, place, labelled, weights, codes, clusters)
+    everywhere = _mean(scores, place, np.ones_like(labelled), weights, codes, clusters, counts=by_people.counts)
     shifts = everywhere.adds - by_judge_there.adds
     estimated = tuning is None
     if tuning is None:
@@ -185,63 +187,70 @@ def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, str
         ValueError: the lengths differ.
     """
     scores, mask, codes = read_scores(judge, labelled, cluster)
+    number, place = _strata(stratum, len(scores))
     has_label = mask == 1
-    strata = [rows for rows in _strata(stratum, len(scores)) if (rows & has_label).any() and (rows & ~has_label).any()]
-    if not strata:
+    sizes = np.stack([np.bincount(place[side], minlength=number) for side in (has_label, ~has_label)])
+    both = sizes.all(axis=0)
+    if not both.any():
         return None
-    clusters = int(codes.max()) + 1
-    sizes = [((rows & has_label).sum(), (rows & ~has_label).sum()) for rows in strata]
-    weights = np.array([own * rest / (own + rest) for own, rest in sizes])
-    within_group, outside = (
-        _mean(scores, [rows & side for rows in strata], weights, codes, clusters) for side in (has_label, ~has_label)
+    counted, sizes = both[place], sizes[:, both]
+    scores, has_label, codes, place = (
+        rows[counted] for rows in (scores, has_label, codes, (np.cumsum(both) - 1)[place])
     )
+    clusters, n, others = int(codes.max()) + 1, len(scores), int(sizes[1].sum())
+    weights = sizes.prod(axis=0) / sizes.sum(axis=0)
+    within_group, outside = (_mean(scores, place, side, weights, codes, clusters) for side in (has_label, ~has_label))
     adds, gap = within_group.weights @ (within_group.adds - outside.adds), within_group.value - outside.value
-    inside = sum(
-        float(((scores[p] - scores[p].mean()) ** 2).sum()) for r in strata for p in (r & has_label, r & ~has_label)
-    )
-    n = sum(own + rest for own, rest in sizes)
-    spread, error = math.sqrt(inside / n), math.sqrt(float(adds @ adds))
+    side = 2 * place + has_label
+    middle = np.bincount(side, scores) / np.bincount(side)
+    spread, error = math.sqrt(float(((scores - middle[side]) ** 2).sum()) / n), math.sqrt(float(adds @ adds))
     freedom = min(within_group.freedom, outside.freedom)
     if abs(gap) <= 1e-12 * max(1.0, abs(within_group.value)):
-        return LabellingGap(within_group.value, outside.value, 0.0, 1.0, int(sum(rest for _, rest in sizes)))
+        return LabellingGap(within_group.value, outside.value, 0.0, 1.0, others)
     if not freedom > 0:
         return None
     p = 2 * float(special.stdtr(freedom, -abs(gap) / error)) if error > 0 else 0.0
     size = gap / spread if spread > 0 else math.copysign(math.inf, gap)
-    return LabellingGap(within_group.value, outside.value, size, p, int(sum(rest for _, rest in sizes)))
+    return LabellingGap(within_group.value, outside.value, size, p, others)
 
 
-def _strata(stratum: ArrayLike, n: int) -> list[Mask]:
-    names = np.asarray(stratum)
-    if names.shape != (n,):
-        raise ValueError(f"stratum has shape {names.shape}, but there are {n} scores")
-    return [names == name for name in np.unique(names)]
+def _strata(stratum: ArrayLike, n: int) -> tuple[int, Codes]:
+    """Return how many strata there are, and the place of each score's, shape (n,)."""
+    if np.shape(stratum) != (n,):
+        raise ValueError(f"stratum has shape {np.shape(stratum)}, but there are {n} scores")
+    names, place = dense(stratum)
+    return len(names), place
 
 
 def _mean(
     values: Floats,
-    parts: list[Mask],
+    stratum: Codes,
+    part: Mask,
     weights: Floats,
     cluster: Codes,
     clusters: int,
-    like: list[Mask] | None = None,
+    counts: Floats | None = None,
 ) -> _Mean:
     """Return the weighted mean of the means of some rows of each stratum.
 
     Args:
         values: shape (n,).
-        parts: the rows that count, stratum by stratum.
-        weights: of the strata.
+        stratum: shape (n,), the place of each row's.
+        part: shape (n,), the rows that count.
+        weights: of the strata, shape (S,).
         cluster: shape (n,).
         clusters: C.
-        like: rows whose numbers of clusters inflate each part, if not its own.
+        counts: of each stratum's clusters, by which each part is inflated, if not its own.
     """
-    shares = weights / weights.sum()
-    sums = [contributions(values, rows, cluster, clusters) for rows in parts]
-    counts = np.array([np.count_nonzero(np.bincount(cluster[rows])) for rows in like or parts], dtype=np.float64)
+    place, scores, shares = stratum[part], values[part], weights / weights.sum()
+    number = np.bincount(place, minlength=len(weights))
+    means = np.bincount(place, scores, len(weights)) / number
+    residual = scores - means[place]
+    residual[np.abs(residual) <= NOISE * np.maximum(1.0, np.abs(means))[place]] = 0.0
+    cell, shape = place * clusters + cluster[part], (len(weights), clusters)
+    sums = np.bincount(cell, residual, shape[0] * clusters).reshape(shape) / number[:, None]
+    rows = np.bincount(cell, minlength=shape[0] * clusters).reshape(shape)
+    counts = (rows > 0).sum(axis=1).astype(np.float64) if counts is None else counts
     inflation = np.sqrt(np.divide(counts, counts - 1, out=np.ones_like(counts), where=counts > 1))
-    levers = np.array([np.bincount(cluster[rows], minlength=clusters) / rows.sum() for rows in parts])
-    v = (shares @ levers) ** 2
-    value = float(shares @ np.array([mean for _, mean in sums]))
-    adds = np.array([own for own, _ in sums]) * inflation[:, None]
-    return _Mean(value, adds, shares, counts, float(v.sum() ** 2 / (v @ v)) - 1)
+    v = (shares @ (rows / number[:, None])) ** 2
+    return _Mean(float(shares @ means), sums * inflation[:, None], shares, counts, float(v.sum() ** 2 / (v @ v)) - 1)

@@ -200,15 +200,15 @@ def leave_out(
         of_each.append(of_each_system(parts[0], joined) if per_system else {})
     cuts = np.cumsum([2 + len(kind.counts) for kind in kinds])[:-1]
     values = zip(_cut(_joined(of_all), cuts), _cut(_joined(of_each), cuts), strict=True)
-    return [LeftOut(*each, kind.counts, size) for each, kind, size in zip(values, kinds, sizes, strict=True)]
+    return [LeftOut(*value, kind.counts, size) for value, kind, size in zip(values, kinds, sizes, strict=True)]
 
 
 def kinds_of(cells: Floats | csr_array) -> bootstrap.Types:
     """Return the kinds of conversations by what they say; in a small table each is its own."""
     if not isinstance(cells, np.ndarray):
         return bootstrap.types(cells)
-    each = np.arange(len(cells))
-    return bootstrap.Types(cells, np.ones_like(each), each)
+    place = np.arange(len(cells))
+    return bootstrap.Types(cells, np.ones_like(place), place)
 
 
 def _sizes(pairs: RatingPairs, kinds: Floats | csr_array) -> Floats:

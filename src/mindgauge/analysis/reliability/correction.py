@@ -69,10 +69,10 @@ class SubjectMeans(NamedTuple):
             judge_rows: the judge's rows, missing verdicts included: subject, cluster, system (codes), number.
             rated: people's valued rows: subject, number.
         """
-        given = judge_rows["subject"].to_numpy()
-        subject, first = np.unique(given, return_index=True)
+        places = judge_rows["subject"].to_numpy()
+        subject, first = np.unique(places, return_index=True)
         cluster, system = (judge_rows[name].to_numpy()[first] for name in ("cluster", "system"))
-        size = int(max(given.max(initial=-1), rated["subject"].to_numpy().max(initial=-1))) + 1
+        size = int(max(places.max(initial=-1), rated["subject"].to_numpy().max(initial=-1))) + 1
         judge, people = (_means(rows, size)[subject] for rows in (judge_rows, rated))
         return cls(subject, cluster, system, judge, people)
 

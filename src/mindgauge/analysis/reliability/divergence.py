@@ -47,17 +47,19 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
     main = "icc_a1" if scale.ordered else "kappa"
     kappa = "kappa_quadratic" if scale.ordered else "kappa"
     names = dict.fromkeys(("bias", main, kappa))
-    enough = [part.pairs for part in parts if part.pairs.clusters >= FEWEST]
-    estimated = iter(estimates.estimate_each(enough, names))
+    estimable = [part.pairs for part in parts if part.pairs.clusters >= FEWEST]
+    estimated = iter(estimates.estimate_each(estimable, names))
     bounds = [next(estimated) if part.pairs.clusters >= FEWEST else _few(part.pairs, names) for part in parts]
-    adjusted = holm(np.array([_p(of[main], part.pairs.clusters) for part, of in zip(parts, bounds, strict=True)]))
+    adjusted = holm(
+        np.array([_p(estimate[main], part.pairs.clusters) for part, estimate in zip(parts, bounds, strict=True)])
+    )
     worse = scale.unsafe is not None and scale.unsafe.falling
     return [
         PersonProfile(
             part.rater, part.category, part.pairs.subjects, part.pairs.clusters,
-            _severity(of.get("bias", _NOTHING), worse=worse), of[main], of.get(kappa, _NOTHING), _named(of[main], float(p)),
+            _severity(estimate.get("bias", _NOTHING), worse=worse), estimate[main], estimate.get(kappa, _NOTHING), _named(estimate[main], float(p)),
         )
-        for part, of, p in zip(parts, bounds, adjusted, strict=True)
+        for part, estimate, p in zip(parts, bounds, adjusted, strict=True)
     ]  # fmt: skip
 
 

@@ -152,9 +152,9 @@ class RatingPairs(NamedTuple):
 
     def of(self, place: int) -> RatingPairs:
         """Return what is of one system, by its place among the `present`."""
-        cells, one = self.cells[:, place * self.width : (place + 1) * self.width], slice(place, place + 1)
+        cells, present = self.cells[:, place * self.width : (place + 1) * self.width], slice(place, place + 1)
         filled = cells.any(axis=1) if isinstance(cells, np.ndarray) else np.diff(cells.indptr) > 0
-        return RatingPairs(cells[filled], self.scale, self.present[one], self.rated[one])
+        return RatingPairs(cells[filled], self.scale, self.present[present], self.rated[present])
 
     def whole(self) -> Floats:
         """Return everything, each conversation once: blocks of shape (1, systems, m)."""

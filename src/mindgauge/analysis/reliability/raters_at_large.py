@@ -45,7 +45,7 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
         _require_shared(rows)
         design = crossed.Design(rows["number"].to_numpy(), _factors(rows))
         fit = crossed.fit(design)
-        told = sample(
+        rater_sample = sample(
             design, fit, rater=RATER, subject=[name for name in fit.names if name != RATER], k=PAIR, seed=seed
         )
     except ValueError as error:
@@ -54,13 +54,15 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
         return RatersAtLarge(levels, len(rows), PAIR, {}, {}, [], nothing, nothing, nothing, nothing, {}, str(error))
     worse = 1.0 if scale.unsafe is not None and scale.unsafe.falling else -1.0
     names = rows["rater"].unique().sort().to_list()
-    severity = {name: _signed(Bound(*interval), worse) for name, interval in zip(names, told.severities, strict=True)}
+    severity = {
+        name: _signed(Bound(*interval), worse) for name, interval in zip(names, rater_sample.severities, strict=True)
+    }
     at_zero = [name for name, ratio in zip(fit.names, fit.ratios, strict=True) if ratio == 0]
     return RatersAtLarge(
         dict(zip(fit.names, fit.levels, strict=True)), fit.n, PAIR,
-        {name: Bound(*interval) for name, interval in told.sds.items()},
-        {name: Bound(*interval) for name, interval in told.shares.items()}, at_zero, Bound(*told.single),
-        Bound(*told.mean_of), Bound(*told.apart), Bound(*told.ratings_apart), severity,
+        {name: Bound(*interval) for name, interval in rater_sample.sds.items()},
+        {name: Bound(*interval) for name, interval in rater_sample.shares.items()}, at_zero, Bound(*rater_sample.single),
+        Bound(*rater_sample.mean_of), Bound(*rater_sample.apart), Bound(*rater_sample.ratings_apart), severity,
     )  # fmt: skip
 
 
@@ -84,11 +86,11 @@ def bias_at_large(judged: pl.DataFrame, first: pl.DataFrame, scale: ValueScale, 
     try:
         _require_shared(rows)
         design = crossed.Design((rows["judge"] - rows["number"]).to_numpy(), _factors(rows))
-        told = mean_at_large(design, crossed.fit(design), rater=RATER, k=PAIR, seed=seed)
+        overall = mean_at_large(design, crossed.fit(design), rater=RATER, k=PAIR, seed=seed)
     except ValueError as error:
         nothing = Bound(None, note=str(error))
         return BiasAtLarge(present, len(rows), PAIR, nothing, nothing)
-    return BiasAtLarge(present, len(rows), PAIR, Bound(*told.mean), Bound(*told.another))
+    return BiasAtLarge(present, len(rows), PAIR, Bound(*overall.mean), Bound(*overall.another))
 
 
 def _require_shared(rows: pl.DataFrame) -> None:
