@@ -190,13 +190,12 @@ def labelling_gap(judge: ArrayLike, labelled: ArrayLike, cluster: ArrayLike, str
     number, place = _strata(stratum, len(scores))
     has_label = mask == 1
     sizes = np.stack([np.bincount(place[side], minlength=number) for side in (has_label, ~has_label)])
-    both = sizes.all(axis=0)
+    both = np.asarray(sizes.all(axis=0))
     if not both.any():
         return None
     counted, sizes = both[place], sizes[:, both]
-    scores, has_label, codes, place = (
-        rows[counted] for rows in (scores, has_label, codes, (np.cumsum(both) - 1)[place])
-    )
+    scores, has_label, codes = scores[counted], has_label[counted], codes[counted]
+    place = (np.cumsum(both) - 1)[place[counted]]
     clusters, n, others = int(codes.max()) + 1, len(scores), int(sizes[1].sum())
     weights = sizes.prod(axis=0) / sizes.sum(axis=0)
     within_group, outside = (_mean(scores, place, side, weights, codes, clusters) for side in (has_label, ~has_label))
