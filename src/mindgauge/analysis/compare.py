@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -190,9 +191,11 @@ def _blocks(rated: systems.SystemRatings, notes: list[str]) -> Iterator[_Criteri
         notes.append(
             f"{name}: each repeated answer counts separately here, as in `mindgauge score` in the rows without :majority"
         )
-    for key in common:  # one at a time: all of a large run would stand in memory twice
-        same = (pl.col(column).eq_missing(pl.lit(value)) for column, value in zip(columns, key, strict=True))
-        yield _CriterionBlock(rated, str(key[0]), "" if closed else str(key[1]), rated.rows.filter(*same))
+    for criterion, keys in groupby(common, key=lambda key: key[0]):  # all of a large run would stand in memory twice
+        on_criterion = rated.rows.filter(pl.col("criterion").eq_missing(pl.lit(criterion)))
+        for key in keys:
+            rows = on_criterion if closed else on_criterion.filter(pl.col("rater").eq_missing(pl.lit(key[1])))
+            yield _CriterionBlock(rated, str(criterion), "" if closed else str(key[1]), rows)
 
 
 def _licences(block: _CriterionBlock, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:
