@@ -133,7 +133,8 @@ def weights(rows: pl.DataFrame, group: NDArray[np.intp] | None = None) -> NDArra
     if "probability" not in rows.columns or rows.is_empty() or rows["probability"].null_count():
         return np.ones(len(rows))
     weight = 1 / rows["probability"].to_numpy()
-    group = np.zeros(len(rows), dtype=np.intp) if group is None else group
     first = rows.select(pl.col("subject").is_first_distinct()).to_series().to_numpy()
+    if group is None:
+        return np.asarray(weight / weight[first].mean())
     sums, subjects = np.bincount(group[first], weight[first]), np.bincount(group[first])
     return np.asarray(weight * subjects[group] / sums[group])

@@ -230,14 +230,16 @@ def numbered(column: pl.Series) -> tuple[list[str], Codes]:
 
 
 SMALL = 20_000
-"""Numbers that are sooner added up in a table than in a sparse one, and sooner compared row by row than told apart."""
+"""Numbers of which a dense table is sooner read than a sparse one, and each row sooner looked at than told from the others."""
 
 
 def summed(data: Floats, rows: Codes, columns: Codes, shape: tuple[int, int]) -> Floats | csr_array:
-    """Add up entries by row and column: a dense table where that is small, a sparse one otherwise."""
-    if shape[0] * shape[1] > SMALL:
-        return sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
-    return np.bincount(rows * shape[1] + columns, data, shape[0] * shape[1]).reshape(shape)
+    """Add up entries by row and column: a dense table where that is small, a sparse one otherwise.
+
+    Both to the same last digit: which resample draws which conversation hangs on it (`bootstrap.types`).
+    """
+    cells = sparse.coo_array((data, (rows, columns)), shape=shape).tocsr()
+    return cells if shape[0] * shape[1] > SMALL else cells.toarray()
 
 
 def _paired(
