@@ -26,14 +26,11 @@ if TYPE_CHECKING:
 
 TIE = "tie"
 """What becomes of a majority over repeats that has no single winner."""
-_SERIES = "SELECT id, criterion, rater FROM series WHERE benchmark = ?"
+_SERIES = "SELECT id, criterion, rater FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _ORIGINS = """
 SELECT id, rater_kind, instrument, selection, protocol, json_extract('{' || rtrim(members, ',') || '}', '$.drawn')
-FROM origins
-WHERE id IN (SELECT origin FROM rated JOIN series ON series.id = rated.series WHERE benchmark = ?)"""
-_RATINGS = """
-SELECT rated.series, subject, run, status, CAST(value AS TEXT), origin FROM series JOIN rated ON rated.series = series.id
-WHERE benchmark = ? ORDER BY series.rater, series.criterion"""
+FROM origins"""
+_RATED = "SELECT subject, run, status, CAST(value AS TEXT), origin FROM rated WHERE series = ?"
 _REPLIES = """
 SELECT id, sample, model, run, json_extract(provenance, '$.selection'), json_extract(provenance, '$.unit'),
     json_extract(provenance, '$.dialogue'), json_extract(provenance, '$.drawn'), status = 'ok'
@@ -41,8 +38,6 @@ FROM replies WHERE benchmark = ?"""
 _CAME = (
     "SELECT id, sample, model, json_extract(provenance, '$.unit') FROM replies WHERE benchmark = ? AND status = 'ok'"
 )
-_BLOCK = 50_000
-"""Rows that stand in memory as Python's own objects at once."""
 
 
 _at_hand: dict[tuple[object, str], tuple[Benchmark, pl.DataFrame]] = {}
@@ -51,13 +46,9 @@ _MOST_AT_HAND = 200_000
 """Ratings that are at hand at once, beside those that were read last."""
 
 
-def columns(store: Store, query: str, values: tuple[Any, ...], **types: type[pl.DataType]) -> pl.DataFrame:
-    """Read what a query returns as columns, block by block."""
-    cursor = store.select(query, values)
-    parts = [pl.DataFrame([], dict(types))]
-    while rows := cursor.fetchmany(_BLOCK):
-        parts.append(pl.DataFrame(rows, dict(types), orient="row"))
-    return pl.concat(parts)
+def columns(store: Store, query: str, values: tuple[Any, ...], **kinds: type) -> pl.DataFrame:
+    """Read what a query returns as columns, of which it is known whether they hold `str` or `int`."""
+    return pl.DataFrame(store.columns(query, values, **kinds), kinds)
 
 
 LOST = "client_failed"
@@ -71,8 +62,7 @@ def tag(name: str) -> str:
 
 def replies(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return every reply that came, rated or not: subject, sample, model, unit, and cluster and `tag.…` of its sample."""
-    text = pl.String
-    rows = columns(store, _CAME, (benchmark.name,), subject=text, sample=text, model=text, unit=text)
+    rows = columns(store, _CAME, (benchmark.name,), subject=str, sample=str, model=str, unit=str)
     return _beside(rows, _samples(store, benchmark).drop("target"), "sample")
 
 
@@ -101,21 +91,12 @@ def forget() -> None:
 
 
 def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    text = pl.String
-    integer = pl.Int64
-    named = (benchmark.name,)
-    rows = columns(
-        store, _RATINGS, named, series=integer, subject=text, run=integer, status=text, value=text, origin=integer
-    )
-    series = columns(store, _SERIES, named, series=integer, criterion=text, rater=text)
-    text_columns = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol", "drawn"), text)
-    origins = columns(store, _ORIGINS, named, origin=integer, **text_columns)
-    rows = _beside(_beside(rows, series, "series"), origins, "origin").drop("series", "origin")
+    about = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol", "drawn"), str)
+    rows = _beside(_rated(store, benchmark), columns(store, _ORIGINS, (), origin=int, **about), "origin").drop("origin")
     replies = columns(
-        store, _REPLIES, named,
-        subject=text, sample=text, model=text, reply_run=pl.Int64, reply_selection=text, unit=text, dialogue=text, reply_drawn=text,
-        replied=pl.Int8,
-    )  # fmt: skip
+        store, _REPLIES, (benchmark.name,),
+        subject=str, sample=str, model=str, reply_run=int, reply_selection=str, unit=str, dialogue=str, reply_drawn=str, replied=int,
+    ).cast({"replied": pl.Int8})  # fmt: skip
     samples = _samples(store, benchmark)
     replies = (
         replies.join(samples.select("sample", "cluster"), on="sample", how="left", maintain_order="left")
@@ -132,6 +113,16 @@ def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     rows = _without_client(_beside(rows, samples, "sample").drop("reply_selection", "reply_drawn"), store, benchmark)
     rows = composites.added(composites.misapplied(_targeted(rows), benchmark), benchmark)
     return dialogue_tags.tagged(rows, store, benchmark)
+
+
+def _rated(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return what was rated, one series after the other, so that little of a large run is in memory as Python's own objects."""
+    kinds = {"subject": str, "run": int, "status": str, "value": str, "origin": int}
+    parts = [pl.DataFrame(schema={**kinds, "criterion": str, "rater": str})]
+    for ident, criterion, rater in store.select(_SERIES, (benchmark.name,)).fetchall():
+        series = columns(store, _RATED, (ident,), **kinds)
+        parts.append(series.with_columns(criterion=pl.lit(criterion), rater=pl.lit(rater)))
+    return pl.concat(parts, rechunk=True)
 
 
 def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.people import among
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.analysis.score import open_run
-from mindgauge.records import Evidence, Value
+from mindgauge.records import Value
 from mindgauge.records.rubric.criterion import numbered, numbers_of_levels
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -40,7 +40,12 @@ SELECT subject, CAST(value AS TEXT), value = ?, quotes, course, own FROM rated
 WHERE series = ? AND status = 'ok' AND +origin IN (SELECT id FROM origins WHERE rater_kind = 'model')
 ORDER BY subject, run"""
 _CALLING = """SELECT id FROM pieces WHERE instr(said, '"calls":')"""
-_PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
+_QUOTING = """
+SELECT id, said FROM pieces WHERE id IN (
+    SELECT quotes FROM series JOIN rated ON rated.series = series.id WHERE benchmark = ? AND status = 'ok')"""
+_QUOTES_OF_RATERS = """
+SELECT rater, json_group_array(quotes) FROM series JOIN rated ON rated.series = series.id
+WHERE benchmark = ? AND status = 'ok' AND quotes IS NOT NULL GROUP BY rater"""
 
 
 class _Noted(msgspec.Struct):
@@ -52,17 +57,16 @@ class _Noted(msgspec.Struct):
     uncertain: bool = False
 
 
-_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
-_noted = msgspec.json.Decoder(_Noted).decode
+class _Passage(msgspec.Struct):
+    """Whether a quoted passage stands in the text, and where; what it says is not read."""
 
-
-class _Quoted(NamedTuple):
-    """What a verdict quotes: anything at all, only what stands in the text, something that does, something in the reply."""
-
-    any: bool = False
-    all_found: bool = False
     found: bool = False
-    in_reply: bool = False
+    source: str = ""
+
+
+_passages = msgspec.json.Decoder(tuple[_Passage, ...]).decode
+_idents = msgspec.json.Decoder(list[int]).decode
+_noted = msgspec.json.Decoder(_Noted).decode
 
 
 class _RationaleFacts(NamedTuple):
@@ -73,6 +77,10 @@ class _RationaleFacts(NamedTuple):
     claimed: bool = False
     uncertain: bool = False
     elsewhere: bool = False
+
+
+_CLUSTERS = {"subject": pl.String, "cluster": pl.String}
+_STATEMENTS = {"own": pl.String, "value": pl.String, **dict.fromkeys(_RationaleFacts._fields, pl.Boolean)}
 
 
 class Rationales(msgspec.Struct, frozen=True):
@@ -99,14 +107,35 @@ class Rationales(msgspec.Struct, frozen=True):
     uncertain: Bound
 
 
-def rationales(store: Store, benchmark: Benchmark) -> list[Rationales]:
-    """Look at the reasons of every model that judged replies, criterion by criterion."""
+def quotations(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return what usable verdicts quote: quotes (which several may share), passages, located (of these), in_reply (whether any is)."""
+    pieces = ((ident, _passages(said)) for ident, said in store.select(_QUOTING, (benchmark.name,)))
+    rows = [
+        (ident, len(quoted), sum(passage.found for passage in quoted), any(p.source == "reply" for p in quoted))
+        for ident, quoted in pieces
+    ]
+    columns = {"quotes": pl.Int64, "passages": pl.UInt32, "located": pl.UInt32, "in_reply": pl.Boolean}
+    return pl.DataFrame(rows, columns, orient="row")
+
+
+def passages(store: Store, benchmark: Benchmark, quoted: pl.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return how many passages each rater's usable verdicts quote (`quotations`), and how many of them stand in the text."""
+    counts: dict[str, tuple[int, int]] = {}
+    for rater, idents in store.select(_QUOTES_OF_RATERS, (benchmark.name,)):
+        of_rater = pl.DataFrame({"quotes": _idents(idents)}).join(quoted, on="quotes")
+        counts[rater] = int(of_rater["passages"].sum()), int(of_rater["located"].sum())
+    return counts
+
+
+def rationales(store: Store, benchmark: Benchmark, quoted: pl.DataFrame) -> list[Rationales]:
+    """Look at the reasons of every model that judged replies, criterion by criterion; they quote what `quotations` returns."""
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
-    columns = dict.fromkeys(("subject", "cluster"), pl.String)
-    read = _reader(store, pl.DataFrame([*clusters.items()], columns, orient="row"))
+    read = _reader(
+        store, quoted, pl.DataFrame({"subject": clusters.keys(), "cluster": clusters.values()}, _CLUSTERS)
+    )
     tables = (
         (judge, criteria[name], read(series, criteria[name]))
         for series, judge, name in store.select(_SERIES, (benchmark.name,)).fetchall()
@@ -126,7 +155,9 @@ def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
     for folder in runs:
         store, benchmarks, _ = open_run(folder)
         with store:
-            for reasons in (reasons for benchmark in benchmarks for reasons in rationales(store, benchmark)):
+            for reasons in (
+                reasons for b in benchmarks for reasons in rationales(store, b, quotations(store, b))
+            ):
                 figures = {"rationale_traceable": reasons.traceable, "rationale_contradicting": reasons.contradicting}
                 facts.setdefault(
                     (reasons.judge, reasons.criterion), {n: b for n, b in figures.items() if b.value is not None}
@@ -138,57 +169,30 @@ def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
     return msgspec.structs.replace(reliability, cards=cards)
 
 
-def _reader(store: Store, clusters: pl.DataFrame) -> Reader:
-    """Return what reads the readable verdicts of one series as columns: cluster, absent, and those of `_Quoted` and `_RationaleFacts`.
-
-    What one answer quotes stands with all criteria that it gives, and is read but once.
-    """
-    text, integer = pl.String, pl.Int64
-    columns = {"subject": text, "value": text, "absent": integer, "quotes": integer, "course": integer, "own": text}
-    calling = frame.columns(store, _CALLING, (), course=integer)
-    quoted = _told([], {"quotes": integer()}, _Quoted)
-
-    def quotes(idents: pl.Series) -> pl.DataFrame:
-        nonlocal quoted
-        new = idents.filter(~idents.is_in(quoted["quotes"].implode())).unique()
-        pieces = store.select(_PIECES, (msgspec.json.encode(new.to_list()).decode(),))
-        quoted = pl.concat(
-            [quoted, _told(((ident, *_quoted(piece)) for ident, piece in pieces), {"quotes": integer()}, _Quoted)]
-        )
-        return quoted
+def _reader(store: Store, quoted: pl.DataFrame, clusters: pl.DataFrame) -> Reader:
+    """Return what reads the readable verdicts of one series: columns cluster, absent, those of `quotations` and of `_RationaleFacts`."""
+    calling = frame.columns(store, _CALLING, (), course=int)
 
     def read(series: int, criterion: Criterion) -> pl.DataFrame:
-        verdicts = frame.columns(store, _READABLE, (absence(criterion), series), **columns)
-        verdicts = verdicts.join(calling, on="course", how="semi", maintain_order="left")  # others are not a judge's
+        verdicts = frame.columns(
+            store, _READABLE, (absence(criterion), series),
+            subject=str, value=str, absent=int, quotes=int, course=int, own=str,
+        ).join(calling, on="course", how="semi", maintain_order="left")  # fmt: skip  # others are not a judge's
         own = verdicts.select("own", "value").unique()
-        statements = _told(
-            ((*key, *_said(*key)) for key in own.iter_rows()), {"own": text(), "value": text()}, _RationaleFacts
-        )
+        statements = pl.DataFrame([(*key, *_said(*key)) for key in own.iter_rows()], _STATEMENTS, orient="row")
         return (
-            verdicts.join(quotes(verdicts["quotes"].drop_nulls()), on="quotes", how="left", maintain_order="left")
+            verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
             .join(statements, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
             .join(clusters, on="subject", how="left", maintain_order="left")
             .select(
-                pl.col(*_Quoted._fields, *_RationaleFacts._fields).fill_null(value=False),
-                absent=(pl.col("absent") == 1) & ~pl.col("any").fill_null(value=False),
+                pl.col("passages", "located").fill_null(0),
+                pl.col("in_reply", *_RationaleFacts._fields).fill_null(value=False),
+                absent=(pl.col("absent") == 1) & (pl.col("passages").fill_null(0) == 0),
                 cluster=pl.coalesce("cluster", "subject"),
             )
         )
 
     return read
-
-
-def _told(rows: Iterable[tuple[Any, ...]], key: dict[str, pl.DataType], fields: type[NamedTuple]) -> pl.DataFrame:
-    """Return what is told of keys as columns."""
-    return pl.DataFrame([*rows], {**key, **dict.fromkeys(fields._fields, pl.Boolean())}, orient="row")
-
-
-def _quoted(piece: str) -> _Quoted:
-    evidence = _evidence(piece) if piece else ()
-    located = [quote for quote in evidence if quote.found]
-    return _Quoted(
-        bool(evidence), len(located) == len(evidence), bool(located), any(e.source == "reply" for e in located)
-    )
 
 
 def _said(own: str | None, value: str) -> _RationaleFacts:
@@ -205,19 +209,26 @@ def _said(own: str | None, value: str) -> _RationaleFacts:
 
 
 def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rationales:
-    all_found, located = pl.col("any") & pl.col("all_found"), pl.col("found")
+    located = pl.col("located") > 0
+    shares = {
+        "traceable": (~pl.col("absent"), located & (pl.col("located") == pl.col("passages")), "no verdict that owes a quote"),
+        "quoted_reply": (located, pl.col("in_reply"), "no quote was found"),
+        "contradicting": (pl.col("chained"), pl.col("against"), "no chain of reasoning"),
+        "unsupported": (pl.col("claimed"), ~located, "no check was answered yes"),
+        "uncertain": (pl.lit(value=True), pl.col("uncertain"), "no verdicts"),
+    }  # fmt: skip
+    by_cluster = rows.group_by("cluster", maintain_order=True).agg(
+        pl.struct(n=counted.cast(pl.UInt32).sum(), events=(counted & event).sum()).alias(name)
+        for name, (counted, event, _) in shares.items()
+    )
     return Rationales(
         judge,
         criterion.name,
         len(rows),
-        rows["cluster"].n_unique(),
+        len(by_cluster),
         int(rows["absent"].sum()),
         int(rows["elsewhere"].sum()),
-        _share(rows, ~pl.col("absent"), all_found, "no verdict that owes a quote"),
-        _share(rows, located, pl.col("in_reply"), "no quote was found"),
-        _share(rows, pl.col("chained"), pl.col("against"), "no chain of reasoning"),
-        _share(rows, pl.col("claimed"), ~located, "no check was answered yes"),
-        _share(rows, pl.lit(value=True), pl.col("uncertain"), "no verdicts"),
+        **{name: _share(by_cluster[name].struct.unnest(), reason) for name, (*_, reason) in shares.items()},
     )
 
 
@@ -236,15 +247,13 @@ def absence(criterion: Criterion) -> Value:
     )
 
 
-def _share(rows: pl.DataFrame, counted: pl.Expr, event: pl.Expr, reason: str) -> Bound:
+def _share(by_cluster: pl.DataFrame, reason: str) -> Bound:
     """Return the share of events, conversations weighing the same, with exact bounds over conversations."""
-    by_cluster = (
-        rows.filter(counted).group_by("cluster", maintain_order=True).agg(event.sum().alias("events"), pl.len())
-    )
-    if by_cluster.is_empty():
+    counted = by_cluster.filter(pl.col("n") > 0)
+    if counted.is_empty():
         return Bound(None, note=reason)
-    total = sum(events / n for events, n in by_cluster.select("events", "len").iter_rows())
-    return Bound(*clopper_pearson(min(total, len(by_cluster)), len(by_cluster)))
+    total = float((counted["events"] / counted["n"]).sum())
+    return Bound(*clopper_pearson(min(total, len(counted)), len(counted)))
 
 
 # What people say of judges' reasons: how good they are, judge by judge, and how far people agree about them.

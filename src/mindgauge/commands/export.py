@@ -388,7 +388,9 @@ def _review(
     for benchmark in judged:
         name = "" if len(judged) == 1 else benchmark.name.replace("/", "-")
         rated_subjects = (
-            subjects.read(store, benchmark, unsafe) if unsafe is not None and benchmark in labelled else None
+            subjects.with_words(subjects.read(store, benchmark, unsafe), store)
+            if unsafe is not None and benchmark in labelled
+            else None
         )
         with ExportFolder(folder / name) as files:
             remarks = worklist.write(files, store, benchmark, rated_subjects, lot)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.rationales import rated, rationales
+from mindgauge.analysis.rationales import passages, quotations, rated, rationales
 from mindgauge.annotation.blind import RATIONALES
 from mindgauge.records.english import named, words
 from mindgauge.records.files import tables
@@ -159,20 +159,28 @@ _QUESTIONS = {
 
 
 class Reasons(NamedTuple):
-    """What one run shows of its judges' reasons: by benchmark and judge, what people said by judge, and of them all."""
+    """What one run shows of its judges' reasons: by benchmark and judge, what people said by judge, and of them all.
+
+    `quoted` has how many passages are quoted, and how many of these stand in the text.
+    """
 
     number: int
     checked: dict[tuple[str, str], list[Rationales]]
+    quoted: dict[tuple[str, str], tuple[int, int]]
     by_people: dict[str, list[str]]
     general: list[str]
 
     @classmethod
     def of(cls, run: OpenRun, number: int) -> Reasons:
         """Look at the reasons in a run."""
-        reasons = cls(number, {}, {}, [])
+        reasons = cls(number, {}, {}, {}, [])
         for section in (s for s in run.sections if not s.benchmark.closed):
-            for rationale in rationales(run.store, section.benchmark):
-                reasons.checked.setdefault((section.benchmark.name, rationale.judge), []).append(rationale)
+            benchmark = section.benchmark
+            quoted = quotations(run.store, benchmark)
+            for rationale in rationales(run.store, benchmark, quoted):
+                reasons.checked.setdefault((benchmark.name, rationale.judge), []).append(rationale)
+            for judge, counts in passages(run.store, benchmark, quoted).items():
+                reasons.quoted[benchmark.name, judge] = counts
             _by_people(run, section, reasons)
         return reasons
 

@@ -112,22 +112,6 @@ DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
     "everything runs, and say nothing about the replies."
 )
-_QUOTED = """
-SELECT said, times FROM pieces JOIN (
-    SELECT quotes, count(*) AS times FROM series JOIN rated ON rated.series = series.id
-    WHERE benchmark = ? AND rater = ? AND status = 'ok' AND quotes IS NOT NULL GROUP BY quotes
-) ON pieces.id = quotes"""
-
-
-class _Quote(msgspec.Struct, frozen=True):
-    """Whether a quote stands in the text; what it says is not read."""
-
-    found: bool = False
-
-
-_quotes_of = msgspec.json.Decoder(tuple[_Quote, ...]).decode
-
-
 def judges_of(runs: Sequence[OpenRun]) -> list[str]:
     """Return the models that judged replies, by name."""
     return sorted({r for run in runs for s in run.sections for r, kind in s.judges() if kind not in {PERSON, RULE}})
@@ -188,7 +172,7 @@ def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> Ju
                 )
                 if judge in fitness.untested(run.manifest, run.scores.qualifications).get(name, []):
                     part.facts.append(f"It {fitness.UNTESTED}.")
-                part.facts += _judge(run, section, judge, carded=bool(cards))
+                part.facts += _judge(run, section, judge, run_reasons, carded=bool(cards))
                 part.facts += run_reasons.facts(judge, name)
                 part.reasons += run_reasons.sheets(judge, name)
     for standing in cards:
@@ -244,7 +228,7 @@ def _entry(runs: Sequence[OpenRun], named: dict[tuple[int, str], System]) -> lis
     return [judge_checks.entry_test([(judge, q) for judge, q in tests if q.benchmark == name]) for name in names]
 
 
-def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Iterator[str]:
+def _judge(run: OpenRun, section: Section, judge: str, reasons: Reasons, *, carded: bool) -> Iterator[str]:
     """Say what a run shows of a judge; kinship and agreement with itself only where no card does."""
     rated = section.asked.filter(pl.col("rater") == judge)
     judge_rows = rated.select("criterion", "subject", "model", "status", "value").collect()
@@ -264,7 +248,7 @@ def _judge(run: OpenRun, section: Section, judge: str, *, carded: bool) -> Itera
         f"Of {plural(len(tried), 'verdict')} on {section.benchmark.name}, {f'{count(len(unread))} could not' if len(unread) else 'all could'} be used"
         f"{f' ({percent(len(unread) / len(tried))}: {_by_status(unread)})' if len(unread) else ''}."
     )
-    yield _quotes(run, section, judge)
+    yield _quotes(*reasons.quoted.get((section.benchmark.name, judge), (0, 0)))
     if not carded:
         yield from _repeats(run, section, judge, judge_rows)
 
@@ -274,12 +258,7 @@ def _by_status(rows: pl.DataFrame) -> str:
     return ", ".join(f"{count(n)} {status}" for status, n in counted)
 
 
-def _quotes(run: OpenRun, section: Section, judge: str) -> str:
-    quoted = traceable = 0
-    for raw, times in run.store.select(_QUOTED, (section.benchmark.name, judge)):
-        quotes = _quotes_of(raw)
-        quoted += times * len(quotes)
-        traceable += times * sum(quote.found for quote in quotes)
+def _quotes(quoted: int, traceable: int) -> str:
     if not quoted:
         return "It quoted nothing to support its verdicts."
     return f"Of the {plural(quoted, 'passage')} it quoted, {count(traceable) if traceable else 'none'} really {'stands' if traceable == 1 else 'stand'} in the text ({percent(traceable / quoted)})."

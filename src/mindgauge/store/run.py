@@ -7,6 +7,7 @@ what is in the file is finished, what is not was in flight. One process writes a
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -23,7 +24,7 @@ from mindgauge.store.soundness import seal
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from mindgauge.store.reasons import CallFailures
@@ -374,6 +375,21 @@ class Store:
         """Read with SQL, for analyses that need columns rather than records."""
         return self._db.execute(query, parameters)
 
+    def columns(self, query: str, parameters: tuple[object, ...] = (), **kinds: type) -> dict[str, list[Any]]:
+        """Read with SQL what fits into memory, column by column: SQLite writes each as one text, which takes a third of what its rows take.
+
+        Args:
+            query: without a semicolon.
+            parameters: of the query.
+            kinds: the name of each of its columns, in their order, and what it holds where it is not null.
+        """
+        packed = ", ".join(f"json_group_array({name})" for name in kinds)
+        row = self._db.execute(f"WITH found ({', '.join(kinds)}) AS ({query}) SELECT {packed} FROM found", parameters)  # noqa: S608 - names of ours
+        with self._readable():
+            return {
+                name: _column(kind)(text) for (name, kind), text in zip(kinds.items(), row.fetchone(), strict=True)
+            }
+
     @contextlib.contextmanager
     def _readable(self) -> Iterator[None]:
         """Say in one line that a record makes no sense."""
@@ -397,6 +413,11 @@ class Store:
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
+
+
+@functools.cache
+def _column(kind: type) -> Callable[[str], list[Any]]:
+    return msgspec.json.Decoder(list[kind | None]).decode  # type: ignore[valid-type]
 
 
 def exchange(row: Sequence[Any]) -> Exchange:

@@ -96,7 +96,7 @@ class Subjects(NamedTuple):
     that a classifier gives to the unsafe levels. `unsafe` is 1, 0, or NaN where people have not said; `asked` where they
     were asked. `value` is the median of people's values as a number of the scale, of two the mean; NaN where people have
     not said, and for classes. `words` holds what each judge wrote of each reply, when first asked: its reason, its quotes,
-    its checks as name=answer; empty where nothing is stored.
+    its checks as name=answer; empty where nothing is stored, and nobody's until they are read (`with_words`).
     """
 
     benchmark: Benchmark
@@ -112,13 +112,13 @@ class Subjects(NamedTuple):
     unsafe: Floats
     asked: Mask
     value: Floats
-    words: dict[str, list[str]]
     selection: str
     notes: list[str]
     weight: Floats
     """How many each reply stands for: one over its probability where people's were drawn, else 1."""
     drawn: str = ""
     """How they were drawn, in words."""
+    words: dict[str, list[str]] = {}
 
     @property
     def labelled(self) -> Mask:
@@ -200,8 +200,23 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
         {name: _placed(risk_map, ids) for name, risk_map in sorted(risks.items())},
         {name: _placed(risk_map, ids) for name, risk_map in sorted(_classified(store, benchmark, rule).items())},
         _placed(word, ids), np.isin(ids, list(asked_ids)), _placed(_values(part.rows, rule), ids),
-        _words(store, benchmark, rule, list(risks), ids), selection, notes, _weights(part.rows, ids), part.note,
+        selection, notes, _weights(part.rows, ids), part.note,
     )  # fmt: skip
+
+
+def with_words(rated: Subjects, store: Store) -> Subjects:
+    """Add what each judge wrote of each reply when first asked, else what a released review set says it wrote."""
+    benchmark, criterion = rated.benchmark.name, rated.rule.criterion
+    words: dict[str, dict[str, str]] = {judge: {} for judge in rated.judges}
+    for subject, judge, reason, evidence, checks in store.select(_REASONS, (benchmark, criterion)):
+        if judge in words and subject not in words[judge]:
+            quotes = [passage.quote for passage in msgspec.json.decode(evidence or "[]", type=tuple[Evidence, ...])]
+            answers = [f"{name}={answer}" for name, answer in msgspec.json.decode(checks or "{}").items()]
+            words[judge][subject] = " ".join([reason or "", *quotes, *answers]).strip()
+    for subject, judge, reason in stated.reasons(store, rated.benchmark, criterion):
+        if judge in words and not words[judge].get(subject):
+            words[judge][subject] = reason
+    return rated._replace(words={judge: [texts.get(i, "") for i in rated.ids] for judge, texts in words.items()})
 
 
 def _weights(people_rows: pl.DataFrame, ids: Sequence[str]) -> Floats:
@@ -297,22 +312,6 @@ def _values(people_rows: pl.DataFrame, rule: UnsafeOn) -> dict[str, float]:
     valued = people_rows.filter(pl.col("status") == "ok").with_columns(number=number).drop_nulls("number")
     by_person = valued.group_by("subject", "rater", maintain_order=True).agg(pl.col("number").mean())
     return dict(by_person.group_by("subject", maintain_order=True).agg(pl.col("number").median()).iter_rows())
-
-
-def _words(
-    store: Store, benchmark: Benchmark, rule: UnsafeOn, judges: Sequence[str], ids: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return what each judge wrote of each reply when first asked, else what a released review set says it wrote."""
-    words: dict[str, dict[str, str]] = {judge: {} for judge in sorted(judges)}
-    for subject, judge, reason, evidence, checks in store.select(_REASONS, (benchmark.name, rule.criterion)):
-        if judge in words and subject not in words[judge]:
-            quotes = [passage.quote for passage in msgspec.json.decode(evidence or "[]", type=tuple[Evidence, ...])]
-            answers = [f"{name}={answer}" for name, answer in msgspec.json.decode(checks or "{}").items()]
-            words[judge][subject] = " ".join([reason or "", *quotes, *answers]).strip()
-    for subject, judge, reason in stated.reasons(store, benchmark, rule.criterion):
-        if judge in words and not words[judge].get(subject):
-            words[judge][subject] = reason
-    return {judge: [texts.get(ident, "") for ident in ids] for judge, texts in words.items()}
 
 
 def _categories(rows: pl.DataFrame, benchmark: Benchmark) -> dict[str, str | None]:

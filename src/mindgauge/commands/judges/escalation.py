@@ -69,7 +69,7 @@ def escalation(
             raise UsageError(
                 f"{folder}: nothing rated by {whom} in {benchmark or names}, so nothing says what is unsafe"
             )
-        rated_subjects = subjects.read(store, rated[0], unsafe, people)
+        rated_subjects = subjects.with_words(subjects.read(store, rated[0], unsafe, people), store)
     return orders.escalate(
         str(folder), rated_subjects, orders.EscalationOptions(target, resamples, seed, confidence, tolerated)
     )
