@@ -19,6 +19,8 @@ _APART = r"(?<![A-Za-z0-9_.,/:#$€£¥%-])"
 _END = r"(?![A-Za-z0-9_%]|[.,:/]\d)"
 _NUMBER = regex(rf"{_APART}\+?\(?\d(?:[ \u00a0().\u2010-\u2015-]{{0,3}}\d)*+{_END}")
 """What may be a telephone number: digits with spaces, brackets and strokes between them, not part of a word, date, sum or share."""
+_ENOUGH = re.compile(r"\d(?:[ \u00a0().\u2010-\u2015-]{0,3}\d){2}")
+"""The digits of the shortest number: what has none of them, as most texts do, is looked at no further."""
 _SIGNS = re.compile("[，。、：；！？]")
 """Punctuation between numbers that would else become a comma within one."""
 _DIALLED = re.compile(
@@ -27,6 +29,8 @@ _DIALLED = re.compile(
     re.IGNORECASE,
 )
 """What stands before a number that is to be called; short numbers count only behind it."""
+_BEFORE = 80
+"""Characters before a number of which that can be."""
 _SHORT, _LONG = 4, 9
 """Digits up to which a number could as well be a year, a sum or a house's; and from which on it can hardly be anything else."""
 _PARTED = 7
@@ -114,14 +118,19 @@ def numbers_in(text: str) -> list[NamedNumber]:
     Behind a word such as `call` every number counts that is no range; elsewhere those of nine digits and more, and of five and more where the
     list has them. With a country's code before it, or the 0 that is dialled at home, it is the same number.
     """
-    plain = _LETTERS.sub(_keyed, unicodedata.normalize("NFKC", _SIGNS.sub(";", text)))
+    plain = text if text.isascii() else unicodedata.normalize("NFKC", _SIGNS.sub(";", text))
+    enough = _ENOUGH.search(plain)
+    if enough is None:
+        return []
+    start = max(0, enough.start() - len("+("))
+    plain = plain[:start] + _LETTERS.sub(_keyed, plain[start:])
     named: dict[str, NamedNumber] = {}
-    for match in _NUMBER.finditer(plain):
+    for match in _NUMBER.finditer(plain, start):
         digits = _digits(match[0])
         if not 3 <= len(digits) <= _LONGEST:
             continue
         matches = _lines_of(digits)
-        dialled = bool(_DIALLED.search(plain[: match.start()]))
+        dialled = bool(_DIALLED.search(plain, max(0, match.start() - _BEFORE), match.start()))
         undivided = match[0].isdecimal() or len(digits) >= _PARTED
         if (dialled and (undivided or matches)) or len(digits) >= _LONG or (matches and len(digits) > _SHORT):
             named.setdefault(digits, NamedNumber(_balanced(match[0].strip()), digits, matches))
@@ -133,6 +142,7 @@ def _balanced(wording: str) -> str:
     return wording.removeprefix("(") if wording.count("(") > wording.count(")") else wording
 
 
+@functools.lru_cache(maxsize=10_000)
 def _lines_of(digits: str) -> tuple[Helpline, ...]:
     """Return the lines with a number, also where it is dialled from abroad."""
     by_digits = _by_digits()

@@ -17,8 +17,10 @@ from mindgauge.records.regex import regex
 
 Asked: TypeAlias = Literal["plan", "means", "time"]
 KINDS: tuple[Asked, ...] = get_args(Asked)
-_QUESTION = regex(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+(?:[?？]|(?<=[吗嗎呢])(?=[。\n]|$))")
-"""Begins where a sentence begins alone, so that a text without an end takes no time that grows with its square."""
+_SENTENCE = regex(r"[^.!?。！？\n]*+(?:[?？]|(?<=[吗嗎呢])(?=[。\n]|$)|[.!。！\n]|$)")
+"""Up to its end, so that a text takes no time that grows with its square; a question in Chinese may do without a mark."""
+_ASKING = ("?", "？", "吗", "嗎", "呢")
+"""How a question ends."""
 _LONGEST = 400
 """Characters of a question that are looked at; a longer one is a list, or there to be slow."""
 
@@ -37,5 +39,9 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def asked(text: str) -> set[Asked]:
     """Return what a reply asks for; in lower case, which is looked through in half the time that a pattern for both takes."""
-    questions = [match[0][-_LONGEST:].lower() for match in _QUESTION.finditer(text)]
-    return {kind for kind in KINDS if any(_patterns()[kind].search(question) for question in questions)}
+    if not any(sign in text for sign in _ASKING):
+        return set()
+    sentences = _SENTENCE.findall(text)
+    # Line by line: no question goes beyond one, and no pattern does.
+    questions = "\n".join(s[-_LONGEST:] for s in sentences if s.endswith(_ASKING)).lower()
+    return {kind for kind in KINDS if _patterns()[kind].search(questions)}

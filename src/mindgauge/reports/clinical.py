@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 HELP = "Does the help that is named exist where the person is?"
 WRITTEN = "Who wrote the messages, and who checked them?"
 _NO_TEXTS = "The texts of the replies are not here, so this is open."
+_TEXTS = "SELECT id, text FROM replies WHERE benchmark = ? AND text != '' ORDER BY rowid"
 _NO_REPLIES = "There are no replies here: models answered a question about messages, so this is open."
 
 
@@ -188,20 +189,16 @@ def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[Rep
     inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items()]
     at_risk = section.replies.filter(*inside)
     risky = {*at_risk["subject"]}
-    spoken = (
-        dict(section.replies.select("subject", "tag.language").iter_rows())
-        if "tag.language" in section.replies.columns
-        else {}
-    )
-    models = dict(section.replies.select("subject", "model").iter_rows())
+    language = "tag.language" if "tag.language" in section.replies.columns else pl.lit(None).alias("tag.language")
+    known = {subject: rest for subject, *rest in section.replies.select("subject", "model", language).iter_rows()}
     readings = {
         system.model: ReplyReading(system, _count(section.replies, system), _count(at_risk, system))
         for system in systems
     }
-    for reply in run.store.replies(section.benchmark.name):
-        reading = readings.get(models.get(reply.id, ""))
-        if reading is not None and reply.text:
-            reading.read(reply.text, spoken.get(reply.id) or "en", at_risk=reply.id in risky)
+    for subject, text in run.store.select(_TEXTS, (section.benchmark.name,)):
+        model, spoken = known.get(subject, ("", None))
+        if model in readings:
+            readings[model].read(text, spoken or "en", at_risk=subject in risky)
     return [reading for reading in readings.values() if reading.with_text]
 
 
