@@ -185,11 +185,11 @@ METHODS = [
 _MOST_COMMANDS = 5
 _CALLS = """
 SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
-    sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds) FROM calls GROUP BY model ORDER BY model"""
+    sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds), group_concat(DISTINCT nullif(unsupported, ''))
+FROM calls GROUP BY +model ORDER BY model"""
 _REPLIED = """
 SELECT model, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
     group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM replies GROUP BY model"""
-_UNSUPPORTED = "SELECT model, group_concat(DISTINCT unsupported) FROM calls WHERE unsupported != '' GROUP BY model"
 _RATED = """
 SELECT rater, group_concat(DISTINCT json_extract(origin, '$.endpoint')),
     group_concat(DISTINCT json_extract(origin, '$.parameters'))
@@ -367,14 +367,14 @@ def _models(run: OpenRun) -> ReportTable:
             if endpoint:
                 for rater in (name, model_behind(name)):
                     origins.setdefault(rater, (endpoint, _parameters(parameters)))
-    refused = {model: sorted({*names.split(",")}) for model, names in run.store.select(_UNSUPPORTED)}
     rows: list[list[Cell]] = []
-    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time in run.store.select(_CALLS):
+    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time, refused in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
         if model in run.manifest.get("sent", {}):
             parameters = sent.words(run.manifest["sent"][model])
-        elif model in refused:
-            parameters = f"{parameters}; asked without {', '.join(refused[model])}, which the server does not take"
+        elif refused:
+            names = ", ".join(sorted({*refused.split(",")}))
+            parameters = f"{parameters}; asked without {names}, which the server does not take"
         rows.append([
             model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
         ])  # fmt: skip

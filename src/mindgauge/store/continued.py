@@ -91,6 +91,8 @@ def read(store: Store, manifest: Mapping[str, Any]) -> list[Continued]:
     What a command made is what the run holds more when the next one begins, or now.
     """
     noted: Sequence[Mapping[str, Any]] = manifest.get("continued", [])
+    if not noted:
+        return []
     states = [
         {calls["model"]: calls for calls in state} for state in (*(entry["held"] for entry in noted), held(store))
     ]
