@@ -22,7 +22,7 @@ from mindgauge.records.rubric.criterion import numbered, numbers_of_levels
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from mindgauge.analysis.reliability.card import Reliability
@@ -30,22 +30,14 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
-    Reader = Callable[[int, Criterion], pl.DataFrame]
-
-
 _YES = ("yes", "是", "true")
 _SERIES = "SELECT id, rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
-_READABLE = """
-SELECT subject, CAST(value AS TEXT), value = ?, quotes, course, own FROM rated
-WHERE series = ? AND status = 'ok' AND +origin IN (SELECT id FROM origins WHERE rater_kind = 'model')
-ORDER BY subject, run"""
+_USABLE = """
+SELECT subject, CAST(value AS TEXT), value = ?, origin, quotes, course, own FROM rated
+WHERE series = ? AND status = 'ok' AND (quotes IS NOT NULL OR +origin IN (SELECT id FROM origins WHERE rater_kind = 'model'))"""
+_MODELS = "SELECT id FROM origins WHERE rater_kind = 'model'"
 _CALLING = """SELECT id FROM pieces WHERE instr(said, '"calls":')"""
-_QUOTING = """
-SELECT id, said FROM pieces WHERE id IN (
-    SELECT quotes FROM series JOIN rated ON rated.series = series.id WHERE benchmark = ? AND status = 'ok')"""
-_QUOTES_OF_RATERS = """
-SELECT rater, json_group_array(quotes) FROM series JOIN rated ON rated.series = series.id
-WHERE benchmark = ? AND status = 'ok' AND quotes IS NOT NULL GROUP BY rater"""
+_PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
 
 
 class _Noted(msgspec.Struct):
@@ -65,7 +57,6 @@ class _Passage(msgspec.Struct):
 
 
 _passages = msgspec.json.Decoder(tuple[_Passage, ...]).decode
-_idents = msgspec.json.Decoder(list[int]).decode
 _noted = msgspec.json.Decoder(_Noted).decode
 
 
@@ -80,6 +71,7 @@ class _RationaleFacts(NamedTuple):
 
 
 _CLUSTERS = {"subject": pl.String, "cluster": pl.String}
+_QUOTED = {"quotes": pl.Int64, "passages": pl.UInt32, "located": pl.UInt32, "in_reply": pl.Boolean}
 _STATEMENTS = {"own": pl.String, "value": pl.String, **dict.fromkeys(_RationaleFacts._fields, pl.Boolean)}
 
 
@@ -107,41 +99,72 @@ class Rationales(msgspec.Struct, frozen=True):
     uncertain: Bound
 
 
-def quotations(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    """Return what usable verdicts quote: quotes (which several may share), passages, located (of these), in_reply (whether any is)."""
-    pieces = ((ident, _passages(said)) for ident, said in store.select(_QUOTING, (benchmark.name,)))
-    rows = [
-        (ident, len(quoted), sum(passage.found for passage in quoted), any(p.source == "reply" for p in quoted))
-        for ident, quoted in pieces
-    ]
-    columns = {"quotes": pl.Int64, "passages": pl.UInt32, "located": pl.UInt32, "in_reply": pl.Boolean}
-    return pl.DataFrame(rows, columns, orient="row")
+class RaterReasons(NamedTuple):
+    """What raters give as reasons for usable verdicts.
+
+    `by_criterion` is of models that judged replies; `passages` has how many passages each rater quotes, and how many of these
+    stand in the text.
+    """
+
+    by_criterion: list[Rationales]
+    passages: dict[str, tuple[int, int]]
 
 
-def passages(store: Store, benchmark: Benchmark, quoted: pl.DataFrame) -> dict[str, tuple[int, int]]:
-    """Return how many passages each rater's usable verdicts quote (`quotations`), and how many of them stand in the text."""
-    counts: dict[str, tuple[int, int]] = {}
-    for rater, idents in store.select(_QUOTES_OF_RATERS, (benchmark.name,)):
-        of_rater = pl.DataFrame({"quotes": _idents(idents)}).join(quoted, on="quotes")
-        counts[rater] = int(of_rater["passages"].sum()), int(of_rater["located"].sum())
-    return counts
-
-
-def rationales(store: Store, benchmark: Benchmark, quoted: pl.DataFrame) -> list[Rationales]:
-    """Look at the reasons of every model that judged replies, criterion by criterion; they quote what `quotations` returns."""
+def reasons(store: Store, benchmark: Benchmark) -> RaterReasons:
+    """Look at all reasons, series by series, so that of a large run little is in memory at once."""
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+    clusters = _clusters(store, benchmark)
+    models = frame.columns(store, _MODELS, (), origin=int)
+    calling = frame.columns(store, _CALLING, (), course=int)
+    quoted = pl.DataFrame(schema=_QUOTED)
+    looked_at = RaterReasons([], {})
+    for series, rater, name in store.select(_SERIES, (benchmark.name,)).fetchall():
+        criterion = criteria.get(name)
+        verdicts = frame.columns(
+            store, _USABLE, (None if criterion is None else absence(criterion), series),
+            subject=str, value=str, absent=int, origin=int, quotes=int, course=int, own=str,
+        )  # fmt: skip
+        # What one answer quotes stands with all criteria that it gives, and is read but once.
+        new = verdicts.select("quotes").drop_nulls().unique().join(quoted, on="quotes", how="anti")
+        quoted = pl.concat([quoted, _quoted(store, new["quotes"])])
+        verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
+        counts = looked_at.passages.get(rater, (0, 0))
+        looked_at.passages[rater] = counts[0] + verdicts["passages"].sum(), counts[1] + verdicts["located"].sum()
+        judged = verdicts.join(models, on="origin", how="semi").join(calling, on="course", how="semi")
+        if criterion is not None and len(judged):
+            looked_at.by_criterion.append(_looked_at(rater, criterion, _told(judged, clusters)))
+    return looked_at
+
+
+def _clusters(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     clusters = {sample.id: sample.cluster for sample in store.samples(benchmark.name)}
     replies = store.select("SELECT id, sample FROM replies WHERE benchmark = ?", (benchmark.name,))
     clusters |= {reply: clusters.get(sample, sample) for reply, sample in replies}
-    read = _reader(
-        store, quoted, pl.DataFrame({"subject": clusters.keys(), "cluster": clusters.values()}, _CLUSTERS)
+    return pl.DataFrame({"subject": clusters.keys(), "cluster": clusters.values()}, _CLUSTERS)
+
+
+def _quoted(store: Store, idents: pl.Series) -> pl.DataFrame:
+    """Return how many passages some pieces quote, how many of them stand in the text, and whether any is the reply's."""
+    pieces = store.select(_PIECES, (msgspec.json.encode(idents.to_list()).decode(),))
+    rows = [
+        (ident, len(passages), sum(p.found for p in passages), any(p.source == "reply" for p in passages))
+        for ident, passages in ((ident, _passages(said)) for ident, said in pieces)
+    ]
+    return pl.DataFrame(rows, _QUOTED, orient="row")
+
+
+def _told(verdicts: pl.DataFrame, clusters: pl.DataFrame) -> pl.DataFrame:
+    """Put beside verdicts what they say of themselves, and whether they find that something is not there and quote nothing."""
+    own = verdicts.select("own", "value").unique()
+    statements = pl.DataFrame([(*key, *_said(*key)) for key in own.iter_rows()], _STATEMENTS, orient="row")
+    return (
+        verdicts.join(statements, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
+        .join(clusters, on="subject", how="left", maintain_order="left")
+        .with_columns(pl.col("passages", "located").fill_null(0), cluster=pl.coalesce("cluster", "subject"))
+        .with_columns(
+            pl.col("in_reply").fill_null(value=False), absent=(pl.col("absent") == 1) & (pl.col("passages") == 0)
+        )
     )
-    tables = (
-        (judge, criteria[name], read(series, criteria[name]))
-        for series, judge, name in store.select(_SERIES, (benchmark.name,)).fetchall()
-        if name in criteria
-    )
-    return [_looked_at(*entry) for entry in tables if not entry[-1].is_empty()]
 
 
 def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
@@ -155,44 +178,16 @@ def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
     for folder in runs:
         store, benchmarks, _ = open_run(folder)
         with store:
-            for reasons in (
-                reasons for b in benchmarks for reasons in rationales(store, b, quotations(store, b))
-            ):
-                figures = {"rationale_traceable": reasons.traceable, "rationale_contradicting": reasons.contradicting}
+            for checked in (checked for b in benchmarks for checked in reasons(store, b).by_criterion):
+                figures = {"rationale_traceable": checked.traceable, "rationale_contradicting": checked.contradicting}
                 facts.setdefault(
-                    (reasons.judge, reasons.criterion), {n: b for n, b in figures.items() if b.value is not None}
+                    (checked.judge, checked.criterion), {n: b for n, b in figures.items() if b.value is not None}
                 )
     cards = [
         msgspec.structs.replace(card, estimates={**card.estimates, **facts.get((card.judge, card.criterion), {})})
         for card in reliability.cards
     ]
     return msgspec.structs.replace(reliability, cards=cards)
-
-
-def _reader(store: Store, quoted: pl.DataFrame, clusters: pl.DataFrame) -> Reader:
-    """Return what reads the readable verdicts of one series: columns cluster, absent, those of `quotations` and of `_RationaleFacts`."""
-    calling = frame.columns(store, _CALLING, (), course=int)
-
-    def read(series: int, criterion: Criterion) -> pl.DataFrame:
-        verdicts = frame.columns(
-            store, _READABLE, (absence(criterion), series),
-            subject=str, value=str, absent=int, quotes=int, course=int, own=str,
-        ).join(calling, on="course", how="semi", maintain_order="left")  # fmt: skip  # others are not a judge's
-        own = verdicts.select("own", "value").unique()
-        statements = pl.DataFrame([(*key, *_said(*key)) for key in own.iter_rows()], _STATEMENTS, orient="row")
-        return (
-            verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
-            .join(statements, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
-            .join(clusters, on="subject", how="left", maintain_order="left")
-            .select(
-                pl.col("passages", "located").fill_null(0),
-                pl.col("in_reply", *_RationaleFacts._fields).fill_null(value=False),
-                absent=(pl.col("absent") == 1) & (pl.col("passages").fill_null(0) == 0),
-                cluster=pl.coalesce("cluster", "subject"),
-            )
-        )
-
-    return read
 
 
 def _said(own: str | None, value: str) -> _RationaleFacts:

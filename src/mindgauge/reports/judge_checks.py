@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.rationales import passages, quotations, rated, rationales
+from mindgauge.analysis import rationales
+from mindgauge.analysis.rationales import rated
 from mindgauge.annotation.blind import RATIONALES
 from mindgauge.records.english import named, words
 from mindgauge.records.files import tables
@@ -176,11 +177,10 @@ class Reasons(NamedTuple):
         reasons = cls(number, {}, {}, {}, [])
         for section in (s for s in run.sections if not s.benchmark.closed):
             benchmark = section.benchmark
-            quoted = quotations(run.store, benchmark)
-            for rationale in rationales(run.store, benchmark, quoted):
+            read = rationales.reasons(run.store, benchmark)
+            for rationale in read.by_criterion:
                 reasons.checked.setdefault((benchmark.name, rationale.judge), []).append(rationale)
-            for judge, counts in passages(run.store, benchmark, quoted).items():
-                reasons.quoted[benchmark.name, judge] = counts
+            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in read.passages.items()})
             _by_people(run, section, reasons)
         return reasons
 

@@ -368,7 +368,9 @@ def _models(run: OpenRun) -> ReportTable:
                 for rater in (name, model_behind(name)):
                     origins.setdefault(rater, (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []
-    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time, refused in run.store.select(_CALLS):
+    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time, refused in run.store.select(
+        _CALLS
+    ):
         endpoint, parameters = origins.get(model, ("", ""))
         if model in run.manifest.get("sent", {}):
             parameters = sent.words(run.manifest["sent"][model])

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 import polars as pl
 
 from mindgauge.analysis import fitness
@@ -112,6 +111,8 @@ DEMONSTRATION = (
     "The judge {judge} is a demonstration model of 135 million parameters and no judge to trust: its verdicts show that "
     "everything runs, and say nothing about the replies."
 )
+
+
 def judges_of(runs: Sequence[OpenRun]) -> list[str]:
     """Return the models that judged replies, by name."""
     return sorted({r for run in runs for s in run.sections for r, kind in s.judges() if kind not in {PERSON, RULE}})

@@ -386,9 +386,7 @@ class Store:
         packed = ", ".join(f"json_group_array({name})" for name in kinds)
         row = self._db.execute(f"WITH found ({', '.join(kinds)}) AS ({query}) SELECT {packed} FROM found", parameters)  # noqa: S608 - names of ours
         with self._readable():
-            return {
-                name: _column(kind)(text) for (name, kind), text in zip(kinds.items(), row.fetchone(), strict=True)
-            }
+            return {name: _column(kind)(text) for (name, kind), text in zip(kinds.items(), row.fetchone(), strict=True)}
 
     @contextlib.contextmanager
     def _readable(self) -> Iterator[None]:

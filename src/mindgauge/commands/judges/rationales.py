@@ -134,7 +134,7 @@ def rationales(run: str | Path) -> CheckedRationales:
     """
     folder = Path(run)
     with _judged(folder) as (store, benchmark):
-        summaries = checked.rationales(store, benchmark, checked.quotations(store, benchmark))
+        summaries = checked.reasons(store, benchmark).by_criterion
     if not summaries:
         raise UsageError(f"{folder}: no verdict of a judge here came with reasons, so there is nothing to check")
     return CheckedRationales(str(folder), summaries)
