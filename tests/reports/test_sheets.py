@@ -15,8 +15,8 @@ def test_a_formula_gets_an_apostrophe(cell: str) -> None:
     assert neutral(cell) == "'" + cell
 
 
-@pytest.mark.parametrize("cell", ["-1.5", "+2", "-3e-05", "plain", "a=b", "", None, -1.5, 3])
-def test_numbers_and_plain_text_stay(cell: str | float | None) -> None:
+@pytest.mark.parametrize("cell", ["-1.5", "+2", "-3e-05", "plain", "a=b", ""])
+def test_numbers_and_plain_text_stay(cell: str) -> None:
     assert neutral(cell) == cell
 
 

@@ -314,6 +314,9 @@ def _agreement(test: Test) -> str:
     return f"on {count(test.n)} replies of known level its agreement beyond chance is {kappa}"
 
 
+_LOOKED_AT = ("criterion", "rater_kind", "rater", "subject", "cluster", "value")
+
+
 def constant(
     rows: pl.DataFrame, benchmark: Benchmark, passed: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Iterator[Unfit]:
@@ -324,7 +327,7 @@ def constant(
         benchmark: an open one.
         passed: judges, each with a criterion, that told replies of known levels apart: these may really be all alike.
     """
-    valued = rows.filter(pl.col("status") == "ok")
+    valued = rows.lazy().filter(pl.col("status") == "ok").select(_LOOKED_AT).collect()
     for criterion in () if benchmark.closed else benchmark.rubric.criteria:
         criterion_rows = valued.filter(pl.col("criterion") == criterion.name)
         people = criterion_rows.filter(pl.col("rater_kind") == RaterKind.PERSON.value)

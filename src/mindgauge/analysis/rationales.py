@@ -17,7 +17,6 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.people import among
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.analysis.score import open_run
-from mindgauge.records import Value
 from mindgauge.records.rubric.criterion import numbered, numbers_of_levels
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.reliability.card import Reliability
     from mindgauge.benchmarks import Benchmark
+    from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
 
@@ -71,7 +71,7 @@ class _RationaleFacts(NamedTuple):
 
 
 _CLUSTERS = {"subject": pl.String, "cluster": pl.String}
-_QUOTED = {"quotes": pl.Int64, "passages": pl.UInt32, "located": pl.UInt32, "in_reply": pl.Boolean}
+_QUOTED = pl.Schema({"quotes": pl.Int64, "passages": pl.UInt32, "located": pl.UInt32, "in_reply": pl.Boolean})
 _STATEMENTS = {"own": pl.String, "value": pl.String, **dict.fromkeys(_RationaleFacts._fields, pl.Boolean)}
 
 
@@ -128,9 +128,10 @@ def reasons(store: Store, benchmark: Benchmark) -> RaterReasons:
         new = verdicts.select("quotes").drop_nulls().unique().join(quoted, on="quotes", how="anti")
         quoted = pl.concat([quoted, _quoted(store, new["quotes"])])
         verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
-        counts = looked_at.passages.get(rater, (0, 0))
-        looked_at.passages[rater] = counts[0] + verdicts["passages"].sum(), counts[1] + verdicts["located"].sum()
-        judged = verdicts.join(models, on="origin", how="semi").join(calling, on="course", how="semi")
+        passages, located = looked_at.passages.get(rater, (0, 0))
+        looked_at.passages[rater] = passages + int(verdicts["passages"].sum()), located + int(verdicts["located"].sum())
+        judged = verdicts.join(models, on="origin", how="semi", maintain_order="left")
+        judged = judged.join(calling, on="course", how="semi", maintain_order="left")
         if criterion is not None and len(judged):
             looked_at.by_criterion.append(_looked_at(rater, criterion, _told(judged, clusters)))
     return looked_at
@@ -146,11 +147,13 @@ def _clusters(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 def _quoted(store: Store, idents: pl.Series) -> pl.DataFrame:
     """Return how many passages some pieces quote, how many of them stand in the text, and whether any is the reply's."""
     pieces = store.select(_PIECES, (msgspec.json.encode(idents.to_list()).decode(),))
-    rows = [
-        (ident, len(passages), sum(p.found for p in passages), any(p.source == "reply" for p in passages))
-        for ident, passages in ((ident, _passages(said)) for ident, said in pieces)
-    ]
-    return pl.DataFrame(rows, _QUOTED, orient="row")
+    rows = [(ident, p.found, p.source == "reply") for ident, said in pieces for p in _passages(said)]
+    quoted = pl.DataFrame(rows, {"quotes": pl.Int64, "located": pl.Boolean, "in_reply": pl.Boolean}, orient="row")
+    return (
+        quoted.group_by("quotes")
+        .agg(pl.len().alias("passages"), pl.col("located").sum(), pl.col("in_reply").any())
+        .cast(_QUOTED)
+    )
 
 
 def _told(verdicts: pl.DataFrame, clusters: pl.DataFrame) -> pl.DataFrame:

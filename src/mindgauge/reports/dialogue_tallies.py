@@ -96,10 +96,13 @@ class UnsafeVerdicts:
     def _asked_for(self) -> pl.DataFrame:
         """Every reply that came, and every other that was to be rated."""
         came = self.section.replies
-        rated = self.section.ratings.filter(pl.col("rater_kind") != GOLD).unique("subject")
-        return pl.concat(
-            [came, rated.select([name for name in came.columns if name in rated.columns])], how="diagonal"
-        ).unique("subject", keep="first", maintain_order=True)
+        rated = self.section.ratings.lazy().filter(pl.col("rater_kind") != GOLD)
+        missing = (
+            rated.select(name for name in came.columns if name in self.section.ratings.columns)
+            .join(came.lazy().select("subject"), on="subject", how="anti")
+            .unique("subject", keep="first", maintain_order=True)
+        )
+        return pl.concat([came, missing.collect()], how="diagonal")
 
     @cached_property
     def _criteria(self) -> dict[str, Criterion]:

@@ -31,11 +31,9 @@ _UNIT = re.compile(r" (?:%|points)$")
 _NUMERIC = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
 
 
-def neutral(cell: Cell) -> Cell:
+def neutral(text: str) -> str:
     """Return a cell that no spreadsheet takes for a formula: a leading apostrophe, unless it is a number."""
-    if isinstance(cell, str) and cell.startswith(_RISKY) and not _NUMERIC.fullmatch(cell):
-        return "'" + cell
-    return cell
+    return "'" + text if text.startswith(_RISKY) and not _NUMERIC.fullmatch(text) else text
 
 
 def as_csv(sheet: ReportTable) -> str:
@@ -43,7 +41,7 @@ def as_csv(sheet: ReportTable) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([neutral(column.name) for column in sheet.columns])
-    writer.writerows([[neutral(cell) for cell in row] for row in sheet.rows])
+    writer.writerows([[neutral(cell) if isinstance(cell, str) else cell for cell in row] for row in sheet.rows])
     return buffer.getvalue()
 
 

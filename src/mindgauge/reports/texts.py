@@ -5,6 +5,7 @@ Restricted ones are told by id and row alone.
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -85,13 +86,13 @@ def marked(text: str, quotes: Iterable[str]) -> list[TextSpan]:
 
 def _folded(text: str) -> tuple[str, list[int]]:
     """Reduce a text to letters and digits in one case and width, and say where each one stood."""
-    folded, places = [], []
-    for place, character in enumerate(text):
-        for letter in unicodedata.normalize("NFKC", character).casefold():
-            if letter.isalnum():
-                folded.append(letter)
-                places.append(place)
-    return "".join(folded), places
+    letters = [*map(_letters, text)]
+    return "".join(letters), [place for place, folded in enumerate(letters) for _ in folded]
+
+
+@functools.lru_cache(maxsize=10_000)
+def _letters(character: str) -> str:
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", character).casefold()))
 
 
 LONGEST_REASON = 1000

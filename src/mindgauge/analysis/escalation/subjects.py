@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -118,7 +119,7 @@ class Subjects(NamedTuple):
     """How many each reply stands for: one over its probability where people's were drawn, else 1."""
     drawn: str = ""
     """How they were drawn, in words."""
-    words: dict[str, list[str]] = {}
+    words: Mapping[str, list[str]] = MappingProxyType({})
 
     @property
     def labelled(self) -> Mask:
