@@ -6,6 +6,8 @@ was written is looked at; whether it convinces, people say (`exports.rationales`
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -31,11 +33,10 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 _YES = ("yes", "是", "true")
-_SERIES = "SELECT id, rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
+_SERIES = "SELECT rater, id, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _USABLE = """
-SELECT subject, CAST(value AS TEXT), value = ?, origin, quotes, course, own FROM rated
-WHERE series = ? AND status = 'ok' AND (quotes IS NOT NULL OR +origin IN (SELECT id FROM origins WHERE rater_kind = 'model'))"""
-_MODELS = "SELECT id FROM origins WHERE rater_kind = 'model'"
+SELECT subject, CAST(value AS TEXT), value = ?, quotes, iif(origin IN (SELECT id FROM origins WHERE rater_kind = 'model'), course, NULL), own
+FROM rated WHERE series = ? AND status = 'ok'"""
 _CALLING = """SELECT id FROM pieces WHERE instr(said, '"calls":')"""
 _PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
 
@@ -114,26 +115,25 @@ def reasons(store: Store, benchmark: Benchmark) -> RaterReasons:
     """Look at all reasons, series by series, so that of a large run little is in memory at once."""
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
     clusters = _clusters(store, benchmark)
-    models = frame.columns(store, _MODELS, (), origin=int)
     calling = frame.columns(store, _CALLING, (), course=int)
-    quoted = pl.DataFrame(schema=_QUOTED)
     looked_at = RaterReasons([], {})
-    for series, rater, name in store.select(_SERIES, (benchmark.name,)).fetchall():
-        criterion = criteria.get(name)
-        verdicts = frame.columns(
-            store, _USABLE, (None if criterion is None else absence(criterion), series),
-            subject=str, value=str, absent=int, origin=int, quotes=int, course=int, own=str,
-        )  # fmt: skip
-        # What one answer quotes stands with all criteria that it gives, and is read but once.
-        new = verdicts.select("quotes").drop_nulls().unique().join(quoted, on="quotes", how="anti")
-        quoted = pl.concat([quoted, _quoted(store, new["quotes"])])
-        verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
-        passages, located = looked_at.passages.get(rater, (0, 0))
-        looked_at.passages[rater] = passages + int(verdicts["passages"].sum()), located + int(verdicts["located"].sum())
-        judged = verdicts.join(models, on="origin", how="semi", maintain_order="left")
-        judged = judged.join(calling, on="course", how="semi", maintain_order="left")
-        if criterion is not None and len(judged):
-            looked_at.by_criterion.append(_looked_at(rater, criterion, _told(judged, clusters)))
+    for rater, series in groupby(store.select(_SERIES, (benchmark.name,)).fetchall(), key=itemgetter(0)):
+        quoted, passages, located = pl.DataFrame(schema=_QUOTED), 0, 0
+        for _, ident, name in series:
+            criterion = criteria.get(name)
+            verdicts = frame.columns(
+                store, _USABLE, (None if criterion is None else absence(criterion), ident),
+                subject=str, value=str, absent=int, quotes=int, course=int, own=str,
+            )  # fmt: skip
+            # What one answer quotes stands with all criteria that it gives, and is read but once.
+            new = verdicts.select("quotes").drop_nulls().unique().join(quoted, on="quotes", how="anti")
+            quoted = pl.concat([quoted, _quoted(store, new["quotes"])])
+            verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
+            passages, located = passages + verdicts["passages"].sum(), located + verdicts["located"].sum()
+            judged = verdicts.join(calling, on="course", how="semi", maintain_order="left")
+            if criterion is not None and len(judged):
+                looked_at.by_criterion.append(_looked_at(rater, criterion, _told(judged, clusters)))
+        looked_at.passages[rater] = passages, located
     return looked_at
 
 
