@@ -129,7 +129,7 @@ def reasons(store: Store, benchmark: Benchmark) -> RaterReasons:
             new = verdicts.select("quotes").drop_nulls().unique().join(quoted, on="quotes", how="anti")
             quoted = pl.concat([quoted, _quoted(store, new["quotes"])])
             verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
-            passages, located = passages + verdicts["passages"].sum(), located + verdicts["located"].sum()
+            passages, located = passages + int(verdicts["passages"].sum()), located + int(verdicts["located"].sum())
             judged = verdicts.join(calling, on="course", how="semi", maintain_order="left")
             if criterion is not None and len(judged):
                 looked_at.by_criterion.append(_looked_at(rater, criterion, _told(judged, clusters)))
