@@ -213,7 +213,7 @@ def _looked_at(judge: str, criterion: Criterion, rows: pl.DataFrame) -> Rational
         "quoted_reply": (located, pl.col("in_reply"), "no quote was found"),
         "contradicting": (pl.col("chained"), pl.col("against"), "no chain of reasoning"),
         "unsupported": (pl.col("claimed"), ~located, "no check was answered yes"),
-        "uncertain": (pl.lit(value=True), pl.col("uncertain"), "no verdicts"),
+        "uncertain": (pl.col("cluster").is_not_null(), pl.col("uncertain"), "no verdicts"),
     }  # fmt: skip
     by_cluster = rows.group_by("cluster", maintain_order=True).agg(
         pl.struct(n=counted.cast(pl.UInt32).sum(), events=(counted & event).sum()).alias(name)

@@ -251,10 +251,10 @@ def _means(
         str(rater): dict(part.group_by("subject", maintain_order=True).agg(pl.col("risk").mean()).iter_rows())
         for (rater,), part in rated.group_by("rater", maintain_order=True)
     }
-    verdict_pairs = set(judges.select("subject", "rater").unique().iter_rows())
     stand_in = 0
     for rater, means in stated.items():
-        absent = {subject: risk for subject, risk in means.items() if (subject, rater) not in verdict_pairs}
+        judged = set(judges.filter(pl.col("rater") == rater)["subject"])
+        absent = {subject: risk for subject, risk in means.items() if subject not in judged}
         risks[rater] = {**risks.get(rater, {}), **absent}
         stand_in += len(absent.keys() & labelled)
     if stand_in:
