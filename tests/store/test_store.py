@@ -142,6 +142,21 @@ def test_what_the_ratings_of_one_answer_share_is_kept_once(tmp_path: Path) -> No
         assert store.select(query, ("b",)).fetchall() == [(7.0,), (7.0,)]
 
 
+def test_a_query_can_be_read_by_columns(tmp_path: Path) -> None:
+    rated(tmp_path, 2)
+    query = "SELECT subject, nullif(run, 0), '\"' || char(0) || criterion || '吗' FROM ratings WHERE benchmark = ? ORDER BY criterion, subject DESC"
+    with Store(tmp_path) as store:
+        named = {"subject": str, "run": int, "criterion": str}
+        assert store.columns(query, ("b",), **named) == {
+            "subject": ["reply 1", "reply 0"] * 2,
+            "run": [None] * 4,
+            "criterion": ['"\0care吗'] * 2 + ['"\0tact吗'] * 2,
+        }
+        assert store.columns(query, ("none",), **named) == {"subject": [], "run": [], "criterion": []}
+        with pytest.raises(UsageError, match="damaged"):
+            store.columns("SELECT subject FROM ratings", (), subject=int)
+
+
 def test_a_rating_given_again_replaces_the_first_and_one_can_be_dropped(tmp_path: Path) -> None:
     first, *_ = rated(tmp_path, 2)
     again = Rating("reply 0", "care", "judge", RaterKind.PERSON, 0, Status.REFUSED, provenance={"project": "p"})
