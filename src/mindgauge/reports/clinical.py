@@ -190,13 +190,13 @@ def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[Rep
     at_risk = section.replies.filter(*inside)
     risky = {*at_risk["subject"]}
     language = "tag.language" if "tag.language" in section.replies.columns else pl.lit(None).alias("tag.language")
-    known = {subject: rest for subject, *rest in section.replies.select("subject", "model", language).iter_rows()}
+    replies = {subject: rest for subject, *rest in section.replies.select("subject", "model", language).iter_rows()}
     readings = {
         system.model: ReplyReading(system, _count(section.replies, system), _count(at_risk, system))
         for system in systems
     }
     for subject, text in run.store.select(_TEXTS, (section.benchmark.name,)):
-        model, spoken = known.get(subject, ("", None))
+        model, spoken = replies.get(subject, ("", None))
         if model in readings:
             readings[model].read(text, spoken or "en", at_risk=subject in risky)
     return [reading for reading in readings.values() if reading.with_text]

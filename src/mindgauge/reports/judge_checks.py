@@ -177,10 +177,10 @@ class Reasons(NamedTuple):
         reasons = cls(number, {}, {}, {}, [])
         for section in (s for s in run.sections if not s.benchmark.closed):
             benchmark = section.benchmark
-            read = rationales.reasons(run.store, benchmark)
-            for rationale in read.by_criterion:
+            by_rater = rationales.reasons(run.store, benchmark)
+            for rationale in by_rater.by_criterion:
                 reasons.checked.setdefault((benchmark.name, rationale.judge), []).append(rationale)
-            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in read.passages.items()})
+            reasons.quoted.update({(benchmark.name, rater): counts for rater, counts in by_rater.passages.items()})
             _by_people(run, section, reasons)
         return reasons
 

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from mindgauge.reports.runs import OpenRun, Section
 
 LONGEST_REASON = 20_000
+_SERIES = "SELECT id, rater, criterion FROM series WHERE benchmark = ? ORDER BY id"
 _RATED = """
-SELECT rated.series, subject, run, status, CAST(value AS TEXT), rated.origin, rated.reason, rated.quotes
-FROM series JOIN rated ON rated.series = series.id WHERE benchmark = ? AND status != 'not_applicable' ORDER BY series.id"""
-_SERIES = "SELECT id, rater, criterion FROM series WHERE benchmark = ?"
-_ORIGINS = """
-SELECT id, rater_kind, coalesce(protocol, '') FROM origins
-WHERE id IN (SELECT origin FROM rated JOIN series ON series.id = rated.series WHERE benchmark = ?)"""
+SELECT subject, run, status, CAST(value AS TEXT), origin, reason, quotes FROM rated
+WHERE series = ? AND status != 'not_applicable'"""
+_COLUMNS = {"subject": str, "run": int, "status": str, "value": str, "origin": int, "reason": int, "quotes": int}
+_ORIGINS = "SELECT id, rater_kind, coalesce(protocol, '') FROM origins"
 _PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
 _KINDS = {"person": 0, "model": 1, "classifier": 2, "panel": 3, "rule": 4}
+_FEW = pl.Schema({"status": pl.Categorical, "value": pl.Categorical})
+"""Columns of few different texts."""
 _decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 
 
@@ -69,25 +70,23 @@ class VerdictRows:
             criteria: the section's, in their order.
         """
         self._run, self._criteria = run, criteria
-        name = (section.benchmark.name,)
-        text, integer, category = pl.String, pl.Int64, pl.Categorical
-        rated = frame.columns(
-            run.store, _RATED, name, series=integer, subject=text, run=integer, status=category, value=category, origin=integer,
-            reason=integer, quotes=integer,
-        )  # fmt: skip
-        places = {criterion.name: place for place, criterion in enumerate(criteria)}
-        series = frame.columns(run.store, _SERIES, name, series=integer, rater=text, criterion=text).with_columns(
-            rater=pl.col("rater").replace_strict(raters, default=None, return_dtype=integer),
-            criterion=pl.col("criterion").replace_strict(places, default=None, return_dtype=integer),
-        ).drop_nulls()  # fmt: skip
-        origins = frame.columns(run.store, _ORIGINS, name, origin=integer, kind=text, protocol=category)
-        origins = origins.with_columns(place=pl.col("kind").replace_strict(_KINDS, default=None, return_dtype=integer))
         key = "sample" if section.benchmark.closed else "subject"
         first = lines.group_by(key, maintain_order=True).agg(pl.col("line").min()).rename({key: "subject"})
+        columns = pl.DataFrame(schema={**_COLUMNS, **first.schema, "rater": int, "criterion": int}).drop("subject")
+        parts = [columns.cast(_FEW)]
+        places = {criterion.name: place for place, criterion in enumerate(criteria)}
+        for ident, rater, criterion in run.store.select(_SERIES, (section.benchmark.name,)).fetchall():
+            if rater in raters and criterion in places:
+                series = frame.columns(run.store, _RATED, (ident,), **_COLUMNS).cast(_FEW)
+                series = series.join(first, on="subject", maintain_order="left").drop("subject")
+                place = {"rater": pl.lit(raters[rater], pl.Int64), "criterion": pl.lit(places[criterion], pl.Int64)}
+                parts.append(series.with_columns(**place))
+        origins = frame.columns(run.store, _ORIGINS, (), origin=int, kind=str, protocol=str).with_columns(
+            pl.col("protocol").cast(pl.Categorical), place=pl.col("kind").replace_strict(_KINDS, default=None, return_dtype=pl.Int64)
+        )  # fmt: skip
         self.rows = (
-            rated.join(first, on="subject", maintain_order="left").drop("subject")
-            .join(series, on="series", maintain_order="left").join(origins.drop_nulls("place"), on="origin", maintain_order="left")
-            .sort("line", "criterion", "place", "rater", "run", maintain_order=True).drop("series", "origin", "place")
+            pl.concat(parts).join(origins.drop_nulls("place"), on="origin", maintain_order="left")
+            .sort("line", "criterion", "place", "rater", "run", maintain_order=True).drop("origin", "place")
         )  # fmt: skip
 
     def of_lines(self, part: pl.DataFrame) -> ShardVerdicts:

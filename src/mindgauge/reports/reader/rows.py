@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -71,9 +71,10 @@ def rows(runs: Sequence[OpenRun], systems: Sequence[System]) -> pl.DataFrame:
 
 def _replies(run: OpenRun, section: Section) -> pl.DataFrame:
     """Return the replies that were asked for, of a run of dialogues also these as a whole; none of clients."""
-    names = ("subject", "sample", "model", "repeat", "status", "size", "unit", "dialogue", "turn")
-    schema: dict[str, Any] = {**{name: ROWS[name] for name in names}, "addressed": TEXT, "held_size": INTEGER}
-    replies = frame.columns(run.store, _REPLIES, (_GLANCE, section.benchmark.name), **schema)
+    replies = frame.columns(
+        run.store, _REPLIES, (_GLANCE, section.benchmark.name),
+        subject=str, sample=str, model=str, repeat=int, status=str, size=int, unit=str, dialogue=str, turn=int, addressed=str, held_size=int,
+    )  # fmt: skip
     replies = frame.of_targets(replies, section.benchmark).filter(pl.col("unit") != Unit.CLIENT.value)
     return replies.with_columns(answer=pl.lit(None, TEXT))
 
