@@ -27,7 +27,7 @@ _COLUMNS = {"subject": str, "run": int, "status": str, "value": str, "origin": i
 _ORIGINS = "SELECT id, rater_kind, coalesce(protocol, '') FROM origins"
 _PIECES = "SELECT id, said FROM pieces WHERE id IN (SELECT value FROM json_each(?))"
 _KINDS = {"person": 0, "model": 1, "classifier": 2, "panel": 3, "rule": 4}
-_FEW = pl.Schema({"status": pl.Categorical, "value": pl.Categorical})
+_FEW = pl.Schema({"status": pl.Categorical(), "value": pl.Categorical()})
 """Columns of few different texts."""
 _decode_evidence = msgspec.json.Decoder(tuple[Evidence, ...]).decode
 
