@@ -143,15 +143,17 @@ def working(stage: str) -> Iterator[None]:
 def _lines() -> Iterator[Callable[[str, int, int], None]]:
     """Print how far the last stage is, each time that half a minute has gone, so that a log shows that something goes on."""
     stream, ended = sys.stderr, threading.Event()
-    latest: list[str] = []
+    latest: tuple[str, int, int] | None = None
 
     def report() -> None:
         while not ended.wait(HALF_A_MINUTE):
-            if latest:
-                print(*latest, file=stream, flush=True)
+            if latest is not None:
+                stage, completed, total = latest
+                print(f"{_cell(stage)}: {count(completed)} of {count(total)}", file=stream, flush=True)
 
-    def told(stage: str, completed: int, total: int) -> None:
-        latest[:] = [f"{_cell(stage)}: {count(completed)} of {count(total)}"]
+    def told(*progress: Any) -> None:
+        nonlocal latest
+        latest = progress
 
     reporter = threading.Thread(target=report, daemon=True)
     reporter.start()

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
 
+READINGS = 16
+"""Answers about one subject whose readings are at hand."""
 Ask: TypeAlias = "Callable[[Request], Awaitable[Exchange]]"
 """Reaches a model, or remembers what it said."""
 
@@ -121,10 +123,14 @@ class Instrument(msgspec.Struct, frozen=True, dict=True):
 
     def rater(self, model: str) -> str:
         """Name the rater that a model is with this instrument: after a way or method other than the usual, too."""
+        return f"{model}{self._unusual}"
+
+    @cached_property
+    def _unusual(self) -> str:
         unusual = [str(self.way)] * (self.way is not PromptStyle.FLAT) + [str(self.method)] * (not self.method.usual)
         unusual += ["tree"] * (self.tree is not None)
         unusual += [self.brought.name] if self.brought is not None else []
-        return f"{model} ({', '.join(unusual)})" if unusual else model
+        return f" ({', '.join(unusual)})" if unusual else ""
 
     @cached_property
     def _parts(self) -> dict[object, tuple[JudgeCall, ...]]:
@@ -362,21 +368,27 @@ class Judge(msgspec.Struct, frozen=True):
         """Read an answer, held against what was shown."""
         if exchange.status is not Status.OK:
             return {c.name: verdict.Verdict(exchange.status, problem=exchange.error) for c in part.rubric.criteria}
-        if exchange.finish_reason == CUT_OFF and len(exchange.text) > LONGEST:
-            return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in part.rubric.criteria}
-        own_form, criteria, prompt_text = self.instrument.own_form, part.rubric.criteria, subject.prompt_text
+        answer = id(part), exchange.text, exchange.finish_reason == CUT_OFF
+        if answer not in subject.readings:
+            if len(subject.readings) == READINGS:
+                subject.readings.clear()
+            subject.readings[answer] = self._parsed(exchange.text, part, subject, cut=exchange.finish_reason == CUT_OFF)
+        return subject.readings[answer]
+
+    def _parsed(self, text: str, part: JudgeCall, subject: JudgeInput, *, cut: bool) -> dict[str, verdict.Verdict]:
+        criteria, prompt_text = part.rubric.criteria, subject.prompt_text
+        if cut and len(text) > LONGEST:
+            return {c.name: verdict.Verdict(Status.UNPARSABLE, problem=verdict.CUT) for c in criteria}
         if self.instrument.names:
             people = mentions.NamedPeople.of(subject.sample.tags, self.instrument.names)
-            judged = mentions.read(exchange.text, people, prompt_text, cut=exchange.finish_reason == CUT_OFF)
+            judged = mentions.read(text, people, prompt_text, cut=cut)
             return {criterion.name: judged for criterion in criteria}
-        if own_form is None:
-            verdicts = verdict.read(exchange.text, criteria, prompt_text)
+        if (own_form := self.instrument.own_form) is None:
+            verdicts = verdict.read(text, criteria, prompt_text)
         else:
-            verdicts = verdict_form.read(own_form, exchange.text, criteria, prompt_text)
-        if exchange.finish_reason != CUT_OFF:
-            return verdicts
-        cut = {name for name, judged in verdicts.items() if judged.status is Status.UNPARSABLE}
-        return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in cut else v for n, v in verdicts.items()}
+            verdicts = verdict_form.read(own_form, text, criteria, prompt_text)
+        unread = {name for name, judged in verdicts.items() if cut and judged.status is Status.UNPARSABLE}
+        return {n: msgspec.structs.replace(v, problem=verdict.CUT) if n in unread else v for n, v in verdicts.items()}
 
 
 class JudgeInput(NamedTuple):
@@ -393,6 +405,9 @@ class JudgeInput(NamedTuple):
     """All that others wrote, against which answers are held."""
     requests: dict[int, Request]
     """What asked about it already, by the `id` of the part."""
+    readings: dict[tuple[int, str, bool], dict[str, verdict.Verdict]]
+    """What was read in the last answers, by the `id` of the part, the text, and whether that was cut off: repeats of a
+    question are often answered alike."""
     examples: str = ""
     window: Window = Window()
 
@@ -412,7 +427,7 @@ class JudgeInput(NamedTuple):
         """
         window = window or Window(tuple(range(len(dialogue))), len(dialogue))
         source = QuoteSource.of(window.transcript(dialogue), reply)
-        folded = (source.dialogue, source.reply)
+        folded = (source.dialogue.folded, source.reply.folded)
         nonce = nonces.draw(sample.id, *folded)
         brought = instrument.brought
         if brought is not None and brought.bare:
@@ -426,10 +441,10 @@ class JudgeInput(NamedTuple):
         prompt = worded(instrument.prompts, sample.tags.get("language", "en"))
         if instrument.deck is None:
             prompt_text = PromptText(slots["dialogue"], slots["reply"])
-            return cls(sample, instrument, prompt, (nonce,), slots, source, prompt_text, {}, window=window)
+            return cls(sample, instrument, prompt, (nonce,), slots, source, prompt_text, {}, {}, window=window)
         block = instrument.deck.block(sample, nonces, *folded)
         prompt_text = PromptText(slots["dialogue"], slots["reply"], block.text)
-        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, block.text, window)
+        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, {}, block.text, window)
 
     @classmethod
     def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> JudgeInput:

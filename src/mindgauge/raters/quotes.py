@@ -24,18 +24,24 @@ _LEFT_OUT = re.compile(r"\[?(?:…+|\.{3,})\]?")
 _HAN = regex("[\u3400-\u9fff\U00020000-\U0003ffff]")
 
 
+class QuoteText(NamedTuple):
+    """A text that quotes may come from, as it is and folded."""
+
+    name: str
+    text: str
+    folded: str
+
+
 class QuoteSource(NamedTuple):
     """A dialogue and the reply to it, folded once for all quotes that claim to come from them."""
 
-    reply: str
-    dialogue: str
-    texts: dict[str, str]
-    """Both as they were, by name."""
+    reply: QuoteText
+    dialogue: QuoteText
 
     @classmethod
     def of(cls, dialogue: str, reply: str) -> Self:
         """Fold both texts."""
-        return cls(fold(reply), fold(dialogue), {REPLY: reply, DIALOGUE: dialogue})
+        return cls(QuoteText(REPLY, reply, fold(reply)), QuoteText(DIALOGUE, dialogue, fold(dialogue)))
 
     def check(self, quotes: Sequence[str]) -> tuple[Evidence, ...]:
         """Look each quote up, in the reply first; letter case, width, blanks, punctuation and what nobody sees aside.
@@ -43,18 +49,21 @@ class QuoteSource(NamedTuple):
         Of a quote with something left out (`…`), all parts have to stand in one of the two, in their order. Beyond `MOST`
         quotes are left out.
         """
-        return tuple(self._found(quote) for quote in quotes[:MOST])
+        return tuple(_found(quote, self) for quote in quotes[:MOST])
 
-    def _found(self, quote: str) -> Evidence:
-        folded_quote = fold(quote)
-        parts = [part for part in map(fold, _LEFT_OUT.split(quote)) if part]
-        for wanted in ([folded_quote], parts) if len(parts) > 1 else ([folded_quote],):  # dots may be the text's own
-            if wanted and all(len(part) + len(_HAN.findall(part)) >= FEWEST for part in wanted):
-                for source, folded in ((REPLY, self.reply), (DIALOGUE, self.dialogue)):
-                    span = _in_order(wanted, folded)
-                    if span is not None:
-                        return Evidence(quote, True, source, *_unfolded(self.texts[source], len(folded), *span))
-        return Evidence(quote)
+
+@lru_cache(maxsize=64)
+def _found(quote: str, source: QuoteSource) -> Evidence:
+    """Look a quote up; repeats of one question are often answered with the same."""
+    folded_quote = fold(quote)
+    parts = [part for part in map(fold, _LEFT_OUT.split(quote)) if part]
+    for wanted in ([folded_quote], parts) if len(parts) > 1 else ([folded_quote],):  # dots may be the text's own
+        if wanted and all(len(part) + len(_HAN.findall(part)) >= FEWEST for part in wanted):
+            for name, text, folded in source:
+                span = _in_order(wanted, folded)
+                if span is not None:
+                    return Evidence(quote, True, name, *_unfolded(text, len(folded), *span))
+    return Evidence(quote)
 
 
 def _in_order(parts: list[str], text: str) -> tuple[int, int] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -293,8 +293,8 @@ def _string(value: object) -> str:
 
 _YES_OR_NO = {YES: True, "是": True, "true": True, NO: False, "否": False, "false": False}
 
-in_chinese = cache(chinese)
-"""Of prompts, which are few."""
+in_chinese = lru_cache(maxsize=256)(chinese)
+"""Of prompts, which are few, and of what repeats are answered alike."""
 
 
 def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
@@ -303,7 +303,7 @@ def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool |
     if criterion.checks and judged.checks:
         checked = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in judged.checks.items()}
         details["implied"] = criterion.implied({name: answer for name, answer in checked.items() if answer is not None})
-    answered = chinese(judged.rationale)
+    answered = in_chinese(judged.rationale)
     if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
         details["answered_in"] = "Chinese" if answered else "another language"
     if judged.uncertain:

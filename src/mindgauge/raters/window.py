@@ -9,6 +9,7 @@ is no sign of risk, all that room is the newest turns'.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def status_alone(reply: Reply) -> Status:
     return Status.NOT_APPLICABLE if reply.provenance.get("unit") in {Unit.DIALOGUE, Unit.CLIENT} else reply.status
 
 
-class Window(msgspec.Struct, frozen=True):
+class Window(msgspec.Struct, frozen=True, dict=True):
     """The turns of a dialogue that are shown; all are counted from 0.
 
     Where what is rated alone is longer than the budget, everything is shown, and `fits` is false.
@@ -64,7 +65,7 @@ class Window(msgspec.Struct, frozen=True):
         """The first and last turn of every gap, counted from 1 as in the transcript."""
         return tuple(_gaps(self.turns_shown, self.turns))
 
-    @property
+    @cached_property
     def provenance(self) -> dict[str, Any]:
         """What a rating says about it; nothing where all was shown."""
         if not self.left_out:

@@ -131,11 +131,12 @@ class RunTable(NamedTuple):
 
     def stored(self, values: Values) -> Values:
         """Return values as the table gives them back."""
-        if _stay(tuple(map(type, values)), self.kinds):
-            numbers = [values[place] for place in self.reals]
-            if all(number is None or number > 0 for number in numbers):
-                return values
-        return tuple(map(_kept, values, self.kinds))
+        if not _stay(tuple(map(type, values)), self.kinds):
+            return tuple(map(_kept, values, self.kinds))
+        for place in self.reals:
+            if values[place] is not None and not values[place] > 0:
+                return tuple(map(_kept, values, self.kinds))
+        return values
 
     def summed(self, values: Values) -> tuple[Any, ...]:
         """Return a row: values as the table keeps them, and their checksum."""
