@@ -64,6 +64,28 @@ def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
         assert list(store.samples("other")) == []
 
 
+def test_a_writer_knows_every_call_that_it_holds(tmp_path: Path) -> None:
+    keys = [bytes([number]) * 16 for number in range(4)]
+
+    def add(store: Store, key: bytes, status: Status = Status.OK) -> None:
+        store.add_call(key, b"p" * 16, "b", "m", 0, Exchange(status, "an answer"))
+
+    with Store(tmp_path / "run", write=True) as store:
+        add(store, keys[0])
+        assert store.exchange(keys[1]) is None  # from now on it knows what it holds, the call on its way among that
+        add(store, keys[1])
+        add(store, keys[2], Status.FAILED)
+        store.flush()
+        assert [store.exchange(key) is not None for key in keys] == [True, True, False, False]
+        add(store, keys[2])
+    with Store(tmp_path / "run", write=True) as store, Store(tmp_path / "run") as reader:
+        assert [store.exchange(key) is not None for key in keys] == [True, True, True, False]
+        add(store, keys[3])
+        store.flush()
+        for held in (store, reader):
+            assert held.exchange(keys[3]) is not None
+
+
 def test_duplicates_have_one_id_and_are_counted(tmp_path: Path) -> None:
     with Store(tmp_path, write=True) as store:
         assert store.put_samples("b", [*SAMPLES[:5], *SAMPLES[:3]]) == 3

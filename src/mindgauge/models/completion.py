@@ -120,7 +120,7 @@ def parsed(content: bytes) -> Any:
     Raises:
         ValueError: it is none, or too large or too deep to be read in little memory.
     """
-    if sum(map(content.count, (b",", b"[", b"{"))) > MOST_PARTS:
+    if len(content) > MOST_PARTS and sum(map(content.count, (b",", b"[", b"{"))) > MOST_PARTS:
         raise ValueError(f"JSON of more than {MOST_PARTS:,} parts")
     with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return msgspec.json.decode(content)

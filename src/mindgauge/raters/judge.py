@@ -444,7 +444,9 @@ class JudgeInput(NamedTuple):
             return cls(sample, instrument, prompt, (nonce,), slots, source, prompt_text, {}, {}, window=window)
         block = instrument.deck.block(sample, nonces, *folded)
         prompt_text = PromptText(slots["dialogue"], slots["reply"], block.text)
-        return cls(sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, {}, block.text, window)
+        return cls(
+            sample, instrument, prompt, (nonce, block.nonce), slots, source, prompt_text, {}, {}, block.text, window
+        )
 
     @classmethod
     def asked_about(cls, sample: Sample, instrument: Instrument, reply: Reply | None, nonces: Nonces) -> JudgeInput:

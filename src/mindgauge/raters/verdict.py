@@ -322,8 +322,10 @@ def miscounted(
         summed: names of those that a total is of; where one of them was not asked about, no total is looked at.
         verdicts: what was read, by criterion. What has no value counts nothing.
     """
+    if not summed:
+        return {}
     parts = [criterion for criterion in criteria if criterion.name in summed]
-    stated = stated_total(text) if parts and len(parts) == len(summed) else None
+    stated = stated_total(text) if len(parts) == len(summed) else None
     values = [(numbers_of_levels(criterion), verdicts[criterion.name].value) for criterion in parts]
     counted = sum(levels[value] for levels, value in values if value is not None)
     return {} if stated is None or stated == counted else {"stated_total": stated}

@@ -81,6 +81,8 @@ class Store:
             self._db = connect(self.path, write=write)
             undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
+        self._keys: set[bytes] | None = None
+        """Of all calls, once a writer asks for one: nobody else adds any."""
         self._replies: list[tuple[Any, ...]] = []
         self._ratings: RatingInterner | None = None
         self._failed = False
@@ -292,14 +294,18 @@ class Store:
 
     def exchange(self, key: bytes) -> Exchange | None:
         """Return a call that was finished before, unless it failed."""
+        if self._lock is not None:  # each call is looked up before it is made, most of them in vain
+            if self._keys is None:
+                self._keys = {stored for (stored,) in self._db.execute("SELECT key FROM calls")}
+                self._keys.update(row[0] for row in self._calls)
+            if key not in self._keys:
+                return None
         query = (
             "SELECT status, text, finish_reason, prompt_tokens, completion_tokens, cached_tokens, seconds, attempts, "
             "model_resolved, fingerprint, cost, error, at, unsupported FROM calls WHERE key = ? AND status != 'failed'"
         )
         row = self._db.execute(query, (key,)).fetchone()
-        if row is None or row[1] is None:
-            return None
-        return exchange(row)
+        return None if row is None or row[1] is None else exchange(row)
 
     def called(self, key: bytes) -> bool:
         """Say whether a call was finished before, and did not fail."""
@@ -331,6 +337,8 @@ class Store:
         self, key: bytes, prompt: bytes, benchmark: str, model: str, run: int, exchange: Exchange, *, text: bool = True
     ) -> None:
         """Keep a finished call; without `text` where a reply keeps the same words."""
+        if self._keys is not None:
+            self._keys.add(key)
         usage = exchange.usage
         self._calls.append((
             key, prompt, benchmark, model, run, exchange.status.value, exchange.text if text else None, exchange.finish_reason,
