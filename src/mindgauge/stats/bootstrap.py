@@ -51,7 +51,7 @@ def draw(
     seed: int | np.random.SeedSequence = 0,
     *,
     columns: int = 0,
-    precision: type[np.floating] = np.float64,
+    precision: type[np.floating | float] = float,
 ) -> Iterator[Floats]:
     """Draw clusters with replacement (Efron 1979) and say how often each type of cluster came.
 
