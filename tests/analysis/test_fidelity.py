@@ -86,6 +86,7 @@ def test_clients_that_show_what_they_may_are_fit_and_their_target_has_scores(fit
     assert shown(fit)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("says", "name", "judge"),
     [

@@ -352,6 +352,7 @@ def test_ratings_that_name_no_instrument_pin_none(tmp_path: Path) -> None:
     assert mindgauge.gate(folder, policy=tmp_path / "gate.toml").exit_code in {0, 3}
 
 
+@pytest.mark.long
 def test_what_follows_from_others_is_trusted_as_far_as_they_are(crisis_runs: Path, tmp_path: Path) -> None:
     written = mindgauge.gate_init(
         crisis_runs / "untested", out=tmp_path / "gate.toml", baseline=tmp_path / "later.json"

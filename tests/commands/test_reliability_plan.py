@@ -62,6 +62,7 @@ def test_the_command_prints_a_table_and_sentences_and_json() -> None:
     assert row["people"] == 2 and row["with_people"]["5"] <= row["with_people"]["1"]
 
 
+@pytest.mark.long
 def test_during_labelling_the_plan_rests_on_what_was_rated(tmp_path: Path) -> None:
     world = World(systems=1, conversations=60)
     for person in ("anna", "bea", "carl"):

@@ -22,6 +22,7 @@ def jumping_clock(tmp_path_factory: pytest.TempPathFactory) -> str:
     return library(JUMPS, tmp_path_factory.mktemp("clock"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("work", [Work(24), pytest.param(Work(112, 4), marks=pytest.mark.long)])
 def test_a_clock_that_jumps_costs_nothing(tmp_path: Path, jumping_clock: str, work: Work) -> None:
     async def busy_at_first(call: Call) -> None:

@@ -51,6 +51,7 @@ def ask(url: str) -> tuple[int, float]:
         return client.get("/static/page.css").status_code, time.perf_counter() - began
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("descriptors")
 @pytest.mark.parametrize(
     "said",

@@ -133,6 +133,7 @@ def _salvaged(run: Path, new: Path, server: Server) -> Account:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "reader"), [(_first_page, "score"), pytest.param(_pages, "run", marks=pytest.mark.long)]
 )

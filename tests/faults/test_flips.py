@@ -21,6 +21,7 @@ from mindgauge.reports.page import read
 from mindgauge.store import Store
 from mindgauge.store.rows import tables
 from tests.faults import flips
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ HARMLESS = {"nothing", "an idle page", "run.sqlite.checksum", "run.lock"}
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT[\d:+]+")
 
 
-@pytest.fixture(scope="module", params=RUNS)
+@pytest.fixture(scope="module", params=sampled(RUNS, 3))
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return flips.made(tmp_path_factory.mktemp(request.param.replace(" ", "-")) / "run", **RUNS[request.param])
 

@@ -68,6 +68,7 @@ def test_two_commands_do_not_both_pay_where_locks_do_nothing(tmp_path: Path, shi
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locks", ["ENOLCK", pytest.param("nothing", marks=pytest.mark.long)])
 def test_a_run_there_can_be_read_and_salvaged_to_elsewhere(
     tmp_path: Path, shim: str, server: Server, locks: str
@@ -85,6 +86,7 @@ def test_a_run_there_can_be_read_and_salvaged_to_elsewhere(
     verb("score", tmp_path / "new")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("locks", [pytest.param("ENOLCK", marks=pytest.mark.long), "nothing"])
 def test_labels_are_not_gathered_there(tmp_path: Path, shim: str, server: Server, locks: str) -> None:
     made(server, tmp_path / "run", Work(4))

@@ -147,6 +147,7 @@ def test_calibration_counts_every_sample_and_says_what_it_finds(told: dict[str, 
     assert picture.count("scale(5)") == 2 * sum(b["n"] > 0 for b in seen["by_bin"]["bins"])
 
 
+@pytest.mark.long
 def test_where_there_is_no_room_examples_are_named_by_id(
     asked_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,7 @@ def test_the_last_gate_that_people_rated_is_what_is_unsafe() -> None:
     assert reading_order.unsafe(benchmarks.find_one("trustmh/toxicity"), {"toxicity"}) == "toxicity=4,3,2"
 
 
+@pytest.mark.long
 def test_a_reply_without_a_verdict_is_counted(tmp_path: Path) -> None:
     run = plant_rated(tmp_path / "run", {GOOD: JUDGES[GOOD]})
     with Store(run, write=True) as store:

@@ -160,6 +160,7 @@ def test_what_single_replies_got_can_still_be_read(found: Any) -> None:
     assert raters == {"Anna", "Bea", *JUDGES}
 
 
+@pytest.mark.long
 def test_on_request_unreliable_scores_are_shown_and_marked(rated: Path, shown: ReportFiles) -> None:
     report = decoded(shown)
     assert report["scores"][0]["metrics"] == msgspec.to_builtins(mindgauge.score(rated).metrics)

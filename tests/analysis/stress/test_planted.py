@@ -64,6 +64,7 @@ def test_halo_is_found_though_no_criterion_shifts_by_much(tmp_path: Path) -> Non
     assert "halo" not in biased(fair)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", [("instruction",), later(("fake_verdict", "hidden_unicode"))])
 def test_a_judge_that_some_kinds_of_attempt_persuade(kinds: tuple[str, ...], warmth: Benchmark, tmp_path: Path) -> None:
     found = stress(Persuadable(warmth, *kinds, noise=0.05), tmp_path / "r", probes="injection")

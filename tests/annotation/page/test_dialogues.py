@@ -241,6 +241,7 @@ def test_a_run_with_turns_that_people_chose_is_scored_and_reported(closed: Path)
 # -- turns and clients -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_of_a_client_only_the_persons_side_is_shown_in_the_order_of_its_turns(simulated: Path, tmp_path: Path) -> None:
     with Store(simulated) as store:
         answers = {r.text for r in store.replies(NAME) if r.provenance["unit"] == "turn"}

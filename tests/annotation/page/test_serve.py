@@ -143,6 +143,7 @@ def test_behind_a_proxy_guesses_count_for_who_made_them(proxied: Running) -> Non
     assert guess("192.0.2.8") == 404
 
 
+@pytest.mark.long
 def test_without_one_nobody_is_believed_to_speak_for_others(running: Running) -> None:
     """Any program of this machine could say so, and guess without end."""
     with httpx2.Client(base_url=running.url) as client:

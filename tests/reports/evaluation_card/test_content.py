@@ -286,6 +286,7 @@ def test_a_report_of_an_odd_name_is_found(run: Path, tmp_path: Path) -> None:
     assert f"]({links[0].report})" in card.markdown
 
 
+@pytest.mark.long
 def test_several_runs_have_one_card(run: Path, tmp_path: Path) -> None:
     other = plant(tmp_path / "other", ("acme/alpha-2",))
     card = written(tmp_path / "both.html", run, other)

@@ -153,6 +153,7 @@ def test_whoever_goes_on_or_joins_has_the_same_draw(tmp_path: Path) -> None:
         assert sorted(visit.state["answered"]) == sorted(keys[3:5])
 
 
+@pytest.mark.long
 def test_what_is_chosen_in_sight_of_verdicts_makes_no_card_and_spoils_none(tmp_path: Path) -> None:
     alone = crisis.run(tmp_path / "alone", people=(), criteria=crisis.FEW)
     beside = crisis.run(tmp_path / "beside", criteria=crisis.FEW)
