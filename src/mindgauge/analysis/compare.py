@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
@@ -50,7 +49,7 @@ class _CriterionBlock(NamedTuple):
     rated: systems.SystemRatings
     criterion: str
     rater: str
-    rows: pl.DataFrame
+    ratings: RatingPart
 
 
 class _Part(NamedTuple):
@@ -170,37 +169,35 @@ def _together(rated: systems.SystemRatings, labels: Labels, notes: list[str]) ->
 def _blocks(rated: systems.SystemRatings, notes: list[str]) -> Iterator[_CriterionBlock]:
     """Yield the ratings of two systems or more by the same rater, or by themselves on a closed question."""
     name, closed = rated.benchmark.name, rated.benchmark.closed
-    columns = ["criterion"] if closed else ["criterion", "rater"]
-    used = frame.distinct(rated.rows, *columns, "run_number", "model", "instrument")
-    groups = sorted(used.group_by(columns), key=lambda group: tuple(map(str, group[0])))
-    common = {key: rows for key, rows in groups if rows.select("run_number", "model").n_unique() > 1}
+    groups = RatingPart.of(rated.rows).by(*(["criterion"] if closed else ["criterion", "rater"]))
+    common = [
+        _CriterionBlock(rated, key[0], "" if closed else key[1], ratings)
+        for key, ratings in groups
+        if len(ratings.by("run_number", "model")) > 1
+    ]
     if groups and not common:
-        raters = " or ".join(sorted({"" if closed else str(key[1]) for key, _ in groups}))
+        raters = " or ".join(sorted({"" if closed else key[1] for key, _ in groups}))
         notes.append(f"{name}: nobody rated replies of two systems; each was rated by {raters} alone")
-    for rater in [] if closed else sorted({str(key[1]) for key in common}):
-        instruments = {
-            i for key, rows in common.items() if str(key[1]) == rater for i in rows["instrument"].drop_nulls()
-        }
-        if len(instruments) > 1:
-            notes.append(
-                f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(instruments))}), "
-                "and part of a difference may come from that"
-            )
-    repeated = rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1
-    if closed and common and repeated:
+    instruments: dict[str, set[str]] = {}
+    for block in common:
+        instruments.setdefault(block.rater, set()).update(text for (text,), _ in block.ratings.by("instrument"))
+    notes += [
+        f"{name}: {rater} did not work with the same rubric and prompt in all runs ({', '.join(sorted(texts))}), "
+        "and part of a difference may come from that"
+        for rater, texts in sorted(instruments.items())
+        if rater and len(texts) > 1
+    ]
+    if closed and common and rated.rows.filter(pl.col("run_number") != systems.NO_RUN)["run"].n_unique() > 1:
         notes.append(
             f"{name}: each repeated answer counts separately here, as in `mindgauge score` in the rows without :majority"
         )
-    for criterion, keys in groupby(common, key=lambda key: key[0]):  # all of a large run would stand in memory twice
-        on_criterion = rated.rows.filter(pl.col("criterion").eq_missing(pl.lit(criterion)))
-        for key in keys:
-            rows = on_criterion if closed else on_criterion.filter(pl.col("rater").eq_missing(pl.lit(key[1])))
-            yield _CriterionBlock(rated, str(criterion), "" if closed else str(key[1]), rows)
+    yield from common
 
 
 def _licences(block: _CriterionBlock, folders: Sequence[Path], cards: Cards) -> tuple[str, str]:
     """Return what the rater's card allows, single ratings and ranks; of several cards the gravest, empty without one."""
-    runs = [str(folders[run]) for run in block.rows["run_number"].unique() if run != systems.NO_RUN]
+    numbers = [int(number) for (number,), _ in block.ratings.by("run_number")]
+    runs = [str(folders[run]) for run in numbers if run != systems.NO_RUN]
     places = [(run, block.rated.benchmark.name, block.criterion, block.rater) for run in runs]
     matching = [cards[place] for place in places if place in cards]
     rate, rank = {card.rate_replies.verdict for card in matching}, {card.rank_systems.verdict for card in matching}
@@ -218,7 +215,7 @@ def _measures(
     block: _CriterionBlock, labels: Labels, licences: tuple[str, str], bootstrap: _Bootstrap, wanted: Wanted | None
 ) -> Iterator[Measure]:
     benchmark = block.rated.benchmark
-    kind = "model" if benchmark.closed else str(block.rows["rater_kind"].first())
+    kind = "model" if benchmark.closed else block.ratings.first("rater_kind")
     question = scoring_views.find(benchmark, block.criterion, kind)
     assert question is not None
     metrics = [
@@ -229,9 +226,9 @@ def _measures(
     ]
     if not metrics:
         return
-    for slice_, cut in scoring_views.slices(benchmark, RatingPart.of(block.rows)):
+    for slice_, cut in scoring_views.slices(benchmark, block.ratings):
         is_all = slice_ == "all"
-        if not is_all and len(cut) == len(block.rows):
+        if not is_all and len(cut) == len(block.ratings):
             continue
         rated, _ = scoring_views.answered(cut, ("run_number", "model"), closed=benchmark.closed)
         if not len(rated):

@@ -111,6 +111,10 @@ class RatingPart:
         """Return what stands in a column, empty where nothing does."""
         return self._mapped(column, self._names(column), object)
 
+    def first(self, column: str) -> str:
+        """Return what stands in a column of the first of these ratings, empty where nothing does."""
+        return self._names(column)[self._columns.coded(column).code[self.places[0]]]
+
     def among(self, column: str, texts: Collection[str]) -> Mask:
         """Say where one of some texts stands in a column."""
         return self._mapped(column, [name in texts for name in self._names(column)], bool)
