@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.benchmarks import Benchmark
     from mindgauge.records.rubric import Criterion
     from mindgauge.store import Store
@@ -31,20 +33,7 @@ def on(ratings: pl.DataFrame, criterion: Criterion) -> pl.DataFrame:
     Returns:
         Columns subject, unsafe (null where no rater has a value).
     """
-    scale = of_criterion(criterion)
-    places = {word: float(place) for place, word in enumerate(scale.words)}
-    value = pl.col("value").cast(pl.Float64, strict=False)
-    if scale.words:
-        value = pl.col("value").replace_strict(places, default=None, return_dtype=pl.Float64)
-    valued = ratings.with_columns(number=pl.when(pl.col("status") == "ok").then(value)).filter(
-        pl.col("number").is_not_null()
-    )
-    decided = together(valued, scale.unsafe or Unsafe()).select("subject", "unsafe")
-    return (
-        ratings.select("subject")
-        .unique(maintain_order=True)
-        .join(decided, on="subject", how="left", maintain_order="left")
-    )
+    return _called(ratings.with_columns(criterion=pl.lit(criterion.name)), {criterion.name: criterion})
 
 
 def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.DataFrame:
@@ -57,18 +46,35 @@ def anywhere(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Dat
     Returns:
         Columns subject, unsafe (null where no rater has a value on a criterion with unsafe levels).
     """
-    schema = {"subject": pl.String, "unsafe": pl.Boolean}
-    parts = [
-        on(rows, criterion).cast(schema)  # type: ignore[arg-type]
-        for name, criterion in criteria.items()
-        if criterion.unsafe and not (rows := ratings.filter(pl.col("criterion") == name)).is_empty()
+    speaking = {name: criterion for name, criterion in criteria.items() if criterion.unsafe}
+    return _called(ratings.filter(pl.col("criterion").is_in(list(speaking))), speaking)
+
+
+def _called(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.DataFrame:
+    """Say the same of each subject with a rating, all of which are on these criteria."""
+    used = ratings.lazy().filter(pl.col("status") == "ok", pl.col("value").is_not_null())
+    scales = {name: of_criterion(criterion) for name, criterion in criteria.items()}
+    numbers = [
+        (name, value, _above(value, scales[name])) for name, value in frame.distinct(used, "criterion", "value").iter_rows()
     ]
-    # max: true where one is true, null only where all are.
-    return (
-        pl.concat([pl.DataFrame(schema=schema), *parts])
-        .group_by("subject", maintain_order=True)
-        .agg(pl.col("unsafe").max())
-    )
+    schema = {"criterion": pl.String, "value": pl.String, "number": pl.Float64}
+    above = pl.LazyFrame(numbers, schema, orient="row").drop_nulls()
+    valued = used.join(above, on=["criterion", "value"], maintain_order="left")
+    decided = together(valued, Unsafe(0.0), "criterion").group_by("subject").agg(pl.col("unsafe").any())
+    asked = ratings.lazy().select("subject").unique(maintain_order=True)
+    return asked.join(decided, on="subject", how="left", maintain_order="left").collect()
+
+
+def _above(value: str, scale: ValueScale) -> float | None:
+    """Return how far a value lies above the unsafe ones of its scale, which are at 0 and below; None where it is not on it."""
+    try:
+        number = float(scale.words.index(value) if scale.words else value)
+    except ValueError:
+        return None
+    unsafe = scale.unsafe or Unsafe()
+    if unsafe.limit is None:
+        return float(not unsafe.has(number))
+    return unsafe.limit - number if unsafe.falling else number - unsafe.limit
 
 
 # What released review sets state of judges' verdicts on replies, where the verdicts themselves were not released.

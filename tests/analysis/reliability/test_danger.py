@@ -57,7 +57,7 @@ def end(
 
 def test_people_together_are_their_median_and_two_their_mean() -> None:
     people: dict[str, list[float | None]] = {"a": [1, 2, 1, 3], "b": [3, 3, None, 3], "c": [2, None, None, 1]}
-    said = together(rows(people).filter(pl.col("number").is_not_null()), Unsafe(2.0))
+    said = together(rows(people).filter(pl.col("number").is_not_null()), Unsafe(2.0)).collect()
     assert said["unsafe"].to_list() == [True, False, True, False], "1 3 2 is 2, 2 3 is 2.5, 1 is 1, 3 3 1 is 3"
     assert said["unsafe_to_any"].to_list() == [True, True, True, True]
 

@@ -359,7 +359,7 @@ def of_people(
             )
             yield entry.criterion, None, lack
             continue
-        unsafe = together(rows, scale.unsafe)["unsafe"]
+        unsafe = together(rows, scale.unsafe).collect()["unsafe"]
         size = {"levels": len(scale.values)} if scale.ordered else {"classes": len(scale.values)}
         per = rows["subject"].n_unique() / max(rows["cluster"].n_unique(), 1)
         raters = round(len(rows) / max(rows["subject"].n_unique(), 1))

@@ -40,26 +40,7 @@ _FORM = re.compile(r"\s*(?P<name>.*?)\s*(?P<sign><=|>=|=)\s*(?P<level>.+?)\s*")
 _HOW = "write CRITERION<=LEVEL, CRITERION>=LEVEL where the highest is the worst, or CRITERION=LEVEL,LEVEL"
 
 
-def per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
-    """Say of each rater whether a subject is unsafe: where the median of that rater's repeats is.
-
-    Args:
-        ratings: of raters with a value: subject, rater, number.
-        unsafe: the unsafe values; of classes a subject is unsafe where more than half of the repeats are.
-
-    Returns:
-        Columns subject, rater, place (the median; of classes the share of the unsafe), bad.
-    """
-    return _per_rater(ratings, unsafe).collect()
-
-
-def _per_rater(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.LazyFrame:
-    placed, order = _placed(ratings, unsafe)
-    medians = placed.group_by("subject", "rater", maintain_order=True).agg(place=pl.col("number").median())
-    return medians.with_columns(bad=order.holds(pl.col("place")))
-
-
-def together(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
+def together(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe, *apart: str) -> pl.LazyFrame:
     """Say of each subject whether raters together, and whether any of them, call it unsafe: the one definition of it.
 
     Several raters call a subject unsafe where the median of their values, of two the mean, is an unsafe value; on classes,
@@ -68,20 +49,24 @@ def together(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.DataFrame:
     Args:
         ratings: of raters with a value: subject, rater, number.
         unsafe: the unsafe values.
+        apart: columns whose values are not put together.
 
     Returns:
-        Columns subject, unsafe, unsafe_to_any.
+        Columns subject, those, unsafe, unsafe_to_any.
     """
-    return _together(ratings, unsafe).collect()
-
-
-def _together(ratings: pl.DataFrame, unsafe: Unsafe) -> pl.LazyFrame:
     _, order = _placed(ratings, unsafe)
-    by_subject = _per_rater(ratings, unsafe).group_by("subject", maintain_order=True)
+    by_subject = _per_rater(ratings, unsafe, *apart).group_by("subject", *apart, maintain_order=True)
     return by_subject.agg(unsafe=order.holds(pl.col("place").median()), unsafe_to_any=pl.col("bad").any())
 
 
-def _placed(ratings: pl.DataFrame, unsafe: Unsafe) -> tuple[pl.LazyFrame, Unsafe]:
+def _per_rater(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe, *apart: str) -> pl.LazyFrame:
+    """Say of each rater whether a subject is unsafe: where the median of that rater's repeats, its `place`, is `bad`."""
+    placed, order = _placed(ratings, unsafe)
+    medians = placed.group_by("subject", *apart, "rater", maintain_order=True).agg(place=pl.col("number").median())
+    return medians.with_columns(bad=order.holds(pl.col("place")))
+
+
+def _placed(ratings: pl.DataFrame | pl.LazyFrame, unsafe: Unsafe) -> tuple[pl.LazyFrame, Unsafe]:
     """Turn classes into 1, unsafe, and 0, so that the median of several is unsafe where more than half of them are."""
     if unsafe.limit is not None:
         return ratings.lazy(), unsafe
@@ -182,10 +167,10 @@ class UnsafeByPeople(NamedTuple):
             return None
         columns = [name for name in (*_PLACE, *drawn.COLUMNS) if name in rated.columns]
         subjects = rated.lazy().select("subject", *columns).unique("subject", keep="first", maintain_order=True)
-        subjects = subjects.join(_together(rated, scale.unsafe), on="subject", maintain_order="left")
+        subjects = subjects.join(together(rated, scale.unsafe), on="subject", maintain_order="left")
         worst, lowest = scale.unsafe.worst(scale), pl.lit(value=False)
         if worst is not None:
-            at_worst = _together(rated, worst).select("subject", lowest="unsafe")
+            at_worst = together(rated, worst).select("subject", lowest="unsafe")
             subjects, lowest = subjects.join(at_worst, on="subject", maintain_order="left"), pl.col("lowest")
         return cls(subjects.with_columns(lowest=lowest).collect(), ceiling(rated, scale.unsafe))
 
