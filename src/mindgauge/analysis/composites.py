@@ -41,10 +41,11 @@ def added(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     that is missing, too, with the first reason why, unless the other parts decide it.
     """
     by_name = criteria(benchmark)
+    raters = rows["rater"].unique(maintain_order=True) if benchmark.composites else ()
     for name, composite in benchmark.composites.items():
         # Rater by rater, so that little of a large run stands in memory twice.
-        parts = (rows.filter(pl.col("rater") == rater) for rater in rows["rater"].unique(maintain_order=True))
-        rows = pl.concat([rows, *(_composite(part, name, composite, by_name) for part in parts)])
+        parts = (rows.lazy().filter(pl.col("rater") == rater) for rater in raters)
+        rows = pl.concat([rows, *(_composite(part, name, composite, by_name).collect() for part in parts)])
     return rows
 
 
@@ -99,33 +100,29 @@ def over_turns(rows: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
     )
     number = pl.col("turns").first()
     answers = [
-        _composite(turns, name, Composite((name,), CompositeRule.ANY, leave_out=True), by_name, number)
+        _composite(turns.lazy(), name, Composite((name,), CompositeRule.ANY, leave_out=True), by_name, number)
         for name in names
     ]
-    turn_rows = pl.concat(answers)
+    turn_rows = pl.concat(answers).collect()
     for name in gates:
-        turn_rows = pl.concat([turn_rows, _composite(turn_rows, name, benchmark.composites[name], by_name)])
+        gate = _composite(turn_rows.lazy(), name, benchmark.composites[name], by_name)
+        turn_rows = pl.concat([turn_rows, gate.collect()])
     return turn_rows.filter(pl.col("criterion").is_in(gates))
 
 
 def _composite(
-    rows: pl.DataFrame, name: str, composite: Composite, by_name: dict[str, Criterion], times: pl.Expr | None = None
-) -> pl.DataFrame:
+    rows: pl.LazyFrame, name: str, composite: Composite, by_name: dict[str, Criterion], times: pl.Expr | None = None
+) -> pl.LazyFrame:
     """Return a composite's ratings; where a subject has `times` ratings on each part, all of them are its parts."""
-    n = len(composite.of)
+    n, columns = len(composite.of), rows.collect_schema().names()
     parts = rows.filter(pl.col("criterion").is_in(composite.of))
-    part_rows = (
-        parts.group_by("rater", maintain_order=True)
-        .agg(pl.col("criterion").n_unique())
-        .filter(pl.col("criterion") == n)
-    )
-    parts = parts.filter(pl.col("rater").is_in(part_rows["rater"].implode()))
+    parts = parts.filter(pl.col("criterion").n_unique().over("rater") == n)
     worst = {part: str(by_name[part].worst_first[0]) for part in composite.of}
     forced = pl.col("status").is_in(["not_applicable", MISAPPLIED]) & _belongs(composite)
     parts = parts.with_columns(
         value=pl.when(forced).then(pl.col("criterion").replace_strict(worst, default=None)).otherwise("value"),
         status=pl.when(forced).then(_OK).otherwise("status"),
-    ).join(_numbered(composite, by_name), on=["criterion", "value"], how="left", maintain_order="left")
+    ).join(_numbered(composite, by_name).lazy(), on=["criterion", "value"], how="left", maintain_order="left")
     ok, inapplicable = pl.col("status") == _OK, pl.col("status") == _INAPPLICABLE
     used = ok.sum() + (inapplicable.sum() if composite.leave_out else 0)
     value, decided = _value(composite, ok, used == (n if times is None else n * times))
@@ -139,13 +136,13 @@ def _composite(
     return (
         parts.group_by("subject", "rater", "run", maintain_order=True)
         .agg(
-            *(pl.col(column).first() for column in rows.columns if column not in _COMPUTED),
+            *(pl.col(column).first() for column in columns if column not in _COMPUTED),
             pl.lit(name).alias("criterion"),
             status=status,
             value=value,
         )
         .with_columns(value=pl.when(pl.col("status") == _OK).then("value"), **_target(composite))
-        .select(rows.columns)
+        .select(columns)
     )
 
 

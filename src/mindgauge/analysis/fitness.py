@@ -314,9 +314,6 @@ def _agreement(test: Test) -> str:
     return f"on {count(test.n)} replies of known level its agreement beyond chance is {kappa}"
 
 
-_LOOKED_AT = ("criterion", "rater_kind", "rater", "subject", "cluster", "value")
-
-
 def constant(
     rows: pl.DataFrame, benchmark: Benchmark, passed: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Iterator[Unfit]:
@@ -327,35 +324,42 @@ def constant(
         benchmark: an open one.
         passed: judges, each with a criterion, that told replies of known levels apart: these may really be all alike.
     """
-    valued = rows.lazy().filter(pl.col("status") == "ok").select(_LOOKED_AT).collect()
-    for criterion in () if benchmark.closed else benchmark.rubric.criteria:
-        criterion_rows = valued.filter(pl.col("criterion") == criterion.name)
-        people = criterion_rows.filter(pl.col("rater_kind") == RaterKind.PERSON.value)
-        judged = criterion_rows.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES)))
-        for (judge,), verdicts in sorted(judged.group_by("rater"), key=lambda group: str(group[0])):
-            reason = _constant(verdicts, people, criterion, able=(str(judge), criterion.name) in passed)
-            if reason:
-                yield Unfit(benchmark.name, str(judge), criterion.name, reason)
+    criteria = {} if benchmark.closed else {criterion.name: criterion for criterion in benchmark.rubric.criteria}
+    valued = rows.lazy().filter(pl.col("status") == "ok", pl.col("criterion").is_in(list(criteria)))
+    suspects = set(_always_alike(valued).collect().iter_rows())
+    for name, judge in sorted(suspects, key=lambda suspect: ([*criteria].index(suspect[0]), suspect[1])):
+        on_criterion = valued.filter(pl.col("criterion") == name)
+        verdicts = on_criterion.filter(pl.col("rater") == judge)
+        read = on_criterion.filter(pl.col("rater_kind") == RaterKind.PERSON.value).join(
+            verdicts, on="subject", how="semi"
+        )
+        reason = _constant(verdicts.collect(), read.collect(), criteria[name], able=(judge, name) in passed)
+        if reason:
+            yield Unfit(benchmark.name, judge, name, reason)
 
 
-def _constant(verdicts: pl.DataFrame, people: pl.DataFrame, criterion: Criterion, *, able: bool) -> str:
-    """Say why verdicts count as constant; empty where they do not."""
+def _always_alike(valued: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the judges of enough replies whose verdicts nearly all stand at one level: criterion, rater."""
     limit = limits().constant
-    replies = verdicts["subject"].n_unique()
-    if replies < limit.verdicts or verdicts["cluster"].n_unique() < limit.verdicts / 2:
-        return ""
-    level, times, share = _commonest(verdicts)
-    if share < limit.same:
-        return ""
+    judged = valued.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES))).group_by("criterion", "rater")
+    enough = (pl.col("subject").n_unique() >= limit.verdicts) & (pl.col("cluster").n_unique() >= limit.verdicts / 2)
+    same = pl.col("value").unique_counts().max() / pl.len() >= limit.same
+    return judged.agg(alike=enough & same).filter("alike").drop("alike")
+
+
+def _constant(verdicts: pl.DataFrame, read: pl.DataFrame, criterion: Criterion, *, able: bool) -> str:
+    """Say why a judge's verdicts, always alike, count as constant beside what people said of these replies; empty where they do not."""
+    limit = limits().constant
+    level, times, _ = _commonest(verdicts)
     statement = f"it gave {level} in {count(times)} of {count(verdicts.height)} verdicts"
-    people_rows = people.join(verdicts, on="subject", how="semi")
-    if people_rows["subject"].n_unique() >= limit.verdicts:
-        *_, people_share = _commonest(people_rows)
+    if read["subject"].n_unique() >= limit.verdicts:
+        *_, people_share = _commonest(read)
         comparison = f"of what people said of the same replies at most {percent(people_share)} stands at one level"
         return f"{statement}, and {comparison}" if people_share <= limit.known else ""
     ends = {str(criterion.values[0]), str(criterion.values[-1])}
     if able or criterion.scale is not Scale.ORDINAL or level in ends:
         return ""
+    replies = verdicts["subject"].n_unique()
     return f"{statement} on {count(replies)} different replies, neither the worst level nor the best"
 
 

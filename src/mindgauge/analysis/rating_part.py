@@ -113,7 +113,7 @@ class RatingPart:
 
     def first(self, column: str) -> str:
         """Return what stands in a column of the first of these ratings, empty where nothing does."""
-        return self._names(column)[self._columns.coded(column).code[self.places[0]]]
+        return self._names(column)[int(self._columns.coded(column).code[self.places[0]])]
 
     def among(self, column: str, texts: Collection[str]) -> Mask:
         """Say where one of some texts stands in a column."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import together
 
@@ -55,7 +54,8 @@ def _called(ratings: pl.DataFrame, criteria: Mapping[str, Criterion]) -> pl.Data
     used = ratings.lazy().filter(pl.col("status") == "ok", pl.col("value").is_not_null())
     scales = {name: of_criterion(criterion) for name, criterion in criteria.items()}
     numbers = [
-        (name, value, _above(value, scales[name])) for name, value in frame.distinct(used, "criterion", "value").iter_rows()
+        (name, value, _above(value, scales[name]))
+        for name, value in used.select("criterion", "value").unique().collect().iter_rows()
     ]
     schema = {"criterion": pl.String, "value": pl.String, "number": pl.Float64}
     above = pl.LazyFrame(numbers, schema, orient="row").drop_nulls()

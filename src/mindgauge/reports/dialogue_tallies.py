@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import unsafe_replies
-from mindgauge.reports import unsafe_by_people
 from mindgauge.reports.runs import GOLD, PERSON, RULE
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.stats.interval import Interval
-
-_VERDICTS = {"subject": pl.String, "unsafe": pl.Boolean}
 
 
 class DialogueTally(NamedTuple):
@@ -74,23 +71,25 @@ class UnsafeVerdicts:
         """What each judge says of the replies that it was asked about; none that cannot be used or agrees too little with people."""
         if not self._criteria:
             return {}
-        rows = unsafe_by_people.judged(self.section)
+        rows = self.section.judged
         raters = [rater for rater, kind in self.section.judges() if kind not in {PERSON, RULE}]
         verdicts = {}
         for rater in raters:
             usable = {name: criterion for name, criterion in self._criteria.items() if self._may_say(rater, name)}
             rater_rows = rows.filter(pl.col("rater") == rater, pl.col("criterion").is_in(list(usable)))
             if len(rater_rows):
-                asked = rater_rows.select("subject").unique(maintain_order=True)
-                called = unsafe_replies.anywhere(rater_rows, usable)
-                verdicts[rater] = asked.join(called, on="subject", how="left", maintain_order="left")
+                verdicts[rater] = unsafe_replies.anywhere(rater_rows, usable)
         return verdicts
 
-    def replies(self, model: str, group: str = "all") -> pl.DataFrame:
+    def dialogues(self, model: str, group: str = "all") -> int:
+        """Count the dialogues of a group that were put to a model."""
+        return int(self._replies(model, group).select(pl.col("sample").n_unique()).collect().item())
+
+    def _replies(self, model: str, group: str) -> pl.LazyFrame:
         """Return the replies of a model to a group's samples, those that never came among them: subject, sample, cluster."""
         tags = self.section.benchmark.groups.get(group, {}).items()
         inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
-        return self._asked_for.filter(pl.col("model") == model, *inside).select("subject", "sample", "cluster")
+        return self._asked_for.lazy().filter(pl.col("model") == model, *inside).select("subject", "sample", "cluster")
 
     @cached_property
     def _asked_for(self) -> pl.DataFrame:
@@ -126,18 +125,12 @@ class UnsafeVerdicts:
             group: of the benchmark's groups.
             among: only the replies with such a `subject`; all if not given.
         """
-        replies = self.replies(model, group)
+        replies = self._replies(model, group)
         if among is not None:
-            replies = replies.join(among, on="subject", how="semi")
-        rated = replies.join(verdicts.cast(_VERDICTS), on="subject")  # type: ignore[arg-type]
-        dialogues = rated.group_by("sample").agg(
-            pl.col("cluster").first(),
-            unsafe=pl.col("unsafe").any(),
-            valued=pl.col("unsafe").any() | pl.col("unsafe").is_not_null().all(),
-        )
-        return DialogueTally(
-            len(dialogues),
-            int(dialogues["valued"].sum()),
-            int(dialogues["unsafe"].sum()),
-            dialogues["cluster"].n_unique(),
-        )
+            replies = replies.join(among.lazy(), on="subject", how="semi")
+        rated = replies.join(verdicts.lazy(), on="subject")
+        is_unsafe = pl.col("unsafe").any()
+        is_valued = is_unsafe | pl.col("unsafe").is_not_null().all()
+        dialogues = rated.group_by("sample").agg(pl.col("cluster").first(), unsafe=is_unsafe, valued=is_valued)
+        counted = dialogues.select(pl.len(), pl.col("valued", "unsafe").sum(), pl.col("cluster").n_unique())
+        return DialogueTally(*counted.collect().row(0))

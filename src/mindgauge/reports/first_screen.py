@@ -191,7 +191,7 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
         verdicts = UnsafeVerdicts(place.run, place.section)
         called_unsafe = place.section.unsafe.filter("unsafe")
         for system in place.systems:
-            n = verdicts.replies(system.model, group)["sample"].n_unique()
+            n = verdicts.dialogues(system.model, group)
             people = verdicts.tally(verdicts.people, system.model)
             judges = [verdicts.tally(verdict, system.model, group) for verdict in verdicts.judges.values()]
             detected = [

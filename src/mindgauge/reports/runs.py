@@ -85,6 +85,16 @@ class Section(msgspec.Struct, dict=True):
         """The ratings by people, on composites too."""
         return self.ratings.filter(pl.col("rater_kind") == PERSON)
 
+    @cached_property
+    def judged(self) -> pl.DataFrame:
+        """Judges' verdicts, those that are missing and those that are only stated among them: subject, criterion, rater, status, value."""
+        columns = ["subject", "criterion", "rater", "status", "value"]
+        nobody = pl.col("rater_kind").is_in([PERSON, RULE, GOLD])
+        own = self.ratings.filter(~nobody, pl.col("status") != "not_applicable").select(columns)
+        people = self.by_people["rater"].unique().implode()
+        absent = unsafe_replies.standing_in(self.stated.filter(~pl.col("rater").is_in(people)), own)
+        return pl.concat([own, absent.with_columns(status=pl.lit("ok")).select(columns)])
+
     @property
     def ordinal(self) -> dict[str, Criterion]:
         """The criteria whose levels are numbers, worst to best."""

@@ -10,7 +10,6 @@ from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.benchmarks.metrics.sentences import at_least, at_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
-from mindgauge.reports.runs import PERSON, RULE
 from mindgauge.stats import sampling
 from mindgauge.stats.proportion import clopper_pearson
 
@@ -101,7 +100,7 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
     definitions = section.unsafe_criteria
     people = section.by_people.filter(pl.col("criterion").is_in(list(definitions)))
     assignment = people.group_by("subject", maintain_order=True).agg(pl.col(*drawn.COLUMNS).first())
-    rated = judged(section).filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))
+    rated = section.judged.filter(pl.col("subject").is_in(called_unsafe["subject"].implode()))
     for judge in rated["rater"].unique().sort():
         judge_rows = rated.filter(pl.col("rater") == judge, pl.col("criterion").is_in(list(definitions)))
         assigned = called_unsafe.filter(pl.col("subject").is_in(judge_rows["subject"].implode()))
@@ -117,17 +116,6 @@ def found_by(section: Section) -> Iterator[UnsafeRecall]:
                 detections, on="subject", how="left", maintain_order="left"
             )
             yield UnsafeRecall(judge, len(assigned), assigned["cluster"].n_unique(), detected, _weighted(read, "found"))
-
-
-def judged(section: Section) -> pl.DataFrame:
-    """Return judges' verdicts, those that are missing and those that are only stated among them."""
-    columns = ["subject", "criterion", "rater", "status", "value"]
-    own = section.ratings.filter(
-        ~pl.col("rater_kind").is_in([PERSON, RULE, "gold"]), pl.col("status") != "not_applicable"
-    ).select(columns)  # fmt: skip
-    people = section.by_people["rater"].unique().implode()
-    absent = unsafe_replies.standing_in(section.stated.filter(~pl.col("rater").is_in(people)), own)
-    return pl.concat([own, absent.with_columns(status=pl.lit("ok")).select(columns)])
 
 
 CHOSEN = "chosen for what a judge thought of them, "
