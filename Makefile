@@ -16,6 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Three workers on two cores, for a third of the time is waiting; each computes on one thread.
 pytest test-long: export OMP_NUM_THREADS = 1
 pytest test-long: export OPENBLAS_NUM_THREADS = 1
+pytest test-long: export POLARS_ENGINE_AFFINITY = in-memory
 pytest test-long: export POLARS_MAX_THREADS = 1
 WORKERS := --numprocesses 3 --dist worksteal
 

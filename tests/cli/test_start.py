@@ -26,8 +26,8 @@ HEAVY = (
     "rich.console",
     "mindgauge.cli.run",
 )
-UNTOLD = {name: value for name, value in os.environ.items() if name != deferred.BLAS_THREADS}
-"""Nobody says how many threads BLAS may use, as `make test` does."""
+UNTOLD = {name: value for name, value in os.environ.items() if name not in deferred.AT_LOADING}
+"""Nobody says how libraries work, as `make test` does."""
 
 
 def python(code: str) -> str:
@@ -118,9 +118,24 @@ from scipy import linalg
 numpy.ones(2) @ numpy.ones(2), linalg.norm([3, 4])
 import threadpoolctl
 threads = {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
-print(threads, deferred.BLAS_THREADS in os.environ)
+print(threads, [name for name in deferred.AT_LOADING if name in os.environ])
 """)
-    assert shown.strip() in {"{1} False", "set() False"}
+    assert shown.strip() in {"{1} []", "set() []"}
+
+
+def test_polars_works_in_memory_unless_the_user_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("polars.lazyframe.engine_config")
+    engine = """
+from mindgauge.cli import deferred
+deferred.defer()
+import polars
+polars.col
+from polars.lazyframe.engine_config import get_engine_affinity
+print(get_engine_affinity())
+"""
+    assert python(engine).strip() == "in-memory"
+    monkeypatch.setitem(UNTOLD, "POLARS_ENGINE_AFFINITY", "streaming")
+    assert python(engine).strip() == "streaming"
 
 
 def test_options_are_read_as_typer_reads_them() -> None:
