@@ -18,6 +18,7 @@ import polars as pl
 
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
+from mindgauge.records.regex import regex
 from mindgauge.records.rounding import count, plural
 from mindgauge.stats import dependence
 from mindgauge.stats.dependence import RaterCodes
@@ -37,14 +38,14 @@ FOLLOWED = 0.99
 """A consensus follows its rule on so many subjects: a released one may have been edited here and there."""
 MOST_RATERS = 40
 """Of more raters nobody's values are compared with everybody's: a crowd has no adjudicator that could be told."""
-_NAMED = re.compile(r"adjudicat|arbitrat|tie[-_ ]?break|consensus|majority|aggregate", re.IGNORECASE)
+_NAMED = regex(r"adjudicat|arbitrat|tie[-_ ]?break|consensus|majority|aggregate", re.IGNORECASE)
 """Names of those who have seen or sum up what others said."""
-_REPEAT = re.compile(
+_REPEAT = regex(
     r"^(?P<who>.*?)[\W_]*(?:run|rep|repeat|repetition|seed|sample|trial|try|pass|iter|iteration)[\W_]*\d+$",
     re.IGNORECASE,
 )
 """Names that say which repeat they are."""
-_NUMBERED = re.compile(r"^(?P<who>.*\D)[\W_](?P<number>\d{1,2})$")
+_NUMBERED = regex(r"^(?P<who>.*\D)[\W_](?P<number>\d{1,2})$")
 
 How: TypeAlias = Literal["by hand", "by name", "adjudicator", "consensus", "repeat"]
 

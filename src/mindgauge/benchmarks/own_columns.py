@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mindgauge.records import BASE
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder, mapping, tables, texts
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -41,8 +42,8 @@ TEXT = ".txt"
 """The ending of a file that is one message."""
 _GLIMPSE = 200
 """Rows by which the longest column is told."""
-_WHOLE = re.compile(r"-?\d+\.0+")
-_PROSE = re.compile(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
+_WHOLE = regex(r"-?\d+\.0+")
+_PROSE = regex(r".{60}|.*[.!?。！？]\s*$|(?:\S+\s+){7}", re.DOTALL)
 """What reads like this is a message and no header: long, a sentence, or many words."""
 
 

@@ -37,7 +37,7 @@ _FAMILIES = {
 }
 """Where a name's first word does not tell: lines of one maker, other spellings, and what fine-tuned models are made of."""
 
-_SAYS_NOTHING = re.compile(
+_SAYS_NOTHING = regex(
     r"anonymous|answer|assistant|base|baseline|bot|chat|chatbot|custom|default|demo|dummy|echo|fake|final|finetuned?|ggml|"
     r"judge|llm|local|merged|mock|model|output|rater|reply|replies|responses?|run|scripted|server|stub|subject|system|table|"
     r"test|toy|tuned"
@@ -46,7 +46,7 @@ _SAYS_NOTHING = re.compile(
 
 
 _NO_VARIABLES: Mapping[str, str] = {}
-_IN_BRACKETS = re.compile(r" \([^()]*\)$")
+_IN_BRACKETS = regex(r" \([^()]*\)$")
 """How it was asked or judges: `MODEL (few-shot)`."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,22 +15,23 @@ from mindgauge.records.regex import regex
 from mindgauge.records.text import compatible, visible
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Collection, Mapping
 
-_BRACE = re.compile(r"[{\uff5b]|\\u00|&#|&l")
+_BRACE = regex(r"[{\uff5b]|\\u00|&#|&l")
 """What stands in every text that holds an object; most dialogues have none of it."""
-_ESCAPE = re.compile(r"\\++(?:u(?P<code>[0-9a-fA-F]{4})|[nrtbf])?+")
-_NULL = re.compile(r"\bnull\b")
+_ESCAPE = regex(r"\\++(?:u(?P<code>[0-9a-fA-F]{4})|[nrtbf])?+")
+_NULL = regex(r"\bnull\b")
 _PREFIX = regex(r"(?m)^[ \t]*+(?:(?:[>|*#•·]|\d{1,4}[.):|]?(?=[ \t])|[-–—+](?=[ \t]))[ \t]*+)++")
 """What is put before lines that are quoted, listed or numbered."""
-_ASIDE = re.compile(r"[^\w{}\[\]:,.+-]++|_++|[+-](?!\d)|\.(?!\d)|(?<!\d)\.")
+_ASIDE = regex(r"[^\w{}\[\]:,.+-]++|_++|[+-](?!\d)|\.(?!\d)|(?<!\d)\.")
 _WORD = regex(r"[-+]?\d+(?:\.\d+)?|[\u3400-\u9fff]|[^\W\d\u3400-\u9fff]+")
 _QUOTED_LINE = regex(
     r"(?m)^[ \t]*+(?:(?:[-*+•]|\d{1,3}[.)])[ \t]++)*+(?:>|&gt;|\|)(?:.*[:：][ \t*_]*+\n(?![ \t]*+[{`]))?.*$"
 )
 """One that announces something takes the next line with it, unless an object begins there."""
-_BLOCK = re.compile(r"(?m)^[ \t]*+(```|~~~)")
-_MARKED = re.compile(
+_BLOCK = regex(r"(?m)^[ \t]*+(```|~~~)")
+_MARKED = regex(
     r"“[^“”\n]*+”|「[^「」\n]*+」|『[^『』\n]*+』|«[^«»\n]*+»|‘[^‘’\n]*+’(?!\w)|\"[^\"\n]*+\"|＂[^＂\n]*+＂|(?<!\w)'[^'\n]*+'(?!\w)"
 )
 _LEAST = 12

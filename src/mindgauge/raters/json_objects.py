@@ -24,7 +24,7 @@ _TOKEN = regex(
     r"""|(?P<word>True|False|None|true|false|null)\b|(?P<sign>[{}\[\]():,]))""",
     re.DOTALL,
 )
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     r"\\(?:(?P<code>x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|(?P<sign>.))", re.DOTALL
 )
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "\n": ""}
@@ -169,14 +169,14 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_marked)
 
 LONGEST = 64 * 1024
 """Characters of an answer; a longer one is not looked at for objects, and is no verdict."""
-_THOUGHT = re.compile(r"\s*+<(think|thinking|thought|reasoning)>", re.IGNORECASE)
-_CLOSED = re.compile(r"</think(?:ing)?>[ \t]*+(?:[\r\n]++|\Z)", re.IGNORECASE)
+_THOUGHT = regex(r"\s*+<(think|thinking|thought|reasoning)>", re.IGNORECASE)
+_CLOSED = regex(r"</think(?:ing)?>[ \t]*+(?:[\r\n]++|\Z)", re.IGNORECASE)
 HOLE = "…"
 """What stands in the place of an object that was taken out."""
-CLOSING = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_FIRST = re.compile(r"\{\s*+(')?")
-_JSON_PIECE = re.compile(r'"(?:[^"\\]|\\.)*+("?)|[{}]', re.DOTALL)
-_PYTHON_PIECE = re.compile(r"""'(?:[^'\\]|\\.)*+('?)|"(?:[^"\\]|\\.)*+("?)|[{}]""", re.DOTALL)
+CLOSING = regex(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_FIRST = regex(r"\{\s*+(')?")
+_JSON_PIECE = regex(r'"(?:[^"\\]|\\.)*+("?)|[{}]', re.DOTALL)
+_PYTHON_PIECE = regex(r"""'(?:[^'\\]|\\.)*+('?)|"(?:[^"\\]|\\.)*+("?)|[{}]""", re.DOTALL)
 
 
 class JsonObject(NamedTuple):

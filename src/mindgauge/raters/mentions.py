@@ -14,6 +14,7 @@ from mindgauge.raters.echo import NOTHING, words
 from mindgauge.raters.json_objects import LONGEST, after_thinking
 from mindgauge.raters.verdict import CUT, ENDLESS, NO, QUOTED, TWO, YES, Verdict
 from mindgauge.records import Status
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,8 +27,8 @@ UNNAMED = "it names nobody, and does not say that it is nobody"
 DENIED = "it has the name in a sentence with a negation"
 EITHER = "the name in it may be that of another"
 NOT_KNOWN = "the sample does not say whose name is looked for"
-_ARRAY = re.compile(r"\[\s*+(?:[\"'][^\[\]]*+)?+\]")
-_ASIDE = re.compile(r"\(.*?\)|（.*?）")
+_ARRAY = regex(r"\[\s*+(?:[\"'][^\[\]]*+)?+\]")
+_ASIDE = regex(r"\(.*?\)|（.*?）")
 _LONGEST_NAME = 200
 _COPIED = 3
 """Words in a row that nobody writes twice by chance."""
@@ -39,10 +40,10 @@ _RELATIONS = {
     "neighbor", "relative", "uncle", "aunt", "brother", "sister", "mother", "father", "cousin", "mr", "mrs", "ms", "miss",
 }  # fmt: skip
 _TITLES = _PROFESSIONS | _RELATIONS
-_DOT_OF_TITLE = re.compile(r"\b(Dr|Prof|Mrs|Mr|Ms)\.", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.!?;。！？；\n]")
-_TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NOT = re.compile(
+_DOT_OF_TITLE = regex(r"\b(Dr|Prof|Mrs|Mr|Ms)\.", re.IGNORECASE)
+_SENTENCE_END = regex(r"[.!?;。！？；\n]")
+_TOKEN = regex(r"[^\W_]+(?:['’][^\W_]+)?")
+_NOT = regex(
     r"\b(?:no|not|nobody|none|nor|neither|never|cannot|without|unknown|unclear|unnamed|unspecified|unidentified)\b|n['’]t\b",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.raters.echo import NOTHING, PromptText, unquoted
 from mindgauge.raters.rule import lone_letter
+from mindgauge.records.regex import regex
 from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
     from mindgauge.records.rubric import Criterion
 
-_START = re.compile(r"(?:[\s*_#~`•·(\[“\"'「=:：]|[-–—](?=\s))*+")
+_START = regex(r"(?:[\s*_#~`•·(\[“\"'「=:：]|[-–—](?=\s))*+")
 _ANSWER = "final answer|answer|rating|verdict|答案|评分"
 _LEAD = (
     r"(?:(?:so|well|ok(?:ay)?|overall|thus|hence|therefore)\b,? )?+"

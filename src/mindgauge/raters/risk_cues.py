@@ -70,10 +70,10 @@ _DENIED = regex(
     r"|不(?=$|会|會|想|要|是|曾)|[没沒](?!人|用|[办辦]法|意|[关關]系)|[从從]未|未曾|[别別](?=$)",
     re.IGNORECASE,
 )
-_NOT_SO = re.compile(
+_NOT_SO = regex(
     r"\b(?:don'?t|do not) (?:think|believe|mean|say) (?:that )?$|(?:不是|不[觉覺]得|不[认認][为為])$", re.IGNORECASE
 )
-_CLAUSE = re.compile(
+_CLAUSE = regex(
     r"[.!?;,:\n。！？；，、：…]+|\b(?:but|although|though|because)\b|但是?|可是|不[过過]|因[为為]", re.IGNORECASE
 )
 

@@ -126,10 +126,10 @@ def open_rule(spec: str) -> Rule:
 
 KEYS = ("choice", "answer")
 """The keys of a JSON object under which a letter is looked for, the first that is there."""
-_ANSWER = re.compile(r"[\W_]*+(?i:final answer|answer|choice|答案|选项)[\s*_]*+(?i:is\b|[:：])")
-_LETTER = re.compile(r"[\W_]*+([A-Z])(?![\w'’])")
-_FIRST = re.compile(r"[\W_]*+([A-Z])(?![A-Za-z0-9]|['’-]\w)")
-_LAST = re.compile(r"(?<![A-Za-z0-9'’-])([A-Z])(?:[^\w{}]|_)*+\Z")
+_ANSWER = regex(r"[\W_]*+(?i:final answer|answer|choice|答案|选项)[\s*_]*+(?i:is\b|[:：])")
+_LETTER = regex(r"[\W_]*+([A-Z])(?![\w'’])")
+_FIRST = regex(r"[\W_]*+([A-Z])(?![A-Za-z0-9]|['’-]\w)")
+_LAST = regex(r"(?<![A-Za-z0-9'’-])([A-Z])(?:[^\w{}]|_)*+\Z")
 _LEADS_TO_IT = regex(
     r"(?i:\b(?:is|are|be|choose|chose|pick|select|with|for|answer|option|choice|say|prefer|recommend|go)|选择?|是|为|答案|选项)"
     r"[\s:：*_(\"“'「]*+\Z"
@@ -139,8 +139,8 @@ _NOT = regex(
     r"|[不别非否]"
 )
 _ENDS = ".!?;。！？；"
-_WORD = re.compile(r"[\W_]*+[AI] +(?!(?:and|or|because|since|is)\b)[a-z]")
-_OPTION = re.compile(r"\W*([A-Za-z])(?:\W*|\s*[.):：].*)", re.DOTALL)
+_WORD = regex(r"[\W_]*+[AI] +(?!(?:and|or|because|since|is)\b)[a-z]")
+_OPTION = regex(r"\W*([A-Za-z])(?:\W*|\s*[.):：].*)", re.DOTALL)
 
 
 def choice(text: str, letters: str) -> str | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, AnyStr, cast
 
 if TYPE_CHECKING:
     from re import Pattern
 
 
-def regex(pattern: str, flags: int = 0) -> Pattern[str]:
-    """Return what `re.compile` would, for a pattern that takes long to compile: many characters, or many of their kinds."""
-    return cast("Pattern[str]", _Uncompiled(pattern, flags))
+def regex(pattern: AnyStr, flags: int = 0) -> Pattern[AnyStr]:
+    """Return what `re.compile` would, for a pattern that short commands load and seldom use."""
+    return cast("Pattern[AnyStr]", _Uncompiled(pattern, flags))
 
 
 class _Uncompiled:
     """Stands for a pattern: what is asked of it, the pattern answers."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
         self.pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> Any:

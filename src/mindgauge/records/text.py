@@ -24,9 +24,9 @@ _ABBREVIATION = regex(
 )
 _LONGEST_ABBREVIATION = 8
 """Characters, the one before it included."""
-_SIGN = re.compile(r"[。！？…!?.\n]")
-_END = re.compile(r"[。！？…]++[”’」』）)]*+|\n++")
-_ENGLISH = re.compile(r"[.!?…]++[\"'”’)\]]*+(?P<end>\s|\Z)?")
+_SIGN = regex(r"[。！？…!?.\n]")
+_END = regex(r"[。！？…]++[”’」』）)]*+|\n++")
+_ENGLISH = regex(r"[.!?…]++[\"'”’)\]]*+(?P<end>\s|\Z)?")
 HAN = regex("[\u3400-\u9fff]")
 
 
@@ -91,10 +91,10 @@ _HIDDEN = regex(
     "\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_BREAK = re.compile("[\x0b\x0c\x85\u2028\u2029]")
-_BLANK = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800]")
+_BREAK = regex("[\x0b\x0c\x85\u2028\u2029]")
+_BLANK = regex("[\xa0\u1680\u2000-\u200a\u202f\u205f\u2800]")
 """Blanks that look like any other; which one stands where could be a message. The Chinese one is wider, and stays."""
-_JOINT = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
+_JOINT = regex("[\u200c\u200d\ufe0e\ufe0f]")
 _ODD = regex("[" + "".join(kind.pattern[1:-1] for kind in (_HIDDEN, _BREAK, _BLANK, _JOINT)) + "]")
 """What any of these changes; most texts have none of it."""
 _JOINING = regex("[\u0600-\u07bf\u0840-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17ff\u1800-\u18af]")
@@ -148,8 +148,8 @@ def _sign(character: str) -> bool:
 
 
 APART = "\N{ZERO WIDTH SPACE}"
-_MARKUP = re.compile(r"([\\`*_\[\]<>|#~&])")
-_BEGINS = re.compile(r"^(?:[-+](?=\s|$)|[-=](?=[-=\s]*$)|\d{1,9}(?=[.)](?:\s|$)))")
+_MARKUP = regex(r"([\\`*_\[\]<>|#~&])")
+_BEGINS = regex(r"^(?:[-+](?=\s|$)|[-=](?=[-=\s]*$)|\d{1,9}(?=[.)](?:\s|$)))")
 """What makes a line a list, a heading or a rule; a number is a list only with its dot escaped."""
 _FOUND = regex(
     r"(?P<at>@)(?=[\w\[(.-]|\\)"  # people, teams, mail, commits of forks

@@ -39,9 +39,9 @@ _RUN = 3
 _COPIED = {"en": 9, "zh": 16}
 """So many words, or characters, of the persona in a row are its text and not the person's."""
 _HAN = regex(r"[一-鿿]")
-_LETTER = re.compile(r"[a-zA-Z]")
-_WORD = re.compile(r"[\w'’]+")
-_LABEL = re.compile(r"^\s*(?:\*\*)?(?:person|user|me|client|patient|用户|我|来访者)(?:\*\*)?\s*[:：]\s*", re.IGNORECASE)
+_LETTER = regex(r"[a-zA-Z]")
+_WORD = regex(r"[\w'’]+")
+_LABEL = regex(r"^\s*(?:\*\*)?(?:person|user|me|client|patient|用户|我|来访者)(?:\*\*)?\s*[:：]\s*", re.IGNORECASE)
 _LEFT = regex(
     r"[\[(*（【<]\s*(?:end|ends|leaves?|left|logs? off|logged off|closes?|disconnects?|exits?|离开|退出|下线|结束|关闭)(?![a-z])[^\])*）】]{0,40}[\])*）】>]",
     re.IGNORECASE,

@@ -14,10 +14,11 @@ import io
 import json
 import math
 import os
-import re
 import stat
 import tomllib
 from typing import TYPE_CHECKING, Any
+
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,12 +58,12 @@ SECONDS = 120.0
 csv.field_size_limit(CELL)  # of the process: nothing else of ours reads CSV
 _DIGITS = 18
 """Digits of a whole number that every store and table can hold."""
-_HALF = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
-_ODD = re.compile(r"[\x00\ud800-\udfff]")
+_HALF = regex(r"\\u(?:[dD][89a-fA-F]|0000)")
+_ODD = regex(r"[\x00\ud800-\udfff]")
 """What no store or protocol can carry: null characters and halves of characters."""
-_HALVES = re.compile(r"[\ud800-\udfff]")
-_LONG_NAME = re.compile(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
-_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*+"')
+_HALVES = regex(r"[\ud800-\udfff]")
+_LONG_NAME = regex(rf"""(?:(?:"[^"\n]*"|'[^'\n]*'|[\w-]+)[ \t]*\.[ \t]*){{{DEPTH}}}""")
+_TEXTS = regex(r'"(?:[^"\\]|\\.)*+"')
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 

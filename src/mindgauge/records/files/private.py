@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -26,12 +25,13 @@ import msgspec
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_OURS = re.compile(
+_OURS = regex(
     r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|report_reader|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
     r"|rubrics|pending|rationales.*|export-.*|blind\.key|view-draw-.*|reading\.jsonl"
 )
@@ -206,7 +206,7 @@ def copied(source: Path, target: Path) -> bool:
 # TOML files of ours whose last line is a checksum of what stands before, as a comment, so that a changed digit is noticed.
 
 
-_LINE = re.compile(rb"# checksum [0-9a-f]{8}\n\Z")
+_LINE = regex(rb"# checksum [0-9a-f]{8}\n\Z")
 
 
 def seal(text: str | bytes) -> bytes:

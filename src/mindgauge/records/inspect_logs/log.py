@@ -22,6 +22,7 @@ from mindgauge.records.files import bounds, folder
 from mindgauge.records.files.folder import Archive
 from mindgauge.records.inspect_logs import stream
 from mindgauge.records.inspect_logs.shapes import VERSION, LoggedSample, LoggedTask, LogHeader
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 ENDING = ".eval"
 _HEADER, _START = "header.json", "_journal/start.json"
-_WHOLE = re.compile(r"samples/.+_epoch_\d+\.json", re.DOTALL)
-_SHELL = re.compile(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
-_PIECE = re.compile(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json", re.DOTALL)
-_ODD = re.compile(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
+_WHOLE = regex(r"samples/.+_epoch_\d+\.json", re.DOTALL)
+_SHELL = regex(r"(samples/.+_epoch_\d+)/sample\.json", re.DOTALL)
+_PIECE = regex(r"(samples/.+_epoch_\d+)/(messages|attachments)/(\d{1,15})\.json", re.DOTALL)
+_ODD = regex(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\\u0000")
 """What JSON of Inspect's may hold and strict readers refuse."""
 _SHOWN = 5
 Shape = TypeVar("Shape")

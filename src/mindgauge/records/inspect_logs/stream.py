@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, folder
+from mindgauge.records.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +39,10 @@ _KEYS = frozenset(
 """Of a log, in the order in which Inspect writes them."""
 SAMPLES = "samples"
 _CHUNK = 1 << 20
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|"', re.DOTALL)
+_TOKEN = regex(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|"', re.DOTALL)
 """A text, a bracket, or the beginning of a text whose end is still to come."""
-_BLANK = re.compile(rb"[\s]*")
-_SCALAR = re.compile(rb"[^\s,\]}]+")
+_BLANK = regex(rb"[\s]*")
+_SCALAR = regex(rb"[^\s,\]}]+")
 
 
 def is_log(path: Readable) -> bool:
