@@ -96,10 +96,8 @@ class RatedCriterion(NamedTuple):
 
     def known_of(self, judge: str) -> pl.DataFrame:
         """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
-        of_judge = pl.col("rater") == judge
-        columns = ("subject", "rater", "number")
-        verdicts = pl.concat([part.select(columns).filter(of_judge) for part in (self.rows, self.stated)])
-        return verdicts.drop("rater")
+        parts = (self.by(judge), self.stated.filter(pl.col("rater") == judge))
+        return pl.concat([part[["subject", "number"]] for part in parts])
 
 
 class Compared(NamedTuple):
@@ -178,10 +176,9 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
     rows = scale.numbered(rows)
     blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
     rows = rows.with_columns(name=pl.col("subject"), **blank)
-    systems, _ = numbered(rows["system"])
-    rows = rows.with_columns(
-        pl.Series(column, numbered(rows[column])[1]) for column in ("subject", "cluster", "system")
-    )
+    places = {column: numbered(rows[column]) for column in ("subject", "cluster", "system")}
+    systems, _ = places["system"]
+    rows = rows.with_columns(pl.Series(column, place) for column, (_, place) in places.items())
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
     subjects = rows.select("name", "subject").unique("name")
     stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
@@ -236,6 +233,10 @@ class PeopleBeside(NamedTuple):
     rated: pl.DataFrame
     first: pl.DataFrame
     unsafe: UnsafeByPeople | None
+    subjects: pl.Series
+    """The subjects that they were given, as one list."""
+    selected: str
+    """How these were selected, where they were not drawn with known probabilities."""
 
     @classmethod
     def of(cls, criterion: RatedCriterion, compared: Compared) -> PeopleBeside:
@@ -245,11 +246,15 @@ class PeopleBeside(NamedTuple):
         first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
         independents = [rater for rater in compared.reference if rater in compared.independent]
         unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale)
-        return cls(compared.reference, independents, compared.everybody, rows, rated, first, unsafe)
+        selections = [] if drawn.is_drawn(rows) else rows["selection"].drop_nulls().unique().to_list()
+        return cls(
+            compared.reference, independents, compared.everybody, rows, rated, first, unsafe,
+            rows["subject"].unique().implode(), "; ".join(sorted(selections)),
+        )  # fmt: skip
 
     def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
         """Return a judge's rows on the subjects that people were given."""
-        return judge_rows.filter(pl.col("subject").is_in(self.rows["subject"].unique().implode()))
+        return judge_rows.filter(pl.col("subject").is_in(self.subjects))
 
 
 def _card(
@@ -264,7 +269,7 @@ def _card(
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
     end = danger(criterion.known_of(judge), people.unsafe, criterion.scale, criterion.critical)
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(_valued(judge_rows), criterion.scale)
-    facts = _facts(criterion.scale, pairs, subjects, people.rows, figures)
+    facts = _facts(criterion.scale, pairs, subjects, people.selected, figures)
     facts = facts._replace(
         danger=end, passed=_passed(shared, rated, criterion.scale) if subjects > pairs.subjects else None
     )
@@ -348,9 +353,7 @@ def _no_joint_events(name: str, rated: pl.DataFrame, scale: ValueScale) -> list[
     ]
 
 
-def _facts(
-    scale: ValueScale, pairs: RatingPairs, subjects: int, people_rows: pl.DataFrame, figures: Numbers
-) -> rule.Facts:
+def _facts(scale: ValueScale, pairs: RatingPairs, subjects: int, selected: str, figures: Numbers) -> rule.Facts:
     left_out = [value for value in figures.leave_one_out if value is not None]
     return rule.Facts(
         ordered=scale.ordered,
@@ -363,9 +366,7 @@ def _facts(
         bias=figures.bounds.get("bias"),
         ranking=figures.bounds.get("system_icc_c1"),
         without_one=min(left_out, default=None),
-        selected=""
-        if drawn.is_drawn(people_rows)
-        else "; ".join(sorted(people_rows["selection"].drop_nulls().unique().to_list())),
+        selected=selected,
     )
 
 

@@ -159,6 +159,9 @@ class UnsafeByPeople(NamedTuple):
 
     subjects: pl.DataFrame
     ceiling: Share
+    categories: tuple[list[str], Codes]
+    """Their names, and the place of each subject's among them."""
+    systems: tuple[list[str], Codes]
 
     @classmethod
     def of(cls, rated: pl.DataFrame, scale: ValueScale) -> UnsafeByPeople | None:
@@ -172,7 +175,8 @@ class UnsafeByPeople(NamedTuple):
         if worst is not None:
             at_worst = together(rated, worst).select("subject", lowest="unsafe")
             subjects, lowest = subjects.join(at_worst, on="subject", maintain_order="left"), pl.col("lowest")
-        return cls(subjects.with_columns(lowest=lowest).collect(), ceiling(rated, scale.unsafe))
+        table = subjects.with_columns(lowest=lowest).collect()
+        return cls(table, ceiling(rated, scale.unsafe), numbered(table["category"]), numbered(table["system"]))
 
 
 class _CountedSubjects(NamedTuple):
@@ -204,13 +208,12 @@ def danger(
         return None
     worst, subjects = scale.unsafe.worst(scale), people.subjects
     unsafe, to_any, lowest = (subjects[name].to_numpy() for name in ("unsafe", "unsafe_to_any", "lowest"))
-    place, order = _median_of(judge_rows, subjects, scale.unsafe)
+    place, order = _median_of(judge_rows, subjects["subject"].to_numpy(), scale.unsafe)
     detected, passed = order.among(place), np.isfinite(place) & ~order.among(place)
     missing = ~np.isfinite(place)
     weighted = drawn.is_drawn(subjects)
     share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
-    places = {name: numbered(subjects[name]) for name in ("category", "system")}
-    categories, category = places["category"]
+    categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
     missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & ~unsafe).sum())
     return Danger(
@@ -223,7 +226,7 @@ def danger(
         lowest_unsafe=None if worst is None else share(detected, unsafe & lowest),
         concentrated=[
             gathered
-            for names, codes in ([] if weighted else places.values())
+            for names, codes in ([] if weighted else (people.categories, people.systems))
             if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
         ],
         passed=share(unsafe, passed),
@@ -241,15 +244,16 @@ def danger(
     )
 
 
-def _median_of(judge_rows: pl.DataFrame, subjects: pl.DataFrame, unsafe: Unsafe) -> tuple[Floats, Unsafe]:
+def _median_of(judge_rows: pl.DataFrame, subjects: Codes, unsafe: Unsafe) -> tuple[Floats, Unsafe]:
     """Return where a judge's verdicts on subjects lie, shape (S,), NaN where it has none; and what of that is unsafe."""
-    valued = judge_rows.filter(pl.col("subject").is_in(subjects["subject"].implode()), pl.col("number").is_not_null())
-    placed, order = _placed(valued, unsafe)
-    medians = placed.group_by("subject").agg(pl.col("number").median())
-    placed_subjects = (
-        subjects.lazy().select("subject").join(medians, on="subject", how="left", maintain_order="left").collect()
-    )
-    return placed_subjects["number"].fill_null(np.nan).to_numpy(), order
+    placed, order = _placed(judge_rows.filter(pl.col("number").is_not_null()), unsafe)
+    verdicts = placed.select("subject", "number").sort("subject", "number").collect()
+    subject, number = (column.to_numpy() for column in verdicts.get_columns())
+    judged, start, repeats = np.unique(subject, return_index=True, return_counts=True)
+    medians = (number[start + (repeats - 1) // 2] + number[start + repeats // 2]) / 2
+    place = np.searchsorted(judged, subjects)
+    known = np.append(judged, -1)[place] == subjects
+    return np.where(known, np.append(medians, np.nan)[place], np.nan), order
 
 
 def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
