@@ -209,7 +209,7 @@ def _samples(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     ]
     schema = dict.fromkeys(("sample", "cluster", "target", *map(tag, tags), *own), pl.String)
     sample_rows = pl.DataFrame(rows, schema, orient="row")
-    return sample_rows.drop(name for name in own if sample_rows[name].is_null().all())
+    return sample_rows.drop(name for name in own if sample_rows[name].null_count() == len(rows))
 
 
 def _target(criterion: str) -> str:
