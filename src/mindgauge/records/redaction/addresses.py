@@ -26,17 +26,17 @@ _BODIES = {
     "": re.compile(rf"(?:{_NEXT}(?:'\"'\"'|(?<=\w)['\"](?=\w)|[^\s'\"<>`]))*+"),
 }
 """What follows `://`, by the quotation mark before the address; the shell's way to write `'` within '' is part of it."""
-_AUTHORITY = re.compile(r"[^/?#]*")
+_AUTHORITY = regex(r"[^/?#]*")
 _HOST = regex(
     r"(?i)(?:localhost|\[[0-9a-f:.]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:[\w-]+\.)+[a-z][a-z-]+\.?|[\w.-]+(?=:\d))(?::\d{1,5})?"
     r"(?:,[\w.:-]+)*(?=[/?#,;'\")\s]|$)"
 )
 """What is a host beyond doubt: with a dot, a port or brackets."""
-_PORT = re.compile(r"\d{2,5}")
+_PORT = regex(r"\d{2,5}")
 _WEB = {"http", "https", "ws", "wss", "grpc", "ray", "file"}
-_CODED = re.compile(r"(?i)(%3A%2F%2F)((?:(?!%2F|%3F|%23|%40)[^\s&'\"])+)(?=%40)")
+_CODED = regex(r"(?i)(%3A%2F%2F)((?:(?!%2F|%3F|%23|%40)[^\s&'\"])+)(?=%40)")
 """An address that stands as a value in another."""
-_BARE = re.compile(r"(?i)(?<![\w.+/@:-])(?!mailto:)[\w.+-]{1,64}:[^\s@/'\",]{1,200}@(?=[\w.-]+(?::\d|/))")
+_BARE = regex(r"(?i)(?<![\w.+/@:-])(?!mailto:)[\w.+-]{1,64}:[^\s@/'\",]{1,200}@(?=[\w.-]+(?::\d|/))")
 """`user:password@host:port`, as proxies are written."""
 
 

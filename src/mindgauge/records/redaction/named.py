@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mindgauge.records.redaction.echoes import HIDDEN
 from mindgauge.records.regex import regex
 
-_PEM = re.compile(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)", re.DOTALL)
+_PEM = regex(r"-----BEGIN ([A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?)-----.*?(?:-----END \1-----|\Z)", re.DOTALL)
 _ISSUED = regex(
     r"(?<![A-Za-z0-9])(?:"
     r"(?:sk|rk|pk)[-_](?=[A-Za-z0-9_-]*\d)(?:[A-Za-z0-9_-]{16,}[=+/.]*)+"  # OpenAI, Anthropic, OpenRouter, Stripe, DeepSeek
@@ -29,11 +29,11 @@ _ISSUED = regex(
     r")"
 )
 """Tokens whose issuers gave them a beginning of their own."""
-_HOOK = re.compile(r"(hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/)[\w/-]+")
-_BEARER = re.compile(r"(?i)\b((?:bearer|api-?key|token)\s+)([\w.~+/=-]{8,})")
-_SAID = re.compile(r"(?i)(\b(?:key|token|secret|password)(?: \w{1,20}){0,2}(?:[:=]| is) ?['\"]?)([\w.~+/=-]{12,})")
+_HOOK = regex(r"(hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/)[\w/-]+")
+_BEARER = regex(r"(?i)\b((?:bearer|api-?key|token)\s+)([\w.~+/=-]{8,})")
+_SAID = regex(r"(?i)(\b(?:key|token|secret|password)(?: \w{1,20}){0,2}(?:[:=]| is) ?['\"]?)([\w.~+/=-]{12,})")
 """As servers complain: `Incorrect API key provided: …`."""
-_BASIC = re.compile(r"(?i)\b(basic\s+)([A-Za-z0-9+/_-]{6,}={0,2})")
+_BASIC = regex(r"(?i)\b(basic\s+)([A-Za-z0-9+/_-]{6,}={0,2})")
 
 
 def hidden_by_shape(text: str) -> str:
@@ -84,31 +84,31 @@ _ENDS = (
 _TOKENS = {"token", "secret", "signature", "jwt", "sig", "pwd"}
 _WORDS = {"key", "pass", "pat", "auth", "credential", "credentials", "sas"}
 _HEADERS = {"authorization", "cookie"}
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_NAME = re.compile(
+_WORD = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NAME = regex(
     r"(?<![\w.-])(?P<name>-{0,2}[A-Za-z_][\w.-]{0,100}+)"
     r"(?P<sep>(?:\\*[\"'])?[\])]*[ \t]*(?::=|=>|==?|:(?!//)|>|%3[DdAa])\s*|\\*[\"']\s*,\s*(?=\\*[\"'])|[ \t]+(?=\S))"
 )
-_QUOTED = re.compile(
+_QUOTED = regex(
     r"'\"'\"'(?P<shell>(?:\\.|(?!'\"'\"').)*)|\\'(?P<back>(?:(?!\\').)*)|(?P<slashes>\\+)\"(?P<json>(?:(?!(?P=slashes)\").)*)"
     r"|\"(?P<double>(?:\\.|[^\"\\])*)|'(?P<single>(?:\\.|''|[^'\\])*)",
     re.DOTALL,
 )
-_BRACED = re.compile(r"\{(?!\{)(?P<value>[^}\n]*)")
-_IN_ADDRESS = re.compile(r"(?P<value>[^\s&#'\"<>]+)")
-_BARE = re.compile(r"(?P<value>(?:\\.|'\"'\"'|(?<=\w)['\"](?=\w)|[^\s'\"<>`])+)")
-_WORD_OF_COMMAND = re.compile(r"(?P<value>(?:\\.|[^\s])+)")
-_LINE = re.compile(r"(?P<value>[^\n\r'\"`]+)")
-_SCHEME = re.compile(r"(?i)((?:bearer|basic|token|api-?key|key|negotiate|digest|aws4-hmac-sha256|hawk)\s+)?")
+_BRACED = regex(r"\{(?!\{)(?P<value>[^}\n]*)")
+_IN_ADDRESS = regex(r"(?P<value>[^\s&#'\"<>]+)")
+_BARE = regex(r"(?P<value>(?:\\.|'\"'\"'|(?<=\w)['\"](?=\w)|[^\s'\"<>`])+)")
+_WORD_OF_COMMAND = regex(r"(?P<value>(?:\\.|[^\s])+)")
+_LINE = regex(r"(?P<value>[^\n\r'\"`]+)")
+_SCHEME = regex(r"(?i)((?:bearer|basic|token|api-?key|key|negotiate|digest|aws4-hmac-sha256|hawk)\s+)?")
 _NO_SECRET = regex(
     r"(?i)[.…*x•-]*|none|null|nil|true|false|yes|no|undefined|required|missing|optional|unset|\$\{?\w+\}?|\$\(.*|%\w+%|\{+\w*\}+"
     rf"|<[^>]*>?|(?-i:[A-Z]+(?:_[A-Z]+)*)|{re.escape(HIDDEN)}.*",
     re.DOTALL,
 )
 """What stands in a secret's place and is none: nothing, a variable, a name in capitals, what is hidden already."""
-_USER = re.compile(r"(?<!\S)((?:-u|--user|--proxy-user|--auth|--login)[ =]['\"]?[^\s:'\"/]+:)(?!//)([^\s'\"]+)")
-_NETRC = re.compile(r"(?i)(\b(?:machine|login)\s+\S{1,200}\s+(?:login\s+\S{1,200}\s+)?password\s+)(\S+)")
-_PGPASS = re.compile(r"(?m)^((?:[\w.*-]{1,200}):(?:\d{1,5}|\*):[^:\s]{1,200}:[^:\s]{1,200}:)(\S+)$")
+_USER = regex(r"(?<!\S)((?:-u|--user|--proxy-user|--auth|--login)[ =]['\"]?[^\s:'\"/]+:)(?!//)([^\s'\"]+)")
+_NETRC = regex(r"(?i)(\b(?:machine|login)\s+\S{1,200}\s+(?:login\s+\S{1,200}\s+)?password\s+)(\S+)")
+_PGPASS = regex(r"(?m)^((?:[\w.*-]{1,200}):(?:\d{1,5}|\*):[^:\s]{1,200}:[^:\s]{1,200}:)(\S+)$")
 _LONGEST = 8192
 """Characters of a value that are looked at for its end."""
 
