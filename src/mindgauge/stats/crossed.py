@@ -18,7 +18,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
+from scipy import sparse
 
 from mindgauge.stats.codes import dense
 
@@ -40,6 +40,13 @@ _NOTHING = 1e-5
 """An SD of less than this share of the residual one is 0."""
 _RESTARTS = 8
 _OFF_ZERO = (0.03, 0.1, 0.3)
+_SMALL = 0.1
+"""An SD of less than this share of the residual one may be 0."""
+_STEPS = 200
+_LENGTHS = 2.0 ** np.array([0, 2, 1, -1, -2, -3, -4, -5, -7, -9])
+"""Of a step, the whole one first."""
+_FLAT = 1e-8
+"""A fall of the deviance by less, or a curvature of less, is none."""
 _MANY = 20_000_000
 
 
@@ -282,31 +289,12 @@ def fit(design: Design) -> Fit:
     if design.error_freedom < 1:
         raise ValueError("nothing is left to tell error from the factors")
 
-    def sloped(sds: Floats) -> tuple[float, Floats]:
-        """Return the deviance and its slope, from all points that it takes at once."""
-        steps = np.diag(np.maximum(_STEP, _STEP * sds))
-        deviances = design.deviance(np.concatenate([sds[None], sds + steps, sds - steps]) ** 2)
-        up, down = deviances[1:].reshape(2, -1)
-        return float(deviances[0]), (up - down) / (2 * np.diag(steps))
-
-    def descended(start: Floats) -> tuple[Floats, float]:
-        point, deviance, _ = optimize.fmin_l_bfgs_b(
-            sloped, start, bounds=[(0.0, _HIGHEST)] * len(start),
-            maxiter=200, factr=1e-13 / np.finfo(float).eps, pgtol=1e-6,
-        )  # fmt: skip
-        for i in range(len(point)):  # the deviance is flat at 0, where a descent may stop short of it
-            flat = point.copy()
-            flat[i] = 0.0
-            if point[i] < _NOTHING or (point[i] < 0.1 and design.deviance(flat[None] ** 2)[0] <= deviance):
-                point, deviance = flat, float(design.deviance(flat[None] ** 2)[0])
-        return point, deviance
-
-    sds, deviance = descended(np.ones(len(design.names)))
+    sds, deviance = _descended(design, np.ones(len(design.names)))
     for _ in range(_RESTARTS):
         lifted = _lifted(design, sds, deviance)
         if lifted is None:
             break
-        sds, deviance = descended(lifted)
+        sds, deviance = _descended(design, lifted)
     ratios = sds**2
     absorbed = design.absorb(ratios[None])
     residual, mean = float(absorbed.squares[0]) / (len(design.values) - 1), float(absorbed.mean[0])
@@ -316,6 +304,47 @@ def fit(design: Design) -> Fit:
         mean + design.origin, residual / float(absorbed.one_one[0]), ratios, residual, deviance, design.error_freedom,
         effects, residuals,
     )  # fmt: skip
+
+
+def _descended(design: Design, sds: Floats) -> tuple[Floats, float]:
+    """Return SDs at which the deviance is least near some, and the least deviance.
+
+    Newton's steps among the SDs that are not held at an end, downwards where the deviance is not convex; of each step
+    the best of several lengths is taken, but the last whole, since the deviance no longer tells how long it should be.
+    """
+    for _ in range(_STEPS):
+        slope, curvature = _derivatives(design, sds)
+        free = np.flatnonzero((sds > 0) & ((sds < _HIGHEST) | (slope > 0)))
+        bends, axes = np.linalg.eigh(curvature[np.ix_(free, free)])
+        step = np.zeros(len(sds))
+        step[free] = -axes @ ((axes.T @ slope[free]) / np.maximum(np.abs(bends), _FLAT))
+        reached = np.clip(sds + _LENGTHS[:, None] * step, 0.0, _HIGHEST)
+        if (bends > 0).all() and -slope @ step < _FLAT:
+            sds = reached[0]
+            break
+        sds = reached[design.deviance(reached**2).argmin()]
+    deviance = float(design.deviance(sds[None] ** 2)[0])
+    for i in np.flatnonzero(sds < _SMALL):  # the deviance is flat at 0, where a descent may stop short of it
+        flat = np.where(np.arange(len(sds)) == i, 0.0, sds)
+        without = float(design.deviance(flat[None] ** 2)[0])
+        if sds[i] < _NOTHING or without <= deviance:
+            sds, deviance = flat, without
+    return sds, deviance
+
+
+def _derivatives(design: Design, sds: Floats) -> tuple[Floats, Floats]:
+    """Return the slope and the curvature of the deviance, (F,) and (F, F), by central differences from all points at once."""
+    steps = np.maximum(_STEP, _STEP * sds)
+    i, j = np.triu_indices(len(sds), 1)
+    along = np.diag(steps)
+    moved = np.concatenate([along, along[i] + along[j]])
+    middle, *rest = design.deviance(np.concatenate([sds[None], sds + moved, sds - moved]) ** 2)
+    up, down = np.reshape(rest, (2, -1))
+    bends = up + down - 2 * middle
+    own, both = bends[: len(sds)], bends[len(sds) :]
+    curvature = np.diag(own)
+    curvature[i, j] = curvature[j, i] = (both - own[i] - own[j]) / 2
+    return (up - down)[: len(sds)] / (2 * steps), curvature / np.outer(steps, steps)
 
 
 def _lifted(design: Design, sds: Floats, deviance: float) -> Floats | None:
