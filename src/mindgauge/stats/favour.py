@@ -227,25 +227,33 @@ def _instrumental(rated: FavourRatings, verdicts: Floats, outer: Codes) -> list[
     sums = terms.sum(axis=1)
     pairs = sums[:, :, None] * sums[:, None, :] - terms.swapaxes(1, 2) @ terms
     table, right = pairs / (count * (count - 1))[:, :, None], sums / count * verdicts[:, None]
-    of_all = [_without_each(rows, rated.cluster) for rows in (table, right)]
-    fits = []
-    for own in rated.own.T.astype(float):
-        of_group = [_without_each(rows, rated.cluster) for rows in (table[:, 0] * own[:, None], right[:, 0] * own)]
-        line, parabola = (_solved(of_all, of_group, degree) for degree in (min(1, highest), highest))
-        slope = _spread(line[:, 2], rated.cluster, outer) if highest else None
-        fits.append(_Fitted([_spread(fit[:, 1], rated.cluster, outer) for fit in (line, parabola)], slope))
-    return fits
+    own = rated.own.astype(float)
+    of_all, of_group = (
+        [_without_each(rows, rated.cluster) for rows in sides]
+        for sides in ((table, right), (table[:, None, 0] * own[:, :, None], right[:, :1] * own))
+    )
+    line, parabola = (_solved(of_all, of_group, degree) for degree in (min(1, highest), highest))
+    return [
+        _Fitted(
+            [_spread(fit[:, group, -1], rated.cluster, outer) for fit in (line, parabola)],
+            _spread(line[:, group, 1], rated.cluster, outer) if highest else None,
+        )
+        for group in range(own.shape[1])
+    ]
 
 
 def _solved(of_all: Sequence[Floats], of_group: Sequence[Floats], degree: int) -> Floats:
-    """Solve for c0, δ, c1, …, shape (1 + C, degree + 2), from the sums of all and of a group; NaN where that is not possible."""
-    table, right = of_all[0][:, : degree + 1, : degree + 1], of_all[1][:, : degree + 1]
-    group = np.insert(of_group[0][:, : degree + 1], 1, of_group[0][:, 0], axis=1)
-    table = np.insert(np.insert(table, 1, 0.0, axis=1), 1, 0.0, axis=2)
-    table[:, 1, :] = table[:, :, 1] = group
-    right = np.insert(right, 1, of_group[1], axis=1)
+    """Solve for c0, c1, …, δ of each group, shape (1 + C, G, degree + 2), from the sums of all and of groups; NaN where that is not possible."""
+    terms = degree + 1
+    right = np.empty((*of_group[1].shape, terms + 1))
+    right[..., :terms], right[..., terms] = of_all[1][:, None, :terms], of_group[1]
+    table = np.empty((*right.shape, terms + 1))
+    table[..., :terms, :terms] = of_all[0][:, None, :terms, :terms]
+    table[..., terms, :terms] = table[..., :terms, terms] = of_group[0][..., :terms]
+    table[..., terms, terms] = of_group[0][..., 0]
+    bends = np.abs(np.linalg.eigvalsh(table))  # the ratio of the largest to the smallest is the condition number
+    solvable = bends.max(axis=-1) < _SINGULAR * bends.min(axis=-1)
     estimate = np.full(right.shape, np.nan)
-    solvable = np.linalg.cond(table) < _SINGULAR
     estimate[solvable] = np.linalg.solve(table[solvable], right[solvable][..., None])[..., 0]
     return estimate
 

@@ -76,7 +76,7 @@ class SubjectMeans(NamedTuple):
         judge, people = (_means(rows, size)[subject] for rows in (judge_rows, rated))
         return cls(subject, cluster, system, judge, people)
 
-    def at(self, rows: Mask) -> SubjectMeans:
+    def at(self, rows: Mask | Codes) -> SubjectMeans:
         """Return some of the subjects."""
         return SubjectMeans(
             self.subject[rows], self.cluster[rows], self.system[rows], self.judge[rows], self.people[rows]
@@ -84,7 +84,9 @@ class SubjectMeans(NamedTuple):
 
     def by_system(self) -> list[SubjectMeans]:
         """Return each system's, in the order of their codes."""
-        return [self.at(self.system == system) for system in np.unique(self.system)]
+        order = np.argsort(self.system, kind="stable")
+        ends = np.flatnonzero(np.diff(self.system[order])) + 1
+        return [self.at(rows) for rows in np.split(order, ends) if len(rows)]
 
     @property
     def labelled(self) -> Mask:
