@@ -234,7 +234,7 @@ def _draw(design: Design, fit: Fit, curves: dict[str, Floats], generator: np.ran
 def _chi_square_quantiles(freedom: float) -> Floats:
     """Return the middle of each of B equal parts of a χ², in order, to twelve digits from what it is at some nodes."""
     nodes, weights = _between_nodes()
-    return np.exp(weights @ np.log(special.chdtri(freedom, special.ndtr(-nodes))))
+    return np.asarray(np.exp(weights @ np.log(special.chdtri(freedom, special.ndtr(-nodes)))))
 
 
 @lru_cache(maxsize=1)

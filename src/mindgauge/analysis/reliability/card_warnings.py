@@ -229,9 +229,10 @@ def contested(
 
 
 def _by_subject(rows: pl.DataFrame, subjects: pl.DataFrame) -> dict[int, list[dict[str, Any]]]:
-    """Return the rows of some subjects, subject by subject."""
+    """Return what a contest shows of the rows of some subjects, subject by subject."""
     parts: dict[int, list[dict[str, Any]]] = {}
-    for row in rows.filter(pl.col("subject").is_in(subjects["subject"].implode())).iter_rows(named=True):
+    shown = rows.select("subject", "name", "system", "category", "rater", "number")
+    for row in shown.filter(pl.col("subject").is_in(subjects["subject"].implode())).iter_rows(named=True):
         parts.setdefault(row["subject"], []).append(row)
     return parts
 

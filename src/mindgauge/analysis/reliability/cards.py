@@ -28,14 +28,15 @@ from mindgauge.analysis.reliability.card import (
 from mindgauge.analysis.reliability.card_warnings import contested
 from mindgauge.analysis.reliability.coefficients import Numbers, card_numbers, within
 from mindgauge.analysis.reliability.correction import SubjectMeans
+from mindgauge.analysis.reliability.criterion import Compared, PeopleBeside, rated_criterion, valued
 from mindgauge.analysis.reliability.design import design
 from mindgauge.analysis.reliability.invariance import invariance
 from mindgauge.analysis.reliability.many_facets import many_facets
 from mindgauge.analysis.reliability.one_more import one_more
-from mindgauge.analysis.reliability.pairs import RatingPairs, numbered, pair, pair_each
+from mindgauge.analysis.reliability.pairs import RatingPairs, pair, pair_each
 from mindgauge.analysis.reliability.people import CEILING, among, people
 from mindgauge.analysis.reliability.raters_at_large import bias_at_large
-from mindgauge.analysis.reliability.unsafe_levels import UnsafeByPeople, danger
+from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
@@ -45,6 +46,7 @@ from mindgauge.records.rounding import bounded, decimal, plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mindgauge.analysis.reliability.criterion import RatedCriterion
     from mindgauge.analysis.reliability.pairs import RatingPairs
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.scale import ValueScale
@@ -63,49 +65,6 @@ class CardOptions(NamedTuple):
     """Raters who are not independent, whatever they are called and whatever they say."""
     brief: bool = False
     """Whether cards have no more than the estimates and the verdict: no warnings, and no tests of their own."""
-
-
-class RatedCriterion(NamedTuple):
-    """The ratings on one criterion: `subject`, `cluster` and `system` are indices, `name` is the subject's own.
-
-    `stated` holds judges' means on subjects of which their verdicts were not released: subject (its index), rater, number.
-    """
-
-    name: str
-    scale: ValueScale
-    rows: pl.DataFrame
-    systems: list[str]
-    critical: tuple[str, ...]
-    stated: pl.DataFrame
-    drawn: str = ""
-    """How people's part was drawn, where it was with known probabilities."""
-    left_out: str = ""
-    """What of people's ratings is not among them, where nothing was drawn."""
-
-    def named(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with the systems' names in place of their indices."""
-        return rows.with_columns(pl.col("system").replace_strict(dict(enumerate(self.systems)), return_dtype=pl.String))
-
-    def by(self, *raters: str) -> pl.DataFrame:
-        """Return what was given to some raters, missing verdicts included."""
-        return self.rows.filter(pl.col("rater").is_in(raters))
-
-    def valued(self, *raters: str) -> pl.DataFrame:
-        """Return the values that some raters gave, with the systems' names."""
-        return self.named(_valued(self.by(*raters)))
-
-    def known_of(self, judge: str) -> pl.DataFrame:
-        """Return what is known of a judge's verdicts, means that are only stated among them: subject, number."""
-        parts = (self.by(judge), self.stated.filter(pl.col("rater") == judge))
-        return pl.concat([part[["subject", "number"]] for part in parts])
-
-
-class Compared(NamedTuple):
-    """With whom judges are compared: the `reference`, and `everybody` of whom that is a part; who of these is independent."""
-
-    reference: Sequence[str]
-    everybody: Sequence[str]
-    independent: Sequence[str]
 
 
 def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> Reliability:
@@ -128,8 +87,8 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
     persons = everybody if named else who.independent or everybody
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
     notes += who.sentences(persons) + independence.repeated(judges)
-    valued = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
-    notes += [sentence for _, sentence in only_repeats(valued)]
+    verdicts = ratings.frame.filter(pl.col("value").is_not_null(), pl.col("rater").is_in(judges))
+    notes += [sentence for _, sentence in only_repeats(verdicts)]
     judge_cards: list[ReliabilityCard] = []
     agreements: list[People] = []
     designs: list[DesignStudy] = []
@@ -137,7 +96,7 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         criterion = rated_criterion(ratings, name, everybody)
         notes += [text for text in (criterion.drawn, criterion.left_out) if text]
         agreement = people(name, criterion.valued(*everybody), criterion.scale, who.dependent, options.seed)
-        rated = _valued(criterion.by(*who.independent))
+        rated = valued(criterion.by(*who.independent))
         notes += _no_joint_events(name, rated, criterion.scale)
         agreements += [agreement] if agreement else []
         if criterion.scale.ordered:
@@ -169,30 +128,6 @@ def _rule(options: CardOptions) -> str:
     return rule.MENTALBENCH if options.by_width else options.limits.name
 
 
-def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> RatedCriterion:
-    """Return the ratings on one criterion; of what people rated only one draw, where that was drawn with known probabilities."""
-    scale = ratings.scales[name]
-    rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
-    rows = scale.numbered(rows)
-    blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
-    rows = rows.with_columns(name=pl.col("subject"), **blank)
-    places = {column: numbered(rows[column]) for column in ("subject", "cluster", "system")}
-    systems, _ = places["system"]
-    rows = rows.with_columns(pl.Series(column, place) for column, (_, place) in places.items())
-    means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
-    subjects = rows.select("name", "subject").unique("name")
-    stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
-    criterion = RatedCriterion(name, scale, rows, systems, ratings.critical[name], stated_means)
-    part = drawn.alone(criterion.by(*persons), name)
-    if not part.note:
-        return criterion
-    others = criterion.rows.filter(~pl.col("rater").is_in(persons))
-    rows = pl.concat([others, part.rows])
-    if drawn.is_drawn(part.rows):
-        return criterion._replace(rows=rows, drawn=part.note)
-    return criterion._replace(rows=rows, left_out=part.note)
-
-
 def cards_beside(
     criterion: RatedCriterion,
     compared: Compared,
@@ -216,59 +151,18 @@ def cards_beside(
     return [_card(criterion, people, judge, bounds, options) for judge in judges if judge in present]
 
 
-def _valued(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.filter(pl.col("number").is_not_null())
-
-
-class PeopleBeside(NamedTuple):
-    """People whom all judges are compared with on a criterion: their `names`, and `independents` among them.
-
-    `rows` are theirs, `rated` those with a value, and `first` each one's first of a subject.
-    """
-
-    names: Sequence[str]
-    independents: list[str]
-    everybody: Sequence[str]
-    rows: pl.DataFrame
-    rated: pl.DataFrame
-    first: pl.DataFrame
-    unsafe: UnsafeByPeople | None
-    subjects: pl.Series
-    """The subjects that they were given, as one list."""
-    selected: str
-    """How these were selected, where they were not drawn with known probabilities."""
-
-    @classmethod
-    def of(cls, criterion: RatedCriterion, compared: Compared) -> PeopleBeside:
-        """Read what they rated on a criterion."""
-        rows = criterion.by(*compared.reference)
-        rated = _valued(rows)
-        first = rated.sort("run", maintain_order=True).unique(["subject", "rater"], keep="first", maintain_order=True)
-        independents = [rater for rater in compared.reference if rater in compared.independent]
-        unsafe = UnsafeByPeople.of(criterion.named(rated), criterion.scale)
-        selections = [] if drawn.is_drawn(rows) else rows["selection"].drop_nulls().unique().to_list()
-        return cls(
-            compared.reference, independents, compared.everybody, rows, rated, first, unsafe,
-            rows["subject"].unique().implode(), "; ".join(sorted(selections)),
-        )  # fmt: skip
-
-    def beside(self, judge_rows: pl.DataFrame) -> pl.DataFrame:
-        """Return a judge's rows on the subjects that people were given."""
-        return judge_rows.filter(pl.col("subject").is_in(self.subjects))
-
-
 def _card(
     criterion: RatedCriterion, people: PeopleBeside, judge: str, ceiling: dict[str, Bound], options: CardOptions
 ) -> ReliabilityCard:
     judge_rows, rated = criterion.by(judge), people.rated
     shared = people.beside(judge_rows)
-    judged = _valued(shared)
+    judged = valued(shared)
     subjects = shared["subject"].n_unique()
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
-    end = danger(criterion.known_of(judge), people.unsafe, criterion.scale, criterion.critical)
-    bounds = figures.bounds | _shares(end) | ceiling | _repeats(_valued(judge_rows), criterion.scale)
+    end = danger(criterion.known_of(judge, shared), people.unsafe, criterion.scale, criterion.critical)
+    bounds = figures.bounds | _shares(end) | ceiling | _repeats(judge_rows, criterion.scale)
     facts = _facts(criterion.scale, pairs, subjects, people.selected, figures)
     facts = facts._replace(
         danger=end, passed=_passed(shared, rated, criterion.scale) if subjects > pairs.subjects else None
@@ -305,12 +199,12 @@ def _card(
     gaps = correction.chosen(means, criterion.systems) if criterion.scale.ordered and not weighs else []
     evidence = card_warnings.CardEvidence(
         judge=judge, facts=facts, bounds=bounds, systems=systems, by_system=by_system, leave_one_out=figures.leave_one_out,
-        contested=count, unrated=rated.join(shared, on="subject", how="anti")["subject"].n_unique(),
+        contested=count, unrated=int((~rated["subject"].unique().is_in(shared["subject"].implode())).sum()),
         judged=judged, rated=rated, scale=criterion.scale, limits=options.limits.danger,
         favour=kinship, chosen=gaps, at_large=sample_bias, invariance=shifts,
     )  # fmt: skip
     others = [rater for rater in people.everybody if rater not in people.names]
-    together = _together(criterion, people.everybody, _valued(judge_rows)) if others else None
+    together = _together(criterion, people.everybody, valued(judge_rows)) if others else None
     warnings = card_warnings.warnings(evidence)
     if together is not None:
         warnings.append(
@@ -319,7 +213,7 @@ def _card(
         )
     return msgspec.structs.replace(
         card, warnings=warnings, with_dependent=together, by_system=by_system, favour=kinship, at_large=sample_bias,
-        by_category=_by_category(judged, rated, criterion.scale), contested=listed, contested_count=count,
+        by_category=_by_category(judged, people, criterion.scale), contested=listed, contested_count=count,
         corrected=correction.corrected(means, rated, criterion.systems, gaps, selected=facts.selected, ends=(criterion.scale.low, criterion.scale.high)) if criterion.scale.ordered else [],
         invariance=shifts, one_more=one_more(shared, own, people.independents, criterion.scale, options.limits, facts.selected),
     )  # fmt: skip
@@ -331,7 +225,7 @@ def _bounded(bound: Bound) -> str:
 
 def _together(criterion: RatedCriterion, everybody: Sequence[str], judged: pl.DataFrame) -> Bound | None:
     """Return the agreement that decides as it would be beside everybody, dependent people included."""
-    pairs = pair(_valued(criterion.by(*everybody)), judged, criterion.scale)
+    pairs = pair(valued(criterion.by(*everybody)), judged, criterion.scale)
     main = within(criterion.scale)
     return estimates.estimate(pairs, (main,))[main] if pairs.subjects else None
 
@@ -378,7 +272,7 @@ def _passed(judge_rows: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) ->
     if not scale.ordered:
         return None
     silent = judge_rows.filter(pl.col("number").is_null().all().over("subject"))
-    filled = pl.concat([_valued(judge_rows), silent.with_columns(number=pl.lit(scale.best))])
+    filled = pl.concat([valued(judge_rows), silent.with_columns(number=pl.lit(scale.best))])
     names = (within(scale), "bias")
     agreement, bias = map(estimates.estimate(pair(rated, filled, scale), names).__getitem__, names)
     return agreement, bias
@@ -410,9 +304,9 @@ def _ceiling(among_people: dict[str, Bound], scale: ValueScale) -> dict[str, Bou
     }
 
 
-def _repeats(judged: pl.DataFrame, scale: ValueScale) -> dict[str, Bound]:
+def _repeats(judge_rows: pl.DataFrame, scale: ValueScale) -> dict[str, Bound]:
     """Compare a judge with itself, asked again."""
-    sums = among(judged, scale, key="run") if judged["run"].n_unique() > 1 else None
+    sums = among(valued(judge_rows), scale, key="run") if judge_rows["run"].n_unique() > 1 else None
     if sums is None:
         main = "icc_a1" if scale.ordered else "alpha"
         return {f"repeat_{main}": Bound(None, note="no subject was judged twice")}
@@ -422,9 +316,9 @@ def _repeats(judged: pl.DataFrame, scale: ValueScale) -> dict[str, Bound]:
     }
 
 
-def _by_category(judged: pl.DataFrame, rated: pl.DataFrame, scale: ValueScale) -> list[CardPart]:
-    names, group = numbered(rated["category"])
-    parts = pair_each(rated, judged, scale, group)
+def _by_category(judged: pl.DataFrame, people: PeopleBeside, scale: ValueScale) -> list[CardPart]:
+    names, group = people.categories
+    parts = pair_each(people.rated, judged, scale, group)
     bounds = estimates.estimate_each([*parts.values()], _CATEGORY)
     return [
         CardPart(names[place], pairs.subjects, part) for (place, pairs), part in zip(parts.items(), bounds, strict=True)

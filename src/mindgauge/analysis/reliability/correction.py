@@ -96,9 +96,10 @@ class SubjectMeans(NamedTuple):
 
 def _means(rows: pl.DataFrame, size: int) -> Floats:
     """Return the mean number of each subject's rows, shape (size,)."""
-    valued = rows.filter(pl.col("number").is_not_null())
-    subject = valued["subject"].to_numpy()
-    sums, counts = np.bincount(subject, valued["number"].to_numpy(), size), np.bincount(subject, minlength=size)
+    number = rows["number"].to_numpy()
+    valued = np.isfinite(number)
+    subject = rows["subject"].to_numpy()[valued]
+    sums, counts = np.bincount(subject, number[valued], size), np.bincount(subject, minlength=size)
     return np.asarray(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability.card import Bound, GroupShift
@@ -18,7 +19,6 @@ from mindgauge.stats.significance import holm
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from mindgauge.analysis.reliability.correction import SubjectMeans
@@ -54,6 +54,7 @@ def invariance(
     if not scale.ordered:
         return []
     shared = means.at(means.labelled & np.isfinite(means.judge))
+    first = first.with_columns(rater=pl.Series(numbered(first["rater"])[1]))
     languages, language = numbered(judged["language"])
     subject, place = np.unique(judged["subject"].to_numpy(), return_index=True)
     spoken = (
@@ -91,7 +92,7 @@ def _groups(
     )
     shifts = stats.shifts(rated)
     adjusted = holm(np.array([np.nan if p is None else p for _, p in shifts]))
-    of_rating, rater = of_subject[rated_subject], first["rater"].rank("dense").to_numpy()
+    of_rating, rater = of_subject[rated_subject], first["rater"].to_numpy()
     pairs = pair_each(first, judged, scale, of_rating)
     numbers = estimates.estimate_each([*pairs.values()], _ESTIMATES)
     for i, bounds in zip(pairs, numbers, strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.reliability.card import BesideOnePerson, Bound, OneMorePerson
+from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.records.rounding import bounded, decimal, percent, plural
 from mindgauge.stats.alternative import alternative
 
@@ -39,14 +40,15 @@ def one_more(
         selected: why people rated just these subjects, where that depended on the judge.
     """
     limits = rule.one_more
-    table = judge_rows.sort(pl.col("number").is_null(), pl.col("run"), maintain_order=True)
+    rows = judge_rows.select("subject", "cluster", "run", "number")
+    table = rows.sort(pl.col("number").is_null(), pl.col("run"), maintain_order=True)
     table = table.unique("subject", keep="first").sort("subject")
     subject, cluster = (table[name].to_numpy() for name in ("subject", "cluster"))
     values = first.filter(pl.col("subject").is_in(table["subject"].implode()))
     people = np.full((len(table), len(raters)), np.nan)
-    place = {name: i for i, name in enumerate(raters)}
+    names, code = numbered(values["rater"])
     row = np.searchsorted(subject, values["subject"].to_numpy())
-    people[row, [place[name] for name in values["rater"]]] = values["number"].to_numpy()
+    people[row, np.array([raters.index(name) for name in names], dtype=np.intp)[code]] = values["number"].to_numpy()
     judge = table["number"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     test = alternative(
         judge, people, cluster, ordered=scale.ordered, epsilon=limits.epsilon,
