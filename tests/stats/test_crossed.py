@@ -153,6 +153,20 @@ def test_the_error_of_a_prediction_is_that_of_henderson_s_equations() -> None:
     assert design.predicted(design.absorb(ratios[None]), "rater")[1][0] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_no_point_of_a_grid_is_better_than_the_fit_where_two_raters_nearly_always_agree(seed: int) -> None:
+    """The residual variance is next to nothing then, and the deviance long flat before it falls."""
+    random = np.random.default_rng(seed)
+    subject = np.repeat(np.arange(24), 2)
+    values = (0.7 * random.normal(size=12)[:, None] + random.normal(size=(12, 2))).ravel().round(1)[subject]
+    values[random.integers(0, 48)] += 1
+    codes = {"subject": subject, "conversation": subject // 2, "rater": np.tile([0, 1], 24)}
+    design = crossed.Design(values.round(), codes)
+    axis = np.array([0, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000]) ** 2
+    grid = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+    assert crossed.fit(design).deviance <= design.deviance(grid).min() + 1e-6
+
+
 def test_raters_who_do_not_differ_have_no_variance() -> None:
     random = np.random.default_rng(0)
     n, k = 60, 3

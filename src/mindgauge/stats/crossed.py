@@ -42,6 +42,8 @@ _RESTARTS = 8
 _OFF_ZERO = (0.03, 0.1, 0.3)
 _SMALL = 0.1
 """An SD of less than this share of the residual one may be 0."""
+_SHORTEST = 0.1
+"""What a step leaves of a larger one at least."""
 _STEPS = 200
 _LENGTHS = 2.0 ** np.array([0, 2, 1, -1, -2, -3, -4, -5, -7, -9])
 """Of a step, the whole one first."""
@@ -314,11 +316,14 @@ def _descended(design: Design, sds: Floats) -> tuple[Floats, float]:
     """
     for _ in range(_STEPS):
         slope, curvature = _derivatives(design, sds)
+        if not np.isfinite(curvature).all():  # next to a point at which nothing is left to vary
+            break
         free = np.flatnonzero((sds > 0) & ((sds < _HIGHEST) | (slope > 0)))
         bends, axes = np.linalg.eigh(curvature[np.ix_(free, free)])
         step = np.zeros(len(sds))
         step[free] = -axes @ ((axes.T @ slope[free]) / np.maximum(np.abs(bends), _FLAT))
-        reached = np.clip(sds + _LENGTHS[:, None] * step, 0.0, _HIGHEST)
+        least = np.where(sds > _SMALL, _SHORTEST * sds, 0.0)  # who jumps to 0 seldom comes back
+        reached = np.clip(sds + _LENGTHS[:, None] * step, least, _HIGHEST)
         if (bends > 0).all() and -slope @ step < _FLAT:
             sds = reached[0]
             break
