@@ -154,7 +154,10 @@ class RatingPairs(NamedTuple):
         """Return what is of one system, by its place among the `present`."""
         cells, present = self.cells[:, place * self.width : (place + 1) * self.width], slice(place, place + 1)
         filled = cells.any(axis=1) if isinstance(cells, np.ndarray) else np.diff(cells.indptr) > 0
-        return RatingPairs(cells[filled], self.scale, self.present[present], self.rated[present])
+        cells = cells[filled]
+        if not isinstance(cells, np.ndarray) and cells.shape[0] * cells.shape[1] <= SMALL:
+            cells = cells.toarray()
+        return RatingPairs(cells, self.scale, self.present[present], self.rated[present])
 
     def whole(self) -> Floats:
         """Return everything, each conversation once: blocks of shape (1, systems, m)."""
@@ -229,7 +232,7 @@ def numbered(column: pl.Series) -> tuple[list[str], Codes]:
     return names.to_list(), places.to_numpy().astype(np.intp)
 
 
-SMALL = 20_000
+SMALL = 100_000
 """Numbers of which a dense table is sooner read than a sparse one, and each row sooner looked at than told from the others."""
 
 
