@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import drawn, independence
+from mindgauge.analysis import independence
 from mindgauge.analysis.reliability import card_warnings, correction, favour, rule
 from mindgauge.analysis.reliability import coefficients as estimates
 from mindgauge.analysis.reliability import pairs as reference
