@@ -27,7 +27,7 @@ test: $(VENV)/developing
 pytest: $(VENV)/developing
 	$(BIN)/pytest $(WORKERS)
 
-# The long form: what `make test` thins (simulations, examples of properties, doubled texts, kill points); twenty minutes.
+# The long form: what `make test` thins (simulations, examples of properties, doubled texts, kill points).
 test-long: $(VENV)/developing
 	$(BIN)/pytest --ignore tests/faults -m 'long or hypothesis' --hypothesis-profile whole $(WORKERS)
 
