@@ -13,12 +13,12 @@ demo: $(VENV)/installed
 
 # Tests start many processes: what Python compiles is kept, also where the shell says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
-# Three workers on two cores, for a third of the time is waiting; each computes on one thread.
+# Four workers on two cores, for a third of the time is waiting; each computes on one thread.
 pytest test-long: export OMP_NUM_THREADS = 1
 pytest test-long: export OPENBLAS_NUM_THREADS = 1
 pytest test-long: export POLARS_ENGINE_AFFINITY = in-memory
 pytest test-long: export POLARS_MAX_THREADS = 1
-WORKERS := --numprocesses 3 --dist worksteal
+WORKERS := --numprocesses 4 --dist worksteal
 
 # Lint and types run beside the tests, which wait for a third of their time; make fails if either does.
 test: $(VENV)/developing
