@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+import mindgauge
 from mindgauge.analysis.compare import compare
 from mindgauge.analysis.pairing import pair
 from mindgauge.benchmarks.metrics import RatingTable, accuracy, mean_level
@@ -345,7 +346,7 @@ def test_what_has_no_better_end_is_compared_and_not_ranked(planted: Planted) -> 
 
 
 def test_tables_have_a_row_for_each_pair_and_each_standing(planted: Planted) -> None:
-    found = compare([planted.answered("run", CALM, {"a": right(30), "b": right(20), "c": right(10)})])
+    found = mindgauge.compare([planted.answered("run", CALM, {"a": right(30), "b": right(20), "c": right(10)})])
     assert len(found.table) == 3 * len(found.measures)
     assert len(found.standings) == 3 * len(found.measures)
     assert {"first", "second", "value", "low", "high", "adjusted", "told_apart", "n"} <= set(found.table.columns)

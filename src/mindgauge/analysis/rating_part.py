@@ -14,7 +14,7 @@ import polars as pl
 
 from mindgauge.analysis import drawn, frame
 from mindgauge.benchmarks.metrics import RatingTable
-from mindgauge.benchmarks.metrics.table import dense
+from mindgauge.stats.codes import dense
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -105,7 +105,7 @@ class RatingPart:
 
     def dense(self, column: str) -> Codes:
         """Number what stands in a column, in the order of that and without gaps."""
-        return dense(self._code(column))
+        return dense(self._code(column))[1]
 
     def texts(self, column: str) -> Tags:
         """Return what stands in a column, empty where nothing does."""
@@ -141,7 +141,7 @@ class RatingPart:
         status = self._mapped("status", self._names("status"), str)
         return RatingTable(
             criterion.values, np.where(self.among("status", ["ok"]), value, -1), target, self.dense("cluster"),
-            self.dense("subject"), status, dense(self._columns.run[self.places]),
+            self.dense("subject"), status, dense(self._columns.run[self.places])[1],
             {name: self.texts(frame.tag(name)) for name in tag_names}, drawn.sample(self.rows) if self.is_drawn() else None,
         )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -13,6 +13,7 @@ from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.records import Value
 from mindgauge.records.english import words as in_words
 from mindgauge.stats import sampling
+from mindgauge.stats.codes import dense
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -110,8 +111,8 @@ class RatingTable(msgspec.Struct, frozen=True, dict=True):
                 if (column == column[:1]).all():
                     continue
                 values = np.unique(column, return_inverse=True)[1]
-                key = dense(key * (values.max() + 1) + values)
-            kind = dense(key)
+                key = dense(key * (values.max() + 1) + values)[1]
+            kind = dense(key)[1]
             first = np.empty(kind.max(initial=-1) + 1, dtype=np.intp)
             first[kind[::-1]] = np.arange(len(kind))[::-1]
             self._kinds[tags] = self.at(first), kind
@@ -162,12 +163,6 @@ class RatingTable(msgspec.Struct, frozen=True, dict=True):
 
 def _different(codes: Codes) -> int:
     return int(np.count_nonzero(np.bincount(codes)))
-
-
-def dense(numbers: NDArray[np.integer[Any]]) -> Codes:
-    """Number groups anew, in their order and without gaps; their numbers are small."""
-    present = np.bincount(numbers) > 0
-    return np.asarray((np.cumsum(present) - 1)[numbers])
 
 
 def _all(table: RatingTable) -> Mask:
