@@ -34,9 +34,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import aiohttp
 import msgspec
 
+from bare import post_all
 from mindgauge.benchmarks import Benchmark, registry
 from mindgauge.benchmarks.card import BenchmarkCard
 from mindgauge.benchmarks.metrics import mean_level
@@ -142,22 +142,6 @@ def synthetic(count: int) -> Benchmark:
 
 
 # -- the contenders: each makes `count` calls and returns the seconds they took ----------------------------------------
-
-
-async def post_all(url: str, at_once: int, bodies: Iterable[dict[str, Any]]) -> None:
-    """Post bodies with aiohttp and nothing else: draw from an iterator, encode, post, read, decode, forget."""
-    todo = iter(bodies)
-    encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
-    headers = {"Content-Type": "application/json"}
-    connector = aiohttp.TCPConnector(limit=at_once)
-    async with aiohttp.ClientSession(connector=connector, headers=headers) as session:
-
-        async def worker() -> None:
-            for body in todo:
-                async with session.post(f"{url}/chat/completions", data=encode(body)) as response:
-                    assert decode(await response.read())["choices"]
-
-        await asyncio.gather(*(worker() for _ in range(at_once)))
 
 
 def bare(url: str, at_once: int, count: int) -> float:

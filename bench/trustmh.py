@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 import stub
-from engine import LATENCY, Figure, post_all
+from bare import post_all
+from engine import LATENCY, Figure
 from mindgauge import benchmarks
 from mindgauge.benchmarks.trustmh.released import (
     choices,
