@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _BYTES = 16
 """Of a hash."""
 NO_PARAMETERS: dict[str, Any] = {}
+_QUESTION, _LAST_KEY = "_question", "_last_key"
+"""Where a request keeps its hashes: every call has a request of its own, and `cached_property` locks before Python 3.12."""
+_NO_KEY = None, b""
 
 
 class Request(msgspec.Struct, frozen=True, dict=True):
@@ -43,23 +46,23 @@ class Request(msgspec.Struct, frozen=True, dict=True):
         seed = {"seed": run} if "seed" in self.parameters else {}
         return msgspec.structs.replace(self, run=run, parameters={**self.parameters, **seed})
 
-    @cached_property
+    @property
     def prompt_hash(self) -> bytes:
         """Hash the question alone: 16 bytes over messages and repeat."""
-        question = _begun(self.messages, self.nonces).copy()
-        question.update(b",%d]" % self.run)
-        return question.digest()
+        if (known := self.__dict__.get(_QUESTION)) is None:
+            question = _begun(self.messages, self.nonces).copy()
+            question.update(b",%d]" % self.run)
+            known = self.__dict__[_QUESTION] = question.digest()
+        return known
 
     def key(self, model: str) -> bytes:
         """Hash the call: 16 bytes over model (its `identity`), messages, parameters, schema and repeat."""
-        if model not in self._keys:
+        name, known = self.__dict__.get(_LAST_KEY, _NO_KEY)
+        if name != model:
             parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema))
-            self._keys[model] = hashlib.blake2b(parts, digest_size=_BYTES).digest()
-        return self._keys[model]
-
-    @cached_property
-    def _keys(self) -> dict[str, bytes]:
-        return {}
+            known = hashlib.blake2b(parts, digest_size=_BYTES).digest()
+            self.__dict__[_LAST_KEY] = model, known
+        return known
 
 
 def seeded(parameters: dict[str, Any], run: int) -> dict[str, Any]:
