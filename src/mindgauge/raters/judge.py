@@ -6,7 +6,7 @@ The same code puts a closed question to a model under test, which is then the ra
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -24,7 +24,7 @@ from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
 from mindgauge.records import CUT_OFF, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.records.request import Request, seeded
-from mindgauge.records.rubric import Method, Rubric
+from mindgauge.records.rubric import Criterion, Method, Rubric
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -172,15 +172,29 @@ def _one_by_one(rubric: Rubric) -> list[Rubric]:
     return [*alone, msgspec.structs.replace(rubric, criteria=vetoes)] if vetoes else alone
 
 
+class PresentedSubject(NamedTuple):
+    """A subject as a judge is put it, and what is the same for all its repeats."""
+
+    input: JudgeInput
+    parts: tuple[JudgeCall, ...]
+    """What is asked about it."""
+    not_about: tuple[Criterion, ...]
+    """The criteria that do not apply to it."""
+    provenance: dict[str, Any]
+    """Of all its ratings."""
+    in_chinese: bool | None
+    """Whether it is asked about in Chinese; None where that is not known, or the rationale is ours."""
+
+
 class LastInput:
-    """The subject that a judge wrote last, and what it was written of."""
+    """The subject that a judge was put last, and what it was made of."""
 
     def __init__(self) -> None:
         self.place: tuple[Sample, Reply | None, str | None] | None = None
-        self.subject: JudgeInput | None = None
+        self.subject: PresentedSubject | None = None
 
 
-class Judge(msgspec.Struct, frozen=True):
+class Judge(msgspec.Struct, frozen=True, dict=True):
     """A model with an instrument. `ask` reaches the model; whether it is asked or remembered is not known here."""
 
     model: str
@@ -208,7 +222,7 @@ class Judge(msgspec.Struct, frozen=True):
             self.in_runs[run] = msgspec.structs.replace(self, instrument=instrument, last=LastInput(), in_runs={})
         return self.in_runs[run]
 
-    @property
+    @cached_property
     def rater(self) -> str:
         """Who rates, as ratings carry it."""
         return self.instrument.rater(self.model)
@@ -224,74 +238,64 @@ class Judge(msgspec.Struct, frozen=True):
             return await judge.rate(ask, sample, reply, run, protocol)
         calls: list[str] = []
         subject = self._subject(sample, reply, protocol)
-
-        async def put(part: JudgeCall) -> ParsedVerdicts:
-            return await self._put(ask, subject, part, run, calls)
-
+        put = partial(self._put, ask, subject.input, run, calls)
         ratings, rated = [], reply.id if reply else sample.id
-        # Of a walk over nodes, the rationale is ours.
-        asked_in_chinese = None if self.instrument.asks_in_turn else in_chinese(subject.prompt.text)
-        deck = self.instrument.deck
-        shots = {"shots": [shot.id for shot in deck.draw(sample)]} if deck else {}
-        for part in self.instrument.parts(protocol, sample.tags):
+        for part in subject.parts:
             calls.clear()
             if reply is not None and reply.status is not Status.OK:
                 verdicts = {c.name: verdict.Verdict(reply.status) for c in part.rubric.criteria}
                 course: dict[str, Any] = {}
-            elif not subject.window.fits:
+            elif not subject.input.window.fits:
                 verdicts = {c.name: verdict.Verdict(Status.FAILED, problem=TOO_LONG) for c in part.rubric.criteria}
                 course = {}
             else:
                 verdicts, course = await part.answer(put)
-                course = {**course, "calls": [*calls]}
+                course["calls"] = [*calls]
             for criterion in part.rubric.criteria:
                 judged = verdicts[criterion.name]
+                details = reasoning(judged, criterion, asked_in_chinese=subject.in_chinese)
                 ratings.append(
                     Rating(
-                        rated,
-                        criterion.name,
-                        self.rater,
-                        RaterKind.MODEL,
-                        run,
-                        judged.status,
-                        judged.value,
-                        judged.rationale,
-                        subject.source.check(judged.quotes),
-                        subject.instrument.name,
-                        {
-                            **self.provenance,
-                            **course,
-                            **subject.window.provenance,
-                            **shots,
-                            **({"protocol": protocol} if protocol else {}),
-                            **reasoning(judged, criterion, asked_in_chinese=asked_in_chinese),
-                        },
+                        rated, criterion.name, self.rater, RaterKind.MODEL, run, judged.status, judged.value, judged.rationale,
+                        subject.input.source.check(judged.quotes), subject.input.instrument.name,
+                        {**subject.provenance, **course, **details},
                     )
+                )  # fmt: skip
+        for criterion in subject.not_about:
+            ratings.append(
+                Rating(
+                    rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,
+                    instrument=subject.input.instrument.name, provenance=self.provenance,
                 )
-        return ratings + [
-            Rating(
-                rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,
-                instrument=subject.instrument.name, provenance=self.provenance,
-            )
-            for criterion in self.instrument.rubric.criteria
-            if not criterion.about(sample.tags)
-        ]  # fmt: skip
+            )  # fmt: skip
+        return ratings
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""
         subject = self._subject(sample, reply, protocol)
-        parts = self.instrument.parts(protocol, sample.tags)
-        return [self._request(call, subject, 0) for part in parts for call in part.calls]
+        return [self._request(call, subject.input, 0) for part in subject.parts for call in part.calls]
 
     def window(self, sample: Sample, reply: Reply, protocol: str | None = None) -> Window:
         """Return what of a dialogue is shown when its reply, or the whole of it, is rated."""
-        return self._subject(sample, reply, protocol).window
+        return self._subject(sample, reply, protocol).input.window
 
-    def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
+    def _subject(self, sample: Sample, reply: Reply | None, protocol: str | None) -> PresentedSubject:
         place = (sample, reply, protocol)
         if self.last.subject is None or self.last.place != place:
-            self.last.subject, self.last.place = self._written(*place), place
+            self.last.subject, self.last.place = self._presented(*place), place
         return self.last.subject
+
+    def _presented(self, sample: Sample, reply: Reply | None, protocol: str | None) -> PresentedSubject:
+        subject, instrument = self._written(sample, reply, protocol), self.instrument
+        shots = {"shots": [shot.id for shot in instrument.deck.draw(sample)]} if instrument.deck else {}
+        named = {"protocol": protocol} if protocol else {}
+        return PresentedSubject(
+            subject,
+            instrument.parts(protocol, sample.tags),
+            tuple(criterion for criterion in instrument.rubric.criteria if not criterion.about(sample.tags)),
+            {**self.provenance, **subject.window.provenance, **shots, **named},
+            None if instrument.asks_in_turn else in_chinese(subject.prompt.text),
+        )
 
     def _written(self, sample: Sample, reply: Reply | None, protocol: str | None) -> JudgeInput:
         if reply is None or "unit" not in reply.provenance:
@@ -330,7 +334,7 @@ class Judge(msgspec.Struct, frozen=True):
         schema = None if self.instrument.asks_once else part.schema
         return Request(messages, 0, seeded(self.parameters, 0), schema, subject.nonces, sample)
 
-    async def _put(self, ask: Ask, subject: JudgeInput, part: JudgeCall, run: int, calls: list[str]) -> ParsedVerdicts:
+    async def _put(self, ask: Ask, subject: JudgeInput, run: int, calls: list[str], part: JudgeCall) -> ParsedVerdicts:
         """Ask, read, and ask once more where the answer cannot be read; `calls` gains the keys of both."""
         request = self._request(part, subject, run)
         call = request.key(self.identity or self.model).hex()
@@ -353,7 +357,7 @@ class Judge(msgspec.Struct, frozen=True):
                 repaired = self._read(second, part, subject)
                 verdicts = {n: repaired[n] if v.status is Status.UNPARSABLE else v for n, v in verdicts.items()}
                 exchange, call = second, calls[-1]
-        course = {
+        course: dict[str, Any] = {
             "call": call,
             "model": exchange.model_resolved,
             "fingerprint": exchange.fingerprint,
@@ -361,8 +365,8 @@ class Judge(msgspec.Struct, frozen=True):
         }
         if exchange.unsupported:
             course["unsupported"] = exchange.unsupported
-        criteria, summed = part.rubric.criteria, self.instrument.total
-        return ParsedVerdicts(verdicts, {**course, **miscounted(exchange.text, criteria, summed, verdicts)})
+        course.update(miscounted(exchange.text, part.rubric.criteria, self.instrument.total, verdicts))
+        return ParsedVerdicts(verdicts, course)
 
     def _read(self, exchange: Exchange, part: JudgeCall, subject: JudgeInput) -> dict[str, verdict.Verdict]:
         """Read an answer, held against what was shown."""

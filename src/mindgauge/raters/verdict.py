@@ -299,16 +299,23 @@ in_chinese = lru_cache(maxsize=256)(chinese)
 
 def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool | None) -> dict[str, Any]:
     """Return what a verdict says beside its value, what follows from its checks, and whether it changed the language."""
-    details: dict[str, Any] = {"problem": judged.problem, "said": judged.answer_text, "checks": judged.checks}
-    if criterion.checks and judged.checks:
+    details: dict[str, Any] = {}
+    if judged.problem:
+        details["problem"] = judged.problem
+    if judged.answer_text:
+        details["said"] = judged.answer_text
+    if judged.checks:
+        details["checks"] = judged.checks
         checked = {name: _YES_OR_NO.get(answer.strip().casefold()) for name, answer in judged.checks.items()}
-        details["implied"] = criterion.implied({name: answer for name, answer in checked.items() if answer is not None})
+        stated = {name: answer for name, answer in checked.items() if answer is not None}
+        if criterion.checks and (implied := criterion.implied(stated)) is not None:
+            details["implied"] = implied
     answered = in_chinese(judged.rationale)
-    if None not in (answered, asked_in_chinese) and answered != asked_in_chinese:
+    if answered is not None and asked_in_chinese is not None and answered != asked_in_chinese:
         details["answered_in"] = "Chinese" if answered else "another language"
     if judged.uncertain:
         details["uncertain"] = True
-    return {name: value for name, value in details.items() if value not in ("", {}, None)}
+    return details
 
 
 def miscounted(
