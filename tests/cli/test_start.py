@@ -173,3 +173,25 @@ found = [benchmarks.find_one(name).name for name in ("help_or_harm/crisis_type",
 print(found, [name for name in ("trustmh", "mentalbench") if f"mindgauge.benchmarks.{name}" in sys.modules])
 """)
     assert shown.strip() == "['help_or_harm/crisis_type', 'psycrisis'] []"
+
+
+def test_digits_are_read_as_numbers_without_pydantic_which_still_refuses_what_is_none_or_out_of_bounds() -> None:
+    command = ["run", "help_or_harm/crisis_type", "--model", "http://127.0.0.1:9/v1#stub", "--dry-run", "--json"]
+    shown = python(f"""
+import sys
+from mindgauge.cli import main
+for more in (["--runs", "3", "--timeout", "1.5"], ["--runs", "three"], ["--runs", "0"], ["--runs", "9" * 30]):
+    sys.argv = ["mindgauge", *{command}, *more]
+    try:
+        main()
+    except SystemExit as end:
+        print()
+        print("ended", end.code, "pydantic" in sys.modules)
+""")
+    assert [line for line in shown.splitlines() if line.startswith("ended")] == [
+        "ended 0 False",
+        "ended 2 True",
+        "ended 2 True",
+        "ended 2 True",
+    ]
+    assert '"calls":336' in shown, "112 samples, three times"

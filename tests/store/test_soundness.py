@@ -198,3 +198,9 @@ def test_salvage_keeps_a_damaged_manifest_to_look_at(run: Path, tmp_path: Path) 
     assert "manifest.toml.damaged to look at; the command that made the run writes another" in notes[1]
     assert (tmp_path / "new/manifest.toml.damaged").read_bytes() == (tmp_path / "run/manifest.toml").read_bytes()
     assert manifest.read(tmp_path / "new") == {}
+
+
+def test_whoever_reads_a_manifest_may_change_what_comes_back(tmp_path: Path) -> None:
+    manifest.write(tmp_path, {"plan": {"models": ["a"]}})
+    manifest.read(tmp_path)["plan"]["models"].append("b")
+    assert manifest.read(tmp_path) == {"plan": {"models": ["a"]}}

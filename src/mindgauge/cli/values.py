@@ -1,7 +1,8 @@
 """Values of options, read without pydantic where there is nothing to check: loading it takes as long as all of `list`.
 
-Typer makes a pydantic adapter for every option. Text is what was typed, a path is that path, and a default is what it is; a
-number that was typed goes through Typer's own adapter. Where Typer has changed its inside, all values do.
+Typer makes a pydantic adapter for every option. Text is what was typed, a path is that path, a default is what it is, and
+digits are their number; whatever else was typed for a number goes through Typer's own adapter. Where Typer has changed its
+inside, all values do.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from typer import core
 from typer._coercion import RuntimeParam, build_runtime_param
 from typer._param_types import coerce_cli_path
 
+from mindgauge.records.regex import regex
+
 if TYPE_CHECKING:
     from typer._coercion import TypeDescriptor
 
 
 _PLAIN = {str, bool, int, float}
+_NUMBERS = {int: regex(r"[0-9]{1,15}"), float: regex(r"[0-9]{1,15}(\.[0-9]{1,15})?")}
+"""How numbers are typed as a rule."""
 
 
 def read_as_typed() -> None:
@@ -36,20 +41,26 @@ class _AsTyped(RuntimeParam):
         annotation: Any = self.annotation
         several = get_origin(annotation) is list and isinstance(value, list | tuple)
         kind = get_args(annotation)[0] if several else annotation
-        items = value if several else [value]
-        info = self.parameter_info
-        if info.parser is None and kind is Path and all(isinstance(item, str | Path) for item in items):
-            read = [self._path(Path(item), param, ctx) for item in items]
-        elif info.parser is None and kind in _PLAIN and all(type(item) is kind and self._fits(item) for item in items):
-            read = list(items)
-        else:
+        items = list(value) if several else [value]
+        own = self.parameter_info.parser is None
+        if own and kind in _PLAIN:
+            items = [_number(kind, item) for item in items]
+        if own and kind is Path and all(isinstance(item, str | Path) for item in items):
+            items = [self._path(Path(item), param, ctx) for item in items]
+        elif not own or kind not in _PLAIN or not all(type(item) is kind and self._fits(item) for item in items):
             return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
-        return read if several else read[0]
+        return items if several else items[0]
 
     def _path(self, path: Path, param: Any, ctx: Any) -> Any:
         return coerce_cli_path(path, self.parameter_info, path_type=Path, param=param, ctx=ctx)
 
     def _fits(self, value: Any) -> bool:
-        """Whether a value, a default for one, lies within the bounds."""
+        """Whether a value lies within the bounds."""
         low, high = self.parameter_info.min, self.parameter_info.max
         return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _number(kind: Any, item: Any) -> Any:
+    """Return the number that digits are, where one is asked for; anything else as it is."""
+    pattern = _NUMBERS.get(kind)
+    return kind(item) if pattern is not None and isinstance(item, str) and pattern.fullmatch(item) else item

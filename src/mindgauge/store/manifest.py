@@ -5,8 +5,10 @@ Its `plan` decides whether a later command continues this run or belongs elsewhe
 
 from __future__ import annotations
 
+import copy
 import datetime
 import platform
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +17,12 @@ import tomli_w
 
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private, tables
-from mindgauge.records.redaction import redacted
+from mindgauge.records.redaction import redactor
 from mindgauge.store import growth
 from mindgauge.store.growth import Growth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def software() -> str:
@@ -44,13 +46,19 @@ def read(folder: Path) -> dict[str, Any]:
     saved = f"save the run with `mindgauge salvage {folder} --out NEW`, then repeat its command there"
     advice = saved if run else "repeat the command that made it with another --out"
     try:
-        return bounds.toml_value(private.read_sealed(path, advice))
+        return copy.deepcopy(_parsed(private.read_sealed(path, advice)))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise UsageError(f"{path}: cannot read the manifest ({error.strerror})") from error
     except ValueError as error:
         raise UsageError(f"{path}: cannot read the manifest ({error})") from error
+
+
+@lru_cache(maxsize=4)
+def _parsed(content: bytes) -> dict[str, Any]:
+    """Read what a manifest says: one command looks at the same again and again."""
+    return bounds.toml_value(content)
 
 
 def of_source(source: object) -> tuple[Path | None, dict[str, Any]]:
@@ -69,17 +77,22 @@ def write(folder: Path, content: dict[str, Any]) -> None:
 
     Its plan stays as it is, since later commands are held against it; what addresses hold there was taken out before.
     """
-    cleaned = {key: value if key == "plan" else clean(value) for key, value in content.items()}
+    redacted = redactor()
+    cleaned = {key: value if key == "plan" else _cleaned(value, redacted) for key, value in content.items()}
     private.write(folder / "manifest.toml", private.seal(tomli_w.dumps(cleaned)))
 
 
 def clean(content: Any) -> Any:
     """Return what a manifest keeps of a value: the same without secrets."""
+    return _cleaned(content, redactor())
+
+
+def _cleaned(content: Any, redacted: Callable[[str], str]) -> Any:
     if isinstance(content, str):
         return redacted(content)
     if isinstance(content, dict):
-        return {key: clean(value) for key, value in content.items()}
-    return [clean(value) for value in content] if isinstance(content, list | tuple) else content
+        return {key: _cleaned(value, redacted) for key, value in content.items()}
+    return [_cleaned(value, redacted) for value in content] if isinstance(content, list | tuple) else content
 
 
 def commands(content: dict[str, Any]) -> list[str]:

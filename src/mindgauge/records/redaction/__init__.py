@@ -17,9 +17,9 @@ from mindgauge.records.redaction import addresses, named
 from mindgauge.records.redaction.echoes import HIDDEN, SHORTEST, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["HIDDEN", "Secrets", "in_use", "redacted", "redacted_command", "without"]
+__all__ = ["HIDDEN", "Secrets", "in_use", "redacted", "redacted_command", "redactor", "without"]
 
 _NAMED = re.compile(r"((KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|[^D]_?PWD|_PAT|_JWT)|^MINDGAUGE_API_KEY_.*)$")
 """How the names of variables are written that hold a secret; not the working directory."""
@@ -52,28 +52,39 @@ in_use = Secrets()
 
 def redacted(text: str) -> str:
     """Return a text with `[hidden]` in place of secrets, known ones and such as can be told by how they are written."""
-    return _by_form(_without_known(text))
+    return redactor()(text)
+
+
+def redactor() -> Callable[[str], str]:
+    """Return `redacted` for many texts at once: what the environment holds that is secret is looked up now, for all of them."""
+    known = _of_environment()
+    return lambda text: _by_form(_without_known(text, known))
 
 
 def redacted_command(words: Sequence[str]) -> str:
     """Return a command as it would be typed, without secrets; words end where the shell said, whatever stands in them."""
     cleaned: list[str] = []
-    secret_next = False
+    secret_next, known = False, _of_environment()
     for word in words:
-        clean = HIDDEN if secret_next else _by_form(_without_known(word), is_word=True)
+        clean = HIDDEN if secret_next else _by_form(_without_known(word, known), is_word=True)
         secret_next = not secret_next and named.asks_for_secret(word)
         cleaned.append(clean)
     return redacted(shlex.join(cleaned))
 
 
-def _without_known(text: str) -> str:
-    for secret in sorted(set(_from_environment()), key=len, reverse=True):
+def _without_known(text: str, known: Sequence[str]) -> str:
+    for secret in known:
         text = without(text, secret)
     return in_use.hide(text)
 
 
 def _by_form(text: str, *, is_word: bool = False) -> str:
     return named.hidden_by_shape(named.hidden(addresses.hidden(text, is_word=is_word), is_word=is_word))
+
+
+def _of_environment() -> list[str]:
+    """Return what variables hold that is secret, the longest first."""
+    return sorted(set(_from_environment()), key=len, reverse=True)
 
 
 def _from_environment() -> Iterator[str]:
