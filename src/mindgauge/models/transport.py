@@ -65,6 +65,8 @@ async def read(response: aiohttp.ClientResponse) -> bytes:
         aiohttp.ClientError: it breaks off.
     """
     if "Content-Encoding" not in response.headers and (response.content_length or LARGEST_ANSWER) < LARGEST_ANSWER:
+        if response.content.is_eof():  # it came with its headers, as short ones do
+            return response.content.read_nowait()
         return await response.content.read()  # which ends with the length that was announced
     content = bytearray()
     async for part in parts(response):
