@@ -1,6 +1,6 @@
 """The least that aiohttp can do: what `mindgauge run` is held against. Nothing of Mindgauge is imported here.
 
-    python bench/bare.py URL AT_ONCE BODIES     # posts the bodies of a JSON file, prints what it took
+`python bench/bare.py URL AT_ONCE BODIES` posts the bodies of a JSON file and prints what that took.
 """
 
 from __future__ import annotations

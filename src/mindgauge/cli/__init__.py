@@ -74,7 +74,7 @@ FIRST = {
 """Five commands to begin with."""
 
 
-_NEW_OBJECTS = 100_000
+_NEW_OBJECTS = 250_000
 """How many new objects there are before the garbage collector looks; with its default, a tenth of a short command is its time."""
 _HELP = "NoArgsIsHelpError"
 """What a group of commands raises where none of them is named: its message is its help."""

@@ -27,7 +27,9 @@ class Deadline:
         if self._timer is None:
             self._timer = self._loop.call_at(end, self._look)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         task = asyncio.current_task()
         if task not in self._late:
             del self._ends[task]

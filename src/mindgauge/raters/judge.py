@@ -261,14 +261,13 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
                         {**subject.provenance, **course, **details},
                     )
                 )  # fmt: skip
-        for criterion in subject.not_about:
-            ratings.append(
-                Rating(
-                    rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,
-                    instrument=subject.input.instrument.name, provenance=self.provenance,
-                )
-            )  # fmt: skip
-        return ratings
+        return ratings + [
+            Rating(
+                rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,
+                instrument=subject.input.instrument.name, provenance=self.provenance,
+            )
+            for criterion in subject.not_about
+        ]  # fmt: skip
 
     def requests(self, sample: Sample, reply: Reply | None = None, protocol: str | None = None) -> list[Request]:
         """Return every call that rating once may take, repairs aside."""

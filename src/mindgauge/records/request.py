@@ -21,7 +21,6 @@ _BYTES = 16
 NO_PARAMETERS: dict[str, Any] = {}
 _QUESTION, _LAST_KEY = "_question", "_last_key"
 """Where a request keeps its hashes: every call has a request of its own, and `cached_property` locks before Python 3.12."""
-_NO_KEY = None, b""
 
 
 class Request(msgspec.Struct, frozen=True, dict=True):
@@ -49,7 +48,8 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     @property
     def prompt_hash(self) -> bytes:
         """Hash the question alone: 16 bytes over messages and repeat."""
-        if (known := self.__dict__.get(_QUESTION)) is None:
+        known: bytes | None = self.__dict__.get(_QUESTION)
+        if known is None:
             question = _begun(self.messages, self.nonces).copy()
             question.update(b",%d]" % self.run)
             known = self.__dict__[_QUESTION] = question.digest()
@@ -57,12 +57,11 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
     def key(self, model: str) -> bytes:
         """Hash the call: 16 bytes over model (its `identity`), messages, parameters, schema and repeat."""
-        name, known = self.__dict__.get(_LAST_KEY, _NO_KEY)
-        if name != model:
+        last: tuple[str, bytes] | None = self.__dict__.get(_LAST_KEY)
+        if last is None or last[0] != model:
             parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema))
-            known = hashlib.blake2b(parts, digest_size=_BYTES).digest()
-            self.__dict__[_LAST_KEY] = model, known
-        return known
+            last = self.__dict__[_LAST_KEY] = model, hashlib.blake2b(parts, digest_size=_BYTES).digest()
+        return last[1]
 
 
 def seeded(parameters: dict[str, Any], run: int) -> dict[str, Any]:
