@@ -42,12 +42,14 @@ class _AsTyped(RuntimeParam):
         several = get_origin(annotation) is list and isinstance(value, list | tuple)
         kind = get_args(annotation)[0] if several else annotation
         items = list(value) if several else [value]
-        own = self.parameter_info.parser is None
-        if own and kind in _PLAIN:
+        usual_parser = self.parameter_info.parser is None
+        if usual_parser and kind in _PLAIN:
             items = [_number(kind, item) for item in items]
-        if own and kind is Path and all(isinstance(item, str | Path) for item in items):
+        if usual_parser and kind is Path and all(isinstance(item, str | Path) for item in items):
             items = [self._path(Path(item), param, ctx) for item in items]
-        elif not own or kind not in _PLAIN or not all(type(item) is kind and self._fits(item) for item in items):
+        elif not (usual_parser and kind in _PLAIN) or not all(
+            type(item) is kind and self._fits(item) for item in items
+        ):
             return build_runtime_param(param.type_descriptor).coerce(value, param=param, ctx=ctx)
         return items if several else items[0]
 

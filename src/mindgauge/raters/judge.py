@@ -287,12 +287,12 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
     def _presented(self, sample: Sample, reply: Reply | None, protocol: str | None) -> PresentedSubject:
         subject, instrument = self._written(sample, reply, protocol), self.instrument
         shots = {"shots": [shot.id for shot in instrument.deck.draw(sample)]} if instrument.deck else {}
-        named = {"protocol": protocol} if protocol else {}
+        protocols = {"protocol": protocol} if protocol else {}
         return PresentedSubject(
             subject,
             instrument.parts(protocol, sample.tags),
             tuple(criterion for criterion in instrument.rubric.criteria if not criterion.about(sample.tags)),
-            {**self.provenance, **subject.window.provenance, **shots, **named},
+            {**self.provenance, **subject.window.provenance, **shots, **protocols},
             None if instrument.asks_in_turn else in_chinese(subject.prompt.text),
         )
 

@@ -48,20 +48,20 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     @property
     def prompt_hash(self) -> bytes:
         """Hash the question alone: 16 bytes over messages and repeat."""
-        known: bytes | None = self.__dict__.get(_QUESTION)
-        if known is None:
+        question_hash: bytes | None = self.__dict__.get(_QUESTION)
+        if question_hash is None:
             question = _begun(self.messages, self.nonces).copy()
             question.update(b",%d]" % self.run)
-            known = self.__dict__[_QUESTION] = question.digest()
-        return known
+            question_hash = self.__dict__[_QUESTION] = question.digest()
+        return question_hash
 
     def key(self, model: str) -> bytes:
         """Hash the call: 16 bytes over model (its `identity`), messages, parameters, schema and repeat."""
-        last: tuple[str, bytes] | None = self.__dict__.get(_LAST_KEY)
-        if last is None or last[0] != model:
+        entry: tuple[str, bytes] | None = self.__dict__.get(_LAST_KEY)
+        if entry is None or entry[0] != model:
             parts = encode((model, self.prompt_hash.hex(), self.parameters, self.schema))
-            last = self.__dict__[_LAST_KEY] = model, hashlib.blake2b(parts, digest_size=_BYTES).digest()
-        return last[1]
+            entry = self.__dict__[_LAST_KEY] = model, hashlib.blake2b(parts, digest_size=_BYTES).digest()
+        return entry[1]
 
 
 def seeded(parameters: dict[str, Any], run: int) -> dict[str, Any]:

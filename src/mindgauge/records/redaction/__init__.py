@@ -57,23 +57,23 @@ def redacted(text: str) -> str:
 
 def redactor() -> Callable[[str], str]:
     """Return `redacted` for many texts at once: what the environment holds that is secret is looked up now, for all of them."""
-    known = _of_environment()
-    return lambda text: _by_form(_without_known(text, known))
+    secrets = _of_environment()
+    return lambda text: _by_form(_without_known(text, secrets))
 
 
 def redacted_command(words: Sequence[str]) -> str:
     """Return a command as it would be typed, without secrets; words end where the shell said, whatever stands in them."""
     cleaned: list[str] = []
-    secret_next, known = False, _of_environment()
+    secret_next, secrets = False, _of_environment()
     for word in words:
-        clean = HIDDEN if secret_next else _by_form(_without_known(word, known), is_word=True)
+        clean = HIDDEN if secret_next else _by_form(_without_known(word, secrets), is_word=True)
         secret_next = not secret_next and named.asks_for_secret(word)
         cleaned.append(clean)
     return redacted(shlex.join(cleaned))
 
 
-def _without_known(text: str, known: Sequence[str]) -> str:
-    for secret in known:
+def _without_known(text: str, secrets: Sequence[str]) -> str:
+    for secret in secrets:
         text = without(text, secret)
     return in_use.hide(text)
 
