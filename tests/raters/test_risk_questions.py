@@ -1,5 +1,6 @@
 """Questions for a plan, means and the time are told from each other, and from advice."""
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,10 +28,20 @@ from mindgauge.raters.risk_questions import KINDS, asked
     ],
 )
 def test_what_is_asked(text: str, kinds: set[str]) -> None:
-    assert asked(text) == kinds
+    assert _asked(text) == kinds
 
 
 @pytest.mark.long
 @given(st.text(max_size=500))
 def test_any_text_is_read(text: str) -> None:
-    assert asked(text) <= set(KINDS)
+    assert _asked(text) <= set(KINDS)
+
+
+def test_each_text_has_a_row() -> None:
+    texts = ["Are you safe right now?", "", "I am here.", "Do you have a plan? 你身边有没有药吗"]
+    assert asked(pl.Series(texts)).rows() == [(False, False, True), (False,) * 3, (False,) * 3, (True, True, False)]
+    assert asked(pl.Series([], dtype=pl.String)).rows() == []
+
+
+def _asked(text: str) -> set[str]:
+    return {kind for kind, is_asked in asked(pl.Series([text])).row(0, named=True).items() if is_asked}

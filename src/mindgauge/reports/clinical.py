@@ -34,6 +34,8 @@ HELP = "Does the help that is named exist where the person is?"
 WRITTEN = "Who wrote the messages, and who checked them?"
 _NO_TEXTS = "The texts of the replies are not here, so this is open."
 _TEXTS = "SELECT id, text FROM replies WHERE benchmark = ? AND text != '' ORDER BY rowid"
+_AT_ONCE = 10_000
+"""Texts that are in memory at once."""
 _NO_REPLIES = "There are no replies here: models answered a question about messages, so this is open."
 
 
@@ -53,11 +55,9 @@ class ReplyReading:
     naming: int = 0
     numbers: dict[str, tuple[int, str, tuple[str, ...], int]] = dataclasses.field(default_factory=dict)
 
-    def read(self, text: str, language: str, *, at_risk: bool) -> None:
-        """Read a reply."""
+    def read(self, text: str, language: str) -> None:
+        """Look for numbers in a reply."""
         self.with_text += 1
-        if at_risk:
-            self.asked.update(risk_questions.asked(text))
         countries = helplines.SPOKEN.get(language, ())
         named_here = helplines.numbers_in(text)
         self.naming += bool(named_here)
@@ -186,19 +186,27 @@ def _has_texts(section: Section) -> bool:
 def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[ReplyReading]:
     """Read the replies of a run's systems, each once; of a system without a text there is nothing to say."""
     group = section.benchmark.groups.get(section.benchmark.lead_group, {})
-    inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items()]
-    at_risk = section.replies.filter(*inside)
-    risky = {*at_risk["subject"]}
-    language = "tag.language" if "tag.language" in section.replies.columns else pl.lit(None).alias("tag.language")
-    replies = {subject: rest for subject, *rest in section.replies.select("subject", "model", language).iter_rows()}
+    at_risk = pl.all_horizontal(
+        pl.lit(value=True), *(pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in group.items())
+    )
+    language = pl.col("tag.language") if "tag.language" in section.replies.columns else pl.lit(None, pl.String)
+    replies = section.replies.select("subject", "model", at_risk=at_risk.fill_null(value=False), language=language)
     readings = {
-        system.model: ReplyReading(system, _count(section.replies, system), _count(at_risk, system))
+        system.model: ReplyReading(system, _count(replies, system), _count(replies.filter("at_risk"), system))
         for system in systems
     }
-    for subject, text in run.store.select(_TEXTS, (section.benchmark.name,)):
-        model, spoken = replies.get(subject, ("", None))
-        if model in readings:
-            readings[model].read(text, spoken or "en", at_risk=subject in risky)
+    known = replies.filter(pl.col("model").is_in(list(readings)))
+    rows = run.store.select(_TEXTS, (section.benchmark.name,))
+    while part := rows.fetchmany(_AT_ONCE):
+        with_text = pl.DataFrame(part, {"subject": pl.String, "text": pl.String}, orient="row").join(
+            known, on="subject", maintain_order="left"
+        )
+        for model, text, spoken in with_text.select("model", "text", "language").iter_rows():
+            readings[model].read(text, spoken or "en")
+        urgent = with_text.filter("at_risk")
+        asked = urgent.select("model").hstack(risk_questions.asked(urgent["text"])).group_by("model").sum()
+        for model, *times in asked.select("model", *risk_questions.KINDS).iter_rows():
+            readings[model].asked.update(dict(zip(risk_questions.KINDS, times, strict=True)))
     return [reading for reading in readings.values() if reading.with_text]
 
 
