@@ -185,8 +185,8 @@ class _Data(NamedTuple):
         return np.concatenate([np.zeros(0), *parts]).astype(np.intp)
 
     def means(self, weights: Floats) -> _Means:
-        """Return the means under weights (B, K), whole numbers in the scores' precision."""
-        sums, drawn = (weights @ self.scores).astype(np.float64), weights.sum(axis=1, keepdims=True, dtype=np.float64)
+        """Return the means under weights (B, K), whole numbers in the scores' precision that add up to the conversations."""
+        sums, drawn = (weights @ self.scores).astype(np.float64), float(self.conversations)
         # Few rows lack a score, so what all rows give is summed once for all pairs, and taken back for those.
         lacking = np.flatnonzero((self.present == 0).any(axis=1))
         own, scores = weights[:, lacking], self.scores[lacking]
