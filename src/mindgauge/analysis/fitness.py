@@ -341,10 +341,11 @@ def constant(
 def _always_alike(valued: pl.LazyFrame) -> pl.LazyFrame:
     """Return the judges of enough replies whose verdicts nearly all stand at one level: criterion, rater."""
     limit = limits().constant
-    judged = valued.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES))).group_by("criterion", "rater")
+    judge, judged = ("criterion", "rater"), valued.filter(~pl.col("rater_kind").is_in(list(NO_JUDGES)))
+    same = pl.col("len").max() / pl.col("len").sum() >= limit.same
+    alike = judged.group_by(*judge, "value").len().group_by(judge).agg(same=same).filter("same").drop("same")
     enough = (pl.col("subject").n_unique() >= limit.verdicts) & (pl.col("cluster").n_unique() >= limit.verdicts / 2)
-    same = pl.col("value").unique_counts().max() / pl.len() >= limit.same
-    return judged.agg(alike=enough & same).filter("alike").drop("alike")
+    return judged.join(alike, on=judge, how="semi").group_by(judge).agg(enough=enough).filter("enough").drop("enough")
 
 
 def _constant(verdicts: pl.DataFrame, read: pl.DataFrame, criterion: Criterion, *, able: bool) -> str:
