@@ -111,7 +111,8 @@ def read(
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
     notes: list[str] = []
     frame = pl.concat([long.whole_subjects(part.frame, notes) for part in parts], how="diagonal_relaxed")
-    _refuse_repeats(frame, names)
+    if files or len(parts) > 1:  # a run holds each rating once
+        _refuse_repeats(frame, names)
     scales = {}
     for criterion in frame["criterion"].unique().sort().to_list():
         declared = (scale or {}).get(criterion, (scale or {}).get("*", ""))
