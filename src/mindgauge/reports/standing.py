@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mindgauge.store import Store
 
 NO_JUDGES = {"person", "gold", "rule"}
+_KINDS = """
+SELECT DISTINCT series.benchmark, series.criterion, origins.rater_kind FROM (SELECT DISTINCT series, origin FROM rated) AS said
+JOIN series ON series.id = said.series JOIN origins ON origins.id = said.origin"""
 UNRELIABLE = "unreliable"
 DOUBT = "how far this judge can be trusted is not estimable"
 """What a sentence adds that says what a judge says of which nobody can tell how far to trust it."""
@@ -110,8 +113,7 @@ def standings(folder: Path, store: Store, benchmarks: Sequence[Benchmark], *, sh
         DataError: the run's ratings cannot be compared.
     """
     criteria = {b.name: set(frame.criteria(b)) for b in benchmarks if not b.closed}
-    query = "SELECT DISTINCT benchmark, criterion, rater_kind FROM ratings"
-    kinds = {kind for benchmark, criterion, kind in store.select(query) if criterion in criteria.get(benchmark, ())}
+    kinds = {kind for benchmark, criterion, kind in store.select(_KINDS) if criterion in criteria.get(benchmark, ())}
     if "person" not in kinds or not kinds - NO_JUDGES:
         return ReliabilityGate({}, shown)
     judged, places = _compared(folder, benchmarks)
