@@ -118,22 +118,22 @@ def _withheld(runs: Sequence[OpenRun]) -> list[str]:
 def _rules(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable | None:
     """Count how often each rule found what it looks for."""
     rows: list[list[Cell]] = []
+    counted = [[_rules_of(section) for section in run.sections] for run in runs]
     for system in systems:
-        for section in runs[system.run].sections:
-            rule_rows = section.ratings.lazy().filter(
-                pl.col("rater_kind") == RULE, pl.col("model") == system.model, pl.col("status") == "ok"
-            )
-            counted = (
-                rule_rows.group_by("rater")
-                .agg(yes=(pl.col("value") == "yes").sum(), n=pl.len())
-                .sort("rater")
-                .collect()
-            )
-            rows += [[rater, system.label, n_yes, n, n_yes / n] for rater, n_yes, n in counted.iter_rows()]
+        for section_rows in counted[system.run]:
+            own = section_rows.filter(pl.col("model") == system.model).drop("model")
+            rows += [[rater, system.label, n_yes, n, n_yes / n] for rater, n_yes, n in own.iter_rows()]
     columns = [Column("rule"), Column("model"), Column("found", "count"), Column("replies", "count")]
     columns.append(Column("share", "share"))
     note = "A rule looks for words and understands nothing."
     return ReportTable("rules", "What rules found in the replies", columns, rows, note) if rows else None
+
+
+def _rules_of(section: Section) -> pl.DataFrame:
+    """Count how often each rule found what it looks for in each model's replies: model, rater, yes, n."""
+    read = section.ratings.lazy().filter(pl.col("rater_kind") == RULE, pl.col("status") == "ok")
+    counted = read.group_by("model", "rater").agg(yes=(pl.col("value") == "yes").sum(), n=pl.len())
+    return counted.sort("model", "rater").collect()
 
 
 def _all(runs: Sequence[OpenRun], systems: Sequence[System]) -> ReportTable:
