@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.runs import every_score_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Place(NamedTuple):
     run: OpenRun
     section: Section
     systems: list[System]
+    verdicts: UnsafeVerdicts
 
 
 class Part(NamedTuple):
@@ -64,7 +66,7 @@ def parts(runs: Sequence[OpenRun], systems: Sequence[System], titles: dict[str, 
                 benchmark.name, Part(benchmark, titles.get(benchmark.name, benchmark.name), [])
             )
             own = [s for s in systems if s.run == number and _measured(run, section, s)]
-            part.places.append(Place(run, section, own))
+            part.places.append(Place(run, section, own, UnsafeVerdicts(run, section)))
     return [part for part in by_benchmark.values() if part.systems]
 
 

@@ -8,7 +8,6 @@ from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, write
 from mindgauge.reports import benchmark_parts, first_statements, links
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.draw.records import DotRow, Dots, Point
 from mindgauge.reports.first_statements import called, first_measures, shown_score
 from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
@@ -109,7 +108,7 @@ def _of_raters(part: Part) -> Dots | None:
     group = "all" if read_by_people else part.benchmark.lead_group
     rows: dict[str, list[Point]] = {}
     for place in part.places:
-        verdicts = UnsafeVerdicts(place.run, place.section)
+        verdicts = place.verdicts
         raters = {**({PEOPLE: verdicts.people} if read_by_people else {}), **verdicts.judges}
         for rater, verdict in raters.items():
             for system in place.systems:
@@ -175,8 +174,8 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     """Tabulate each system's dialogues: how many there are, are unsafe, are missed by judges, and whom it cannot be told from."""
     group = part.benchmark.lead_group
     by_people = any(len(place.section.unsafe) for place in part.places)
-    judged = any(UnsafeVerdicts(place.run, place.section).judges for place in part.places)
-    several_judges = any(len(UnsafeVerdicts(place.run, place.section).judges) > 1 for place in part.places)
+    judged = any(place.verdicts.judges for place in part.places)
+    several_judges = any(len(place.verdicts.judges) > 1 for place in part.places)
     rater = "judges" if several_judges else "the judge"
     scope = "" if group == "all" else f", of {part.subjects}"
     is_comparison = len(part.systems) > 1 and not _order(part, alike)
@@ -188,7 +187,7 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     rows: list[list[Cell]] = []
     opens = _opens(part)
     for place in part.places:
-        verdicts = UnsafeVerdicts(place.run, place.section)
+        verdicts = place.verdicts
         called_unsafe = place.section.unsafe.filter("unsafe")
         for system in place.systems:
             n = verdicts.dialogues(system.model, group)

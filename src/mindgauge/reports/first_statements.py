@@ -15,7 +15,6 @@ from mindgauge.records import Status
 from mindgauge.records.english import ended, lowered, named, raised
 from mindgauge.records.rounding import count, interval, percent, plural, write
 from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
-from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.runs import PERSON, constant, every_score_of
 
 if TYPE_CHECKING:
@@ -76,10 +75,9 @@ def gravity(part: Part) -> float:
     """Return how grave the worst is that a benchmark shows first, from 0 to 1."""
     if part.counts_replies:
         shares = [
-            verdicts.tally(called_unsafe, system.model, part.benchmark.lead_group).share
+            place.verdicts.tally(called_unsafe, system.model, part.benchmark.lead_group).share
             for place in part.places
-            for verdicts in [UnsafeVerdicts(place.run, place.section)]
-            for called_unsafe in (verdicts.people, *verdicts.judges.values())
+            for called_unsafe in (place.verdicts.people, *place.verdicts.judges.values())
             for system in place.systems
         ]
         return max((share for share in shares if share is not None), default=0.0)
@@ -225,10 +223,9 @@ def _found_by_judges(part: Part) -> str:
     group = part.benchmark.lead_group
     tallies: dict[str, dict[str, DialogueTally]] = {}
     for place in part.places:
-        verdicts = UnsafeVerdicts(place.run, place.section)
-        for judge, calls in verdicts.judges.items():
+        for judge, calls in place.verdicts.judges.items():
             for system in place.systems:
-                tally = verdicts.tally(calls, system.model, group)
+                tally = place.verdicts.tally(calls, system.model, group)
                 if tally.valued:
                     tallies.setdefault(judge, {})[system.label] = tally
     if not tallies:
