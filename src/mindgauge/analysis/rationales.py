@@ -112,29 +112,30 @@ class RaterReasons(NamedTuple):
 
 
 def reasons(store: Store, benchmark: Benchmark) -> RaterReasons:
-    """Look at all reasons, series by series, so that of a large run little is in memory at once."""
+    """Look at all reasons, rater by rater, so that of a large run little is in memory at once."""
     criteria = {criterion.name: criterion for criterion in benchmark.rubric.criteria}
     clusters = _clusters(store, benchmark)
     calling = frame.columns(store, _CALLING, (), course=int)
     looked_at = RaterReasons([], {})
     for rater, series in groupby(store.select(_SERIES, (benchmark.name,)).fetchall(), key=itemgetter(0)):
-        quoted, passages, located = pl.DataFrame(schema=_QUOTED), 0, 0
-        for _, ident, name in series:
-            criterion = criteria.get(name)
-            verdicts = frame.columns(
-                store, _USABLE, (None if criterion is None else absence(criterion), ident),
-                subject=str, value=str, absent=int, quotes=int, course=int, own=str,
-            )  # fmt: skip
-            # What one answer quotes stands with all criteria that it gives, and is read but once.
-            new = verdicts.select("quotes").drop_nulls().unique().join(quoted, on="quotes", how="anti")
-            quoted = pl.concat([quoted, _quoted(store, new["quotes"])])
-            verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
-            passages, located = passages + int(verdicts["passages"].sum()), located + int(verdicts["located"].sum())
-            judged = verdicts.join(calling, on="course", how="semi", maintain_order="left")
-            if criterion is not None and len(judged):
-                looked_at.by_criterion.append(_looked_at(rater, criterion, _told(judged, clusters)))
-        looked_at.passages[rater] = passages, located
+        verdicts = pl.concat(_usable(store, ident, name, criteria.get(name)) for _, ident, name in series)
+        # What one answer quotes stands with all criteria that it gives, and is read but once.
+        quoted = _quoted(store, verdicts["quotes"].drop_nulls().unique())
+        verdicts = verdicts.join(quoted, on="quotes", how="left", maintain_order="left")
+        looked_at.passages[rater] = int(verdicts["passages"].sum()), int(verdicts["located"].sum())
+        judged = verdicts.filter(pl.col("criterion").is_in(list(criteria))).join(
+            calling, on="course", how="semi", maintain_order="left"
+        )
+        of_criteria = _told(judged, clusters).partition_by("criterion", maintain_order=True)
+        looked_at.by_criterion.extend(_looked_at(rater, criteria[rows["criterion"][0]], rows) for rows in of_criteria)
     return looked_at
+
+
+def _usable(store: Store, series: int, name: str, criterion: Criterion | None) -> pl.DataFrame:
+    """Return a rater's usable verdicts on a criterion; `absent` is 1 where one finds that something is not there."""
+    absent = None if criterion is None else absence(criterion)
+    kinds = {"subject": str, "value": str, "absent": int, "quotes": int, "course": int, "own": str}
+    return frame.columns(store, _USABLE, (absent, series), **kinds).with_columns(criterion=pl.lit(name))
 
 
 def _clusters(store: Store, benchmark: Benchmark) -> pl.DataFrame:
@@ -158,14 +159,15 @@ def _quoted(store: Store, idents: pl.Series) -> pl.DataFrame:
 
 def _told(verdicts: pl.DataFrame, clusters: pl.DataFrame) -> pl.DataFrame:
     """Put beside verdicts what they say of themselves, and whether they find that something is not there and quote nothing."""
-    own = verdicts.select("own", "value").unique()
+    own = verdicts.select("own", "value").drop_nulls("own").unique()
     statements = pl.DataFrame([(*key, *_said(*key)) for key in own.iter_rows()], _STATEMENTS, orient="row")
     return (
-        verdicts.join(statements, on=["own", "value"], how="left", nulls_equal=True, maintain_order="left")
+        verdicts.join(statements, on=["own", "value"], how="left", maintain_order="left")
         .join(clusters, on="subject", how="left", maintain_order="left")
         .with_columns(pl.col("passages", "located").fill_null(0), cluster=pl.coalesce("cluster", "subject"))
         .with_columns(
-            pl.col("in_reply").fill_null(value=False), absent=(pl.col("absent") == 1) & (pl.col("passages") == 0)
+            pl.col("in_reply", *_RationaleFacts._fields).fill_null(value=False),
+            absent=(pl.col("absent") == 1) & (pl.col("passages") == 0),
         )
     )
 
@@ -193,9 +195,7 @@ def with_reasons(reliability: Reliability, runs: Sequence[Path]) -> Reliability:
     return msgspec.structs.replace(reliability, cards=cards)
 
 
-def _said(own: str | None, value: str) -> _RationaleFacts:
-    if not own:
-        return _RationaleFacts()
+def _said(own: str, value: str) -> _RationaleFacts:
     noted = _noted(f"{{{own[:-1]}}}")
     return _RationaleFacts(
         noted.implied is not None,
