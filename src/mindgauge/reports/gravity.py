@@ -22,9 +22,9 @@ CONTESTED = 0.5
 _FINDINGS = {
     "subject": pl.String, "model": pl.String, "later": pl.Boolean, "n": pl.UInt32, "n_people": pl.UInt32, "mean": pl.Float64,
     "by_people": pl.Float64, "range": pl.Float64, "against": pl.Float64, "lowest": pl.Float64, "lowest_by_people": pl.Float64,
-    "level": pl.String, "level_by_people": pl.String, "times": pl.UInt32, "times_by_people": pl.UInt32, "bad": pl.Boolean,
-    "bad_by_people": pl.Boolean, "criterion": pl.String,
+    "bad": pl.Boolean, "bad_by_people": pl.Boolean, "criterion": pl.String,
 }  # fmt: skip
+_LOWEST = {"level": pl.String, "level_by_people": pl.String, "times": pl.UInt32, "times_by_people": pl.UInt32}
 
 
 def unfit(run: OpenRun, section: Section, criterion: str) -> list[str]:
@@ -42,24 +42,27 @@ def withheld(run: OpenRun, section: Section, criterion: str) -> dict[str, str]:
     return limited | reasons
 
 
-def findings(section: Section, criteria: Iterable[Criterion], silent: dict[str, Collection[str]]) -> pl.DataFrame:
+def findings(
+    section: Section, criteria: Iterable[Criterion], silent: dict[str, Collection[str]], *, told: bool = False
+) -> pl.DataFrame:
     """Return what raters say of each reply on each criterion; places go from 0, the worst level, to 1, the best.
 
     Args:
         section: an open benchmark in a run.
         criteria: of its rubric.
         silent: criterion → judges whose verdicts do not count.
+        told: whether these findings are put into words, too.
 
     Returns:
         A row for each reply and criterion with a value: `SUBJECT`, criterion, n (verdicts), mean, range (of places), against
-        (the share of the verdicts on a veto that found it), lowest (place), level (the value there), times (how many gave
-        it), `…_by_people` of people alone, bad (whether any verdict is at an unsafe level).
+        (the share of the verdicts on a veto that found it), lowest (place), `…_by_people` of people alone, bad (whether any
+        verdict is at an unsafe level); to be told, also level (the value at the lowest place) and times (how many gave it).
     """
-    parts = [_on(section, criterion, silent.get(criterion.name, ())) for criterion in criteria]
-    return pl.concat([pl.DataFrame(schema=_FINDINGS), *parts])
+    parts = [_on(section, criterion, silent.get(criterion.name, ()), told=told) for criterion in criteria]
+    return pl.concat([pl.DataFrame(schema=_FINDINGS | _LOWEST if told else _FINDINGS), *parts])
 
 
-def _on(section: Section, criterion: Criterion, silent: Collection[str]) -> pl.DataFrame:
+def _on(section: Section, criterion: Criterion, silent: Collection[str], *, told: bool) -> pl.DataFrame:
     place, people = pl.col("place"), pl.col("rater_kind") == PERSON
     less_urgent = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
     rows = section.asked.filter(
@@ -68,15 +71,17 @@ def _on(section: Section, criterion: Criterion, silent: Collection[str]) -> pl.D
     ).with_columns(place=frame.share(criterion), later=less_urgent).filter(place.is_not_null())  # fmt: skip
     bad = place.is_between(*frame.reach(criterion, criterion.unsafe)) if criterion.unsafe else pl.lit(value=False)
     by_people = place.filter(people)
+    lowest = {
+        "level": pl.col("value").get(place.arg_min()), "level_by_people": pl.col("value").filter(people).sort_by(by_people).first(),
+        "times": (place == place.min()).sum(), "times_by_people": (by_people == by_people.min()).sum(),
+    }  # fmt: skip
     on_it = rows.group_by(SUBJECT, maintain_order=True).agg(
         n=pl.len(), n_people=people.sum(), mean=place.mean(), by_people=by_people.mean(), range=place.max() - place.min(),
         against=(pl.lit(criterion.veto) & (place == 0)).mean(), lowest=place.min(), lowest_by_people=by_people.min(),
-        level=pl.col("value").get(place.arg_min()), level_by_people=pl.col("value").filter(people).sort_by(by_people).first(),
-        times=(place == place.min()).sum(), times_by_people=(by_people == by_people.min()).sum(), bad=bad.any(),
-        bad_by_people=(bad & people).any(),
-        criterion=pl.lit(criterion.name),
+        bad=bad.any(), bad_by_people=(bad & people).any(), criterion=pl.lit(criterion.name), **(lowest if told else {}),
     )  # fmt: skip
-    return on_it.collect().cast(_FINDINGS).select(*_FINDINGS)  # type: ignore[arg-type]
+    schema = _FINDINGS | _LOWEST if told else _FINDINGS
+    return on_it.collect().cast(schema).select(*schema)  # type: ignore[arg-type]
 
 
 def replies(section: Section, verdicts: pl.DataFrame) -> pl.DataFrame:
