@@ -326,7 +326,7 @@ def constant(
     """
     criteria = {} if benchmark.closed else {criterion.name: criterion for criterion in benchmark.rubric.criteria}
     valued = rows.lazy().filter(pl.col("status") == "ok", pl.col("criterion").is_in(list(criteria)))
-    suspects = set(_always_alike(valued).collect().iter_rows())
+    suspects = set(_always_alike(valued).collect(engine="streaming").iter_rows())
     for name, judge in sorted(suspects, key=lambda suspect: ([*criteria].index(suspect[0]), suspect[1])):
         on_criterion = valued.filter(pl.col("criterion") == name)
         verdicts = on_criterion.filter(pl.col("rater") == judge)
