@@ -92,7 +92,7 @@ def _categories(runs: Sequence[OpenRun]) -> ReportTable | None:
                 applicable.group_by(group)
                 .agg(n=pl.len(), lost=(pl.col("status") != "ok").sum())
                 .filter(pl.col("lost") > 0)
-            ).collect()
+            ).collect(engine="streaming")
             rows += [
                 [section.benchmark.name, model, rater, words(category or ""), lost, n, lost / n]
                 for model, rater, category, n, lost in counted.sort(

@@ -174,7 +174,7 @@ def read(store: Store, benchmark: Benchmark, text: str, named: Sequence[str] = (
     rows, notes = frame.ratings(store, benchmark), list[str]()
     people, others = pairs.split(rows, named, notes)
     loaded = bool(manifest.read(store.folder).get("plan", {}).get("loaded"))
-    used = instruments.by_rater(rows.select("rater", "instrument").unique().iter_rows(), loaded=loaded)
+    used = instruments.by_rater(frame.distinct(rows, "rater", "instrument").iter_rows(), loaded=loaded)
     notes[:0] = instruments.all_differences(others, people, used)
     by_name = composites.criteria(benchmark)
     rated_criteria = set(rows.filter(pl.col("rater").is_in(people))["criterion"].unique())

@@ -68,7 +68,7 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
     indices = {column: numbered(rows[column]) for column in ("subject", "cluster", "system")}
     rows = rows.with_columns(pl.Series(column, places) for column, (_, places) in indices.items())
     means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
-    subjects = rows.select("name", "subject").unique("name")
+    subjects = rows.select("name", "subject").join(means, on="name", how="semi").unique("name")
     stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
     criterion = RatedCriterion(name, scale, rows, indices["system"][0], ratings.critical[name], stated_means)
     part = drawn.alone(criterion.by(*persons), name)

@@ -257,7 +257,7 @@ def _run(folder: Path) -> _Source:
             criteria = runs.criteria(benchmark)
             run_names = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
-            used += rows.select("rater", "instrument").unique().iter_rows()
+            used += runs.distinct(rows, "rater", "instrument").iter_rows()
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             critical |= dict.fromkeys(run_names.values(), benchmark.rubric.critical)
             absent = unsafe_replies.standing_in(unsafe_replies.means(store, benchmark), rows).filter(

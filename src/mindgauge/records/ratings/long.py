@@ -223,7 +223,8 @@ def whole_subjects(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     frame = frame.with_columns(cluster=pl.coalesce("cluster", "subject"))
     if frame["system"].null_count() == len(frame):
         return frame
-    if not frame.select("subject", "system").unique()["subject"].is_duplicated().any():
+    systems = frame.lazy().select("subject", "system").unique().collect(engine="streaming")
+    if not systems["subject"].is_duplicated().any():
         return frame
     notes.append("subjects occur under several systems, so each subject is taken together with its system")
     return frame.with_columns(subject=pl.concat_str("subject", pl.col("system").fill_null(""), separator=" / "))
