@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from tests.stub import Stub, completion, says, words
 from tests.thinned import FIFTH, WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
     from aiohttp import web
@@ -29,6 +30,17 @@ settings.register_profile("search", deadline=None, max_examples=1_000)
 settings.load_profile("shared")
 
 _SEEN = entry_test.seen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from what collecting makes: a million objects that stay until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def obliging(body: dict[str, Any], count: int) -> web.StreamResponse:

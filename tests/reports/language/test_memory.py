@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mindgauge.records.errors import UsageError
 from mindgauge.reports import glossary
 from mindgauge.reports.language import memory
-from mindgauge.reports.language.patterns import Pattern, compiled
+from mindgauge.reports.language.patterns import Pattern, parsed
 from mindgauge.reports.language.translator import Translator
 
 LANGUAGES = [name for name in memory.languages() if name != memory.ENGLISH]
@@ -55,7 +55,7 @@ def test_labels_and_measures_have_no_slots_and_every_term_of_the_glossary_is_the
     assert set(known.glossary) == {term.term for term in glossary.terms()}
 
 
-PATTERNS = [compiled(*pair) for pair in memory.read("zh").pairs.items() if "{" in pair[0]]
+PATTERNS = [parsed(*pair) for pair in memory.read("zh").pairs.items() if "{" in pair[0]]
 WRITTEN = st.one_of(
     st.integers(0, 10**6).map("{:,}".format),
     st.decimals(-100, 100, places=2).map(lambda x: str(x).replace("-", "−")),

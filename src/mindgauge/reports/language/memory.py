@@ -10,7 +10,7 @@ import msgspec
 
 from mindgauge.records.errors import UsageError
 from mindgauge.reports import glossary
-from mindgauge.reports.language.patterns import Index, Pattern, compiled
+from mindgauge.reports.language.patterns import Index, Pattern, parsed
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -53,7 +53,7 @@ class Memory:
         for term in glossary.terms():
             if entry := self.glossary.get(term.term):
                 self.fixed |= {folded(term.term): entry.name, folded(term.text): entry.text.removesuffix("。")}
-        with_slots = [compiled(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
+        with_slots = [parsed(key, text) for key, text in self.pairs.items() if _SLOT in key or "|" in key]
         self.clauses = Index(pattern for pattern in with_slots if _of_clauses(pattern))
         self.index = Index(pattern for pattern in with_slots if not _of_clauses(pattern))
         self.long = Index(

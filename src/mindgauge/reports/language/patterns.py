@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mindgauge.records.regex import regex
 from mindgauge.reports.language.typography import spaced
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 
 class Pattern(NamedTuple):
-    """A compiled pair."""
+    """A pair, parsed when it is first looked for: of some two thousand a page needs few."""
 
     source: str
     regex: re.Pattern[str]
@@ -48,8 +49,8 @@ def literals(source: str) -> list[str]:
     return [part for part in _PART.sub("\n", source).split("\n") if part.strip()]
 
 
-def compiled(source: str, target: str) -> Pattern:
-    """Compile a pair."""
+def parsed(source: str, target: str) -> Pattern:
+    """Return a pair as a pattern."""
     parts: list[str] = []
     kinds: dict[str, str | None] = {}
     end = 0
@@ -66,7 +67,7 @@ def compiled(source: str, target: str) -> Pattern:
     parts.append(_literal(source[end:], first=not parts))
     return Pattern(
         source,
-        re.compile("".join(parts), re.DOTALL),
+        regex("".join(parts), re.DOTALL),
         kinds,
         _target(target),
         frozenset(_whole_words(source)),
