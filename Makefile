@@ -24,7 +24,9 @@ WORKERS := --numprocesses 4 --dist worksteal
 test: $(VENV)/developing
 	$(MAKE) --no-print-directory --jobs 4 --keep-going lint pytest
 
+# Tests, sources and packages are compiled once, else each worker does it for itself; what is wrong the tests say.
 pytest: $(VENV)/developing
+	-@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1
 	$(BIN)/pytest $(WORKERS)
 
 # The long form: what `make test` thins (simulations, examples of properties, doubled texts, kill points).

@@ -168,7 +168,7 @@ def trainer(
     began: list[float] = []
     seconds: list[float] = []
 
-    class Clock(TrainerCallback):
+    class Clock(TrainerCallback):  # type: ignore[misc]  # its types are not read: they are many
         def on_step_begin(self, *_: Any, **__: Any) -> None:
             began.append(time.perf_counter())
 
@@ -179,9 +179,9 @@ def trainer(
     def collate(rows: list[int]) -> dict[str, torch.Tensor]:
         return {**batch(encoder, encoded, np.array(rows), width), "labels": torch.from_numpy(half.codes[rows])}
 
-    class OurOrder(Trainer):
+    class OurOrder(Trainer):  # type: ignore[misc]  # as above
         def get_train_dataloader(self) -> DataLoader[Any]:
-            return DataLoader(range(len(half)), batch_sampler=[rows.tolist() for rows in batches], collate_fn=collate)  # type: ignore[arg-type]  # rows are their own items
+            return DataLoader(range(len(half)), batch_sampler=[rows.tolist() for rows in batches], collate_fn=collate)  # rows are their own items
 
     with tempfile.TemporaryDirectory() as folder:
         asked = TrainingArguments(
