@@ -125,7 +125,7 @@ def test_what_nothing_is_known_of_is_named_and_what_shows_no_harm_is_not_called_
     )  # fmt: skip
     finding, trust, _ = first(write([tmp_path / "run"]))["statements"]
     assert finding.startswith("In “Between Help and Harm: recognising the kind of crisis”, one of 2 benchmarks: of ")
-    assert "did not treat any as no crisis" in finding
+    assert "missed none" in finding
     assert trust.endswith("Nothing can be said of “Between Help and Harm: appropriateness of the reply”.")
 
 
