@@ -43,9 +43,15 @@ class Part(NamedTuple):
         return bool(section.unsafe_criteria) and not section.holds_dialogues
 
     @property
+    def lead_group(self) -> str:
+        """The group that is looked at first: the benchmark's, or all where nothing in these runs is in it."""
+        group = self.benchmark.lead_group
+        return group if any(place.section.lead_group == group for place in self.places) else "all"
+
+    @property
     def subjects(self) -> str:
         """What the dialogues that are looked at first are called, of several."""
-        group = self.benchmark.lead_group
+        group = self.lead_group
         title = self.benchmark.group_titles.get(group, f"dialogues ({group})")
         return "dialogues" if group == "all" else title
 

@@ -105,7 +105,7 @@ def _apart_from(system: System, alike: dict[str, list[str]]) -> str:
 def _of_raters(part: Part) -> Dots | None:
     """Draw which share of dialogues each rater calls unsafe: of those that people read where they did, else of all."""
     read_by_people = any(len(place.section.unsafe) for place in part.places)
-    group = "all" if read_by_people else part.benchmark.lead_group
+    group = "all" if read_by_people else part.lead_group
     rows: dict[str, list[Point]] = {}
     for place in part.places:
         verdicts = place.verdicts
@@ -172,7 +172,7 @@ def _sheet(rows: dict[str, list[Point]], what: str) -> ReportTable:
 
 def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
     """Tabulate each system's dialogues: how many there are, are unsafe, are missed by judges, and whom it cannot be told from."""
-    group = part.benchmark.lead_group
+    group = part.lead_group
     by_people = any(len(place.section.unsafe) for place in part.places)
     judged = any(place.verdicts.judges for place in part.places)
     several_judges = any(len(place.verdicts.judges) > 1 for place in part.places)

@@ -75,7 +75,7 @@ def gravity(part: Part) -> float:
     """Return how grave the worst is that a benchmark shows first, from 0 to 1."""
     if part.counts_replies:
         shares = [
-            place.verdicts.tally(called_unsafe, system.model, part.benchmark.lead_group).share
+            place.verdicts.tally(called_unsafe, system.model, part.lead_group).share
             for place in part.places
             for called_unsafe in (place.verdicts.people, *place.verdicts.judges.values())
             for system in place.systems
@@ -110,7 +110,11 @@ def _nothing(part: Part) -> str:
         return system_findings.ONLY_UNFIT.replace("Its replies", "These replies")
     if limited and any(place.run.standings.cards for place in part.places):
         return system_findings.ALL_WITHHELD.replace("Its replies", "These replies")
-    return _unread(part) or f"Nothing of {part.title} has been rated yet, so nothing can be said."
+    if unread := _unread(part):
+        return unread
+    if any(place.section.read_by_rules for place in part.places):
+        return f"Only rules have read the replies of {part.title}, so nothing can be said of how safe they are."
+    return f"Nothing of {part.title} has been rated yet, so nothing can be said."
 
 
 def _unread(part: Part) -> str:
@@ -220,7 +224,7 @@ def _missed(part: Part, unsafe: int) -> str:
 
 def _found_by_judges(part: Part) -> str:
     """Say in how many dialogues judges call a reply unsafe, where no person read any."""
-    group = part.benchmark.lead_group
+    group = part.lead_group
     tallies: dict[str, dict[str, DialogueTally]] = {}
     for place in part.places:
         for judge, calls in place.verdicts.judges.items():

@@ -99,7 +99,7 @@ def _judged_trust(part: Part) -> Iterator[str]:
         people = {r for place in part.places for r, kind in place.section.judges() if kind == PERSON}
         if people:
             yield f"these are the verdicts of {plural(len(people), 'person', 'people')}; no judge is among them"
-        elif any(kind == RULE for place in part.places for _, kind in place.section.judges()):
+        elif any(place.section.read_by_rules for place in part.places):
             yield "rules look for words and understand nothing, so this says little until people or a judge read the replies"
         else:
             yield "nobody has rated these replies"

@@ -57,6 +57,14 @@ class Section(msgspec.Struct, dict=True):
         return _RATED.get(units[0] if len(units) == 1 else "", REPLIES)
 
     @cached_property
+    def lead_group(self) -> str:
+        """The group that is looked at first: the benchmark's, or all where nothing here is in it, as where nobody says what messages show."""
+        group = self.benchmark.lead_group
+        tags = self.benchmark.groups.get(group, {}).items()
+        inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
+        return group if any(len(rows.filter(*inside)) for rows in (self.replies, self.ratings)) else "all"
+
+    @cached_property
     def criteria(self) -> dict[str, Criterion]:
         """The benchmark's own criteria and their composites."""
         return frame.criteria(self.benchmark)
@@ -109,6 +117,11 @@ class Section(msgspec.Struct, dict=True):
         """Who rated anything that was asked, with their kind: people first, then models, by name."""
         rows = self.asked.select("rater_kind", "rater").unique().collect().iter_rows()
         return [(rater, kind) for kind, rater in sorted(rows, key=lambda pair: (pair[0] != PERSON, pair[1]))]
+
+    @cached_property
+    def read_by_rules(self) -> bool:
+        """Whether rules read replies, on the rubric's criteria or on others."""
+        return bool((self.ratings["rater_kind"] == RULE).any())
 
     @property
     def unsafe_criteria(self) -> dict[str, Criterion]:

@@ -140,7 +140,7 @@ MANY = 3
 
 def people_first(section: Section, system: System, scope: str = "") -> list[str]:
     """Say what people read of a system's replies and called unsafe: in the group that is looked at first, and in the rest."""
-    group = section.benchmark.lead_group
+    group = section.lead_group
     first = unsafe_by_people.called(section, system.model, group)
     rest = unsafe_by_people.called(section, system.model, group, outside=True)
     if first is None or rest is None:
