@@ -154,6 +154,49 @@ def test_a_closed_question_needs_a_line_in_the_card_or_a_prompt(tmp_path: Path, 
     assert scores.find("share_low")[0].value == 1.0
 
 
+def test_without_targets_nothing_is_said_to_be_held_against_labels(tmp_path: Path) -> None:
+    place = least(tmp_path / "state", card__toml='title = "State"\nclosed = true\n', rubric__toml=CLOSED)
+    run(place, tmp_path / "run", "low")
+    done = typed("score", tmp_path / "run")
+    assert "What is right is not known, since no message has a target" in done.stdout
+    assert "held against" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("raise ZeroDivisionError('no reply')", "raised ZeroDivisionError: no reply; mend it"),
+        ("return 'high'", "raised ValueError: could not convert string to float: 'high'; mend it"),
+        ("return [0.5, 0.5, 0.5]", "returned an array of shape (3,) for 1 row of weights, and must return one number for each; mend it"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("whole", [False, True], ids=["metrics.py", "a Benchmark in Python"])
+def test_a_metric_that_breaks_is_named_in_one_line_and_answers_are_kept(
+    tmp_path: Path, body: str, fault: str, *, whole: bool
+) -> None:
+    code = (
+        "import msgspec\nfrom mindgauge.benchmarks.metrics import share_of\n"
+        f"def own(table, weights):\n    {body}\n"
+        "own = msgspec.structs.replace(share_of('yes'), compute=own)\nmetrics = (own,)\n"
+    )
+    benchmark = (
+        "from pathlib import Path\nfrom mindgauge.benchmarks import Benchmark\n"
+        "warmth = Benchmark.from_folder(Path(__file__).parent, metrics=metrics)\n"
+    )
+    sound = least(tmp_path / "warmth")
+    run(sound, tmp_path / "run")
+    name = "warmth.py" if whole else "metrics.py"
+    (sound / name).write_text(code + benchmark if whole else code, encoding="utf-8")
+    benchmarks.asked(str(sound))
+    for command in ("score", "report"):
+        done = typed(command, tmp_path / "run")
+        assert done.returncode == 2, done.stdout
+        assert done.stderr.count("\n") == 1
+        assert f"warmth: its metric share_yes {fault}" in done.stderr
+    (sound / name).unlink()
+    assert typed("score", tmp_path / "run").returncode == 0
+
+
 def test_a_closed_question_about_replies_shows_the_reply(tmp_path: Path) -> None:
     place = least(
         tmp_path / "replies", card__toml='title = "Replies"\nclosed = true\n',
@@ -263,6 +306,10 @@ FAULTS = {
     "an open question and a closed one": ({"card__toml": 'title = "W"\nclosed = true\n', "judge__md": "{rubric} {form} {dialogue} {reply}\n"}, "judge.md: a closed question"),
     "code that breaks": ({"metrics__py": "x = 1\ny = x / 0\n"}, "metrics.py:2: cannot be loaded: ZeroDivisionError"),
     "code without a metric": ({"metrics__py": "x = 1\n"}, "metrics.py: no metric stands in it"),
+    "a metric about nothing": (
+        {"metrics__py": 'from mindgauge.benchmarks.metrics import share_of\nmetrics = (share_of("cold"),)\n'},
+        "metrics.py: its metric share_cold has nothing to say of any criterion of rubric.toml: none has its levels, or its name",
+    ),
     "an anchor at no level": ({"anchors__jsonl": '{"messages": [{"role": "user", "content": "Hi."}], "reply": "Hello.", "ratings": {"warm": "maybe"}}\n'}, "anchors.jsonl:1: warm has no level 'maybe'"),
 }  # fmt: skip
 

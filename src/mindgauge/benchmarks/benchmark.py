@@ -14,7 +14,7 @@ import msgspec
 from mindgauge.benchmarks import anchors, own_folder, own_texts, suite
 from mindgauge.benchmarks.card import NEEDS_NODES, BenchmarkCard, by_nodes, first_with, own_samples, prompts_of
 from mindgauge.benchmarks.hub_layout.names import PLAIN, LayoutNames
-from mindgauge.benchmarks.metrics import Metric
+from mindgauge.benchmarks.metrics import Metric, guarded
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Persons
 from mindgauge.benchmarks.persons.persona import Situation
 from mindgauge.benchmarks.released import Material, RecomputedCell, Released
@@ -161,6 +161,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.headline:
             msgspec.structs.force_setattr(self, "headline", self._first_metrics())
+        if not self.folder.is_relative_to(HERE):  # somebody's own: its Python may raise anything
+            msgspec.structs.force_setattr(self, "metrics", tuple(guarded(m, self.name) for m in self.metrics))
 
     def _first_metrics(self) -> tuple[str, ...]:
         """Return what its suite goes by, and its first metrics of a direction, of no single label and no status."""

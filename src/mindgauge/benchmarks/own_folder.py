@@ -21,7 +21,7 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_samples, usual
 from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
-from mindgauge.benchmarks.metrics import Metric
+from mindgauge.benchmarks.metrics import Metric, distribution_of
 from mindgauge.benchmarks.own_columns import TARGET, targeted
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.own_texts import unreleased
@@ -97,7 +97,7 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
     prompts = reading.prompts()
     closed = "ask" in prompts or bool(card and card.closed)
     reading.refuse_both(prompts, closed=closed)
-    own_metrics = reading.metrics() if "metrics" not in details else ()
+    own_metrics = reading.metrics(rubric) if "metrics" not in details else ()
     samples = None
     if "read" not in details:
         languages = card.languages if card is not None else ()
@@ -117,10 +117,15 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         things = "one thing is" if count == 1 else f"{count} things are"
         raise FaultsError(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
     compared = closed and (samples is None or any(targeted(sample) for sample in samples.samples))
-    metrics = {metric.name: metric for metric in own_metrics}
+    if closed and not compared:  # how often each label was given is all that can be said
+        details.setdefault("distribution", distribution_of(rubric.criteria))
+        details.setdefault("headline", tuple(metric.name for metric in details["distribution"]))
     if "metrics" not in details:
-        usual_metrics = usual.metrics(rubric, closed=compared)
-        details["metrics"] = (*own_metrics, *(metric for metric in usual_metrics if metric.name not in metrics))
+        metrics = own_metrics
+        for others in (usual.metrics(rubric, closed=compared), details.get("distribution", ())):
+            known = {metric.name for metric in metrics}
+            metrics += tuple(metric for metric in others if metric.name not in known)
+        details["metrics"] = metrics
         details.setdefault("headline", usual.headline(rubric, closed=compared))
     if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
         prompts = {"ask": _about_replies(), **prompts}
@@ -281,7 +286,7 @@ class _Reading:
                 "a closed question (ask.md, or closed = true in card.toml) has no judge; keep one of them",
             )
 
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self, rubric: Rubric | None) -> tuple[Metric, ...]:
         """Run `metrics.py`: its `metrics`, or else every metric that stands in it."""
         path = self.folder / METRICS
         if not path.is_file():
@@ -298,6 +303,10 @@ class _Reading:
             self.add(
                 METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"
             )
+        criteria = rubric.criteria if rubric is not None else ()
+        for metric in metrics:
+            if criteria and not any(map(metric.suits, criteria)):
+                self.add(METRICS, f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name")
         return metrics
 
     def samples_file(self) -> Path | None:

@@ -32,7 +32,7 @@ from mindgauge.benchmarks.metrics.closed import (
     within_one,
 )
 from mindgauge.benchmarks.metrics.estimates import Estimate, estimate
-from mindgauge.benchmarks.metrics.own import metric
+from mindgauge.benchmarks.metrics.own import guarded, metric
 from mindgauge.benchmarks.metrics.scores import (
     distribution_of,
     label_of,
@@ -75,6 +75,7 @@ __all__ = [
     "macro_recall",
     "mean_level",
     "mean_of",
+    "guarded",
     "metric",
     "node_accuracy",
     "over_triage_rate",

@@ -1,17 +1,18 @@
-"""A metric of the user's own, from a function of one rating."""
+"""Metrics of the user's own: from a function of one rating, and from Python that lies with a benchmark."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.metrics.sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, mean_of
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import MindgaugeError, UsageError
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from mindgauge.records import Value
 
 _DIRECTIONS = ("", "higher", "lower")
+_MEND = "mend it and repeat the command: what models answered is kept"
 
 
 def metric(
@@ -73,6 +75,46 @@ def metric(
     words = MetricWords(title=title) if title else own.words
     selected = (criteria,) if isinstance(criteria, str) else tuple(criteria)
     return msgspec.structs.replace(own, words=words, criteria=selected)
+
+
+def guarded(metric: Metric, benchmark: str) -> Metric:
+    """Return a metric of somebody's own that says in one line what is wrong with it.
+
+    Args:
+        metric: as it stands in their Python.
+        benchmark: that it is of.
+
+    Computing it raises UsageError where it raised, or where its answer is not one number for each row of weights.
+    """
+    if isinstance(metric.compute, _Guarded):
+        return metric
+    return msgspec.structs.replace(metric, compute=_Guarded(metric.compute, f"{benchmark}: its metric {metric.name}"))
+
+
+class _Guarded(NamedTuple):
+    """A stranger's function of weighted ratings."""
+
+    compute: Callable[[RatingTable, Floats], Floats]
+    metric: str
+
+    def __call__(self, table: RatingTable, weights: Floats) -> Floats:
+        """Compute it.
+
+        Raises:
+            UsageError: the function raised, or returned something else than numbers of shape (B,).
+        """
+        try:
+            values = np.asarray(self.compute(table, weights), dtype=np.float64)
+        except MindgaugeError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{self.metric} raised {type(error).__name__}: {error}; {_MEND}") from error
+        if values.shape != weights.shape[:1]:
+            raise UsageError(
+                f"{self.metric} returned an array of shape {values.shape} for {plural(len(weights), 'row')} of weights, and must return "
+                f"one number for each; {_MEND}"
+            )
+        return values
 
 
 def _takes_target(worth: Callable[..., Any], name: str) -> bool:
