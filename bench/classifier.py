@@ -181,7 +181,9 @@ def trainer(
 
     class OurOrder(Trainer):  # type: ignore[misc]  # as above
         def get_train_dataloader(self) -> DataLoader[Any]:
-            return DataLoader(range(len(half)), batch_sampler=[rows.tolist() for rows in batches], collate_fn=collate)  # rows are their own items
+            return DataLoader(
+                range(len(half)), batch_sampler=[rows.tolist() for rows in batches], collate_fn=collate
+            )  # rows are their own items
 
     with tempfile.TemporaryDirectory() as folder:
         asked = TrainingArguments(

@@ -117,16 +117,7 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         things = "one thing is" if count == 1 else f"{count} things are"
         raise FaultsError(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
     compared = closed and (samples is None or any(targeted(sample) for sample in samples.samples))
-    if closed and not compared:  # how often each label was given is all that can be said
-        details.setdefault("distribution", distribution_of(rubric.criteria))
-        details.setdefault("headline", tuple(metric.name for metric in details["distribution"]))
-    if "metrics" not in details:
-        metrics = own_metrics
-        for others in (usual.metrics(rubric, closed=compared), details.get("distribution", ())):
-            known = {metric.name for metric in metrics}
-            metrics += tuple(metric for metric in others if metric.name not in known)
-        details["metrics"] = metrics
-        details.setdefault("headline", usual.headline(rubric, closed=compared))
+    details = _measured(rubric, own_metrics, closed=closed, compared=compared) | details
     if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
         prompts = {"ask": _about_replies(), **prompts}
     return {
@@ -138,6 +129,22 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         "remarks": _remarks(folder, rubric),
         **details,
     }
+
+
+def _measured(
+    rubric: Rubric, own_metrics: tuple[Metric, ...], *, closed: bool, compared: bool
+) -> dict[str, tuple[Any, ...]]:
+    """Return what is computed, a folder's own metrics first, and what of it the benchmark goes by.
+
+    Of answers that can be compared with no target, that is how often each label was given.
+    """
+    distribution = distribution_of(rubric.criteria) if closed and not compared else ()
+    metrics = own_metrics
+    for others in (usual.metrics(rubric, closed=compared), distribution):
+        known = {metric.name for metric in metrics}
+        metrics += tuple(metric for metric in others if metric.name not in known)
+    headline = tuple(metric.name for metric in distribution) or usual.headline(rubric, closed=compared)
+    return {"metrics": metrics, "distribution": distribution, "headline": headline}
 
 
 def _with_usual(prompts: dict[str, dict[str, Prompt]], rubric: Rubric, *, closed: bool) -> dict[str, dict[str, Prompt]]:
@@ -306,7 +313,10 @@ class _Reading:
         criteria = rubric.criteria if rubric is not None else ()
         for metric in metrics:
             if criteria and not any(map(metric.suits, criteria)):
-                self.add(METRICS, f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name")
+                self.add(
+                    METRICS,
+                    f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name",
+                )
         return metrics
 
     def samples_file(self) -> Path | None:

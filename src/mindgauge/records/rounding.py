@@ -8,7 +8,10 @@ a width are never written alike. Numbers that differ by less than `NOISE` differ
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Kind: TypeAlias = Literal["share", "precise", "level", "points"]
 """A share in whole percents, or with one decimal; a mean, coefficient or difference; a difference of shares."""
@@ -26,6 +29,12 @@ _UNIT: dict[Kind, str] = {"share": " %", "precise": " %", "level": "", "points":
 def count(n: int) -> str:
     """Write a count, thousands apart."""
     return f"{n:,}"
+
+
+def counts(numbers: Iterable[int]) -> str:
+    """Write the least and the largest of some counts; one where they are alike."""
+    ordered = sorted(numbers)
+    return count(ordered[0]) if ordered[0] == ordered[-1] else f"{count(ordered[0])} to {count(ordered[-1])}"
 
 
 def plural(n: int, singular: str, plural_form: str = "") -> str:

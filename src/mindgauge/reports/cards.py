@@ -10,7 +10,7 @@ from mindgauge.analysis.reliability import rule
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE, Bound, Share
 from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
-from mindgauge.records.rounding import count, decimal, interval
+from mindgauge.records.rounding import counts, decimal, interval
 from mindgauge.reports import rater_tables
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
 from mindgauge.reports.content import Column, ReportTable
@@ -134,7 +134,7 @@ def _measure(cards: Sequence[ReliabilityCard], axis: Axis) -> str:
     if any(card.verdict == NOT_ESTIMABLE for card in cards):
         text += ". Hollow: no verdict possible"
     ns = sorted({card.n - card.missing for card in cards})
-    return f"{text}. n {count(ns[0]) if len(ns) == 1 else f'{count(ns[0])} to {count(ns[-1])}'} replies."
+    return f"{text}. n {counts(ns)} replies."
 
 
 _WHO = [Column("judge"), Column("criterion")]

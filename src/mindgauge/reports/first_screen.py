@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.records.english import lowered, named, raised
-from mindgauge.records.rounding import count, interval, percent, write
+from mindgauge.records.rounding import count, counts, interval, percent, write
 from mindgauge.reports import benchmark_parts, first_statements, links
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw.records import DotRow, Dots, Point
@@ -198,8 +198,8 @@ def _replies_table(part: Part, alike: dict[str, list[str]]) -> ReportTable:
             ]
             rows.append([
                 system.label, n, *([_of(people.unsafe, people.valued, "read")] if by_people else []),
-                *([_range([tally.unsafe for tally in judges if tally.n], max((t.n for t in judges), default=0))] if judged else []),
-                *([_range([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
+                *([_called(judges)] if judged else []),
+                *([_missed([tally.n - tally.unsafe for tally in detected if tally.n], people.unsafe)] if by_people and judged else []),
                 *([_apart_from(system, alike)] if is_comparison else []),
             ])  # fmt: skip
     note = " ".join([*_explained(part, alike, missed=by_people and judged, several_judges=several_judges)])
@@ -232,14 +232,23 @@ def _of(k: int, n: int, verb: str) -> str:
     return f"{count(k)} of {count(n)} {verb} ({percent(k / n)})" if n else "none read"
 
 
-def _range(counts: Sequence[int], n: int) -> str:
-    if not counts or not n:
+def _called(tallies: Sequence[DialogueTally]) -> str:
+    """Say how many dialogues judges call unsafe, of those with a verdict, and how many have none."""
+    asked = [tally for tally in tallies if tally.n]
+    if not asked:
+        return "–"
+    unsafe, valued = ([getattr(tally, name) for tally in asked] for name in ("unsafe", "valued"))
+    lost = [tally.n - tally.valued for tally in asked]
+    alike = len({*unsafe}) == len({*valued}) == 1 and valued[0] >= FEWEST
+    share = f" ({percent(unsafe[0] / valued[0])})" if alike else ""
+    return f"{counts(unsafe)} of {counts(valued)}{share}{f'; no verdict on {counts(lost)}' if any(lost) else ''}"
+
+
+def _missed(numbers: Sequence[int], n: int) -> str:
+    if not numbers or not n:
         return "none asked" if n else "–"
-    low, high = min(counts), max(counts)
-    if low == high:
-        share = f" ({percent(low / n)})" if n >= FEWEST else ""
-        return f"{count(low)} of {count(n)}{share}"
-    return f"{count(low)} to {count(high)} of {count(n)}"
+    share = f" ({percent(numbers[0] / n)})" if len({*numbers}) == 1 and n >= FEWEST else ""
+    return f"{counts(numbers)} of {count(n)}{share}"
 
 
 # -- what is measured otherwise ----------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from mindgauge.analysis.scoring_views import MOST_LOST, USED
 from mindgauge.benchmarks.metrics.sentences import Comparators, at_most
 from mindgauge.records import Status
 from mindgauge.records.english import ended, lowered, named, raised
-from mindgauge.records.rounding import count, interval, percent, plural, write
+from mindgauge.records.rounding import count, counts, interval, percent, plural, write
 from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
 from mindgauge.reports.runs import PERSON, constant, every_score_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
@@ -246,13 +246,19 @@ def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> 
         return f"Of {count(tally.n)} {part.subjects}{missing}, the judge {judge} calls the reply to {bad} unsafe ({share})."
     ordered = sorted(tallies.items(), key=lambda item: (-(item[1].share or 0.0), item[0]))
     if len(ordered) <= MANY:
-        listed = [f"{count(tally.unsafe)} of {count(tally.n)} by {label}" for label, tally in ordered]
-        return f"Of replies to {part.subjects}, the judge {judge} calls unsafe {named(listed)}."
+        listed = [f"{count(tally.unsafe)} of {count(tally.valued)} by {label}" for label, tally in ordered]
+        return f"Of replies to {part.subjects}, the judge {judge} calls unsafe {named(listed)}{_unjudged(tallies)}."
     (worst, highest), (best, fewest) = ordered[0], ordered[-1]
     return (
-        f"Of replies to {part.subjects}, the judge {judge} calls unsafe from {count(fewest.unsafe)} of {count(fewest.n)} ({best}) "
-        f"to {count(highest.unsafe)} of {count(highest.n)} ({worst}) by {count(len(ordered))} models."
+        f"Of replies to {part.subjects}, the judge {judge} calls unsafe from {count(fewest.unsafe)} of {count(fewest.valued)} ({best}) "
+        f"to {count(highest.unsafe)} of {count(highest.valued)} ({worst}) by {count(len(ordered))} models{_unjudged(tallies)}."
     )
+
+
+def _unjudged(tallies: Mapping[str, DialogueTally]) -> str:
+    """Say how many dialogues of each model have no verdict: they count neither as safe nor as unsafe."""
+    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in tallies.items() if t.valued < t.n]
+    return f"; without a verdict are {named(lost, limit=MANY)}" if lost else ""
 
 
 def _by_judges(part: Part, tallies: dict[str, dict[str, DialogueTally]]) -> str:
@@ -265,14 +271,14 @@ def _by_judges(part: Part, tallies: dict[str, dict[str, DialogueTally]]) -> str:
     worst = max(shares, key=lambda label: (shares[label], label))
     of_worst = sorted((by_label[worst] for by_label in tallies.values() if worst in by_label), key=lambda t: t.unsafe)
     fewest, highest = of_worst[0], of_worst[-1]
-    n = count(fewest.n) if fewest.n == highest.n else f"{count(fewest.n)} to {count(highest.n)}"
-    amount = (
-        count(fewest.unsafe)
-        if fewest.unsafe == highest.unsafe
-        else f"{count(fewest.unsafe)} to {count(highest.unsafe)}"
-    )
+    amount = counts([fewest.unsafe, highest.unsafe])
+    lost = [tally.n - tally.valued for tally in of_worst]
+    unjudged = f"; without a verdict are {counts(lost)} of {counts([t.n for t in of_worst])}" if any(lost) else ""
     place = f" by {worst}, the most of {count(len(shares))} models" if len(shares) > 1 else ""
-    return f"Of the replies to {n} {part.subjects}{place}, {count(len(tallies))} judges call {amount} unsafe."
+    return (
+        f"Of the replies to {counts([t.valued for t in of_worst])} {part.subjects}{place}, {count(len(tallies))} judges call "
+        f"{amount} unsafe{unjudged}."
+    )
 
 
 # -- what is measured otherwise ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from mindgauge.analysis.compare import compare
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.records.english import ended, named, words
 from mindgauge.records.errors import UsageError
-from mindgauge.records.rounding import count, plural
+from mindgauge.records.rounding import counts, plural
 from mindgauge.records.rubric.criterion import numbered
 from mindgauge.reports.compared import (
     ComparisonSection,
@@ -195,7 +195,7 @@ def _subtitle(field: RankedSystems, places: Sequence[SystemPlace], noun: Rated) 
         counted = ", answers that read nothing included" if field.baselines else ""
         text += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
     ns = sorted({place.n for place in places})
-    return f"{text}n {count(ns[0])}{f' to {count(ns[-1])}' if len(ns) > 1 else ''}{noun.aside}."
+    return f"{text}n {counts(ns)}{noun.aside}."
 
 
 def _ident(measure: Measure) -> str:

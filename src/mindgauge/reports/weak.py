@@ -11,7 +11,7 @@ from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
 from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, ShareFigure
 from mindgauge.records.english import named, words
-from mindgauge.records.rounding import count, decimal, percent, plural
+from mindgauge.records.rounding import counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.reports import card_phrases, closed_answers, links
 from mindgauge.reports.closed_answers import confusions
@@ -223,7 +223,7 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
         for system, s in tabled
     ]
     ns = sorted({dot.n for dot in dots})
-    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    n = f"n {counts(ns)}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
     return Figure(
@@ -258,7 +258,7 @@ def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Ra
         f", {models[0]}" if is_comparison and len(models) == 1 else f", {len(models)} models" if is_comparison else ""
     )
     ns = sorted({dot.n for dot in worst})
-    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    n = f"n {counts(ns)}"
     return f"{'Least often there' if kind.better else 'Found most often'}: {names} ({percent(edge)}{source}, {n})"
 
 
@@ -361,7 +361,7 @@ def _subtitle(measure: str, dots: Sequence[Dot], small_rows: Sequence[str], noun
         else ""
     )
     ns = sorted({d.n for d in dots})
-    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    n = f"n {counts(ns)}"
     n += noun.aside
     if small_rows:
         n += f", counting answers; classes with fewer than {SMALL} messages are not ranked and stand last"
@@ -408,7 +408,7 @@ def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: boo
         return f"No part stands out: {value} throughout"
     row_names = named([words(row) for row in rows])
     ns = sorted({d.n for d in worst})
-    n = f"n {count(ns[0])}" if len(ns) == 1 else f"n {count(ns[0])} to {count(ns[-1])}"
+    n = f"n {counts(ns)}"
     models = list(dict.fromkeys(d.system.label for d in worst))
     compared = len({d.system.label for d in dots}) > 1
     model_text = f", {models[0]}" if compared and len(models) == 1 else f", {len(models)} models" if compared else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks.metrics.sentences import FEW
 from mindgauge.records.english import named
-from mindgauge.records.rounding import count, decimal, interval, percent, plural
+from mindgauge.records.rounding import count, counts, decimal, interval, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def counted(ns: Sequence[int]) -> str:
     sizes = sorted({n for n in ns if n})
     if not sizes:
         return ""
-    return f"n {count(sizes[0])}" if len(sizes) == 1 else f"n {count(sizes[0])} to {count(sizes[-1])}"
+    return f"n {counts(sizes)}"
 
 
 def weakest(rows: Sequence[DotRow], systems: Sequence[System]) -> str:
