@@ -162,6 +162,17 @@ def test_without_targets_nothing_is_said_to_be_held_against_labels(tmp_path: Pat
     assert "held against" not in done.stdout
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_metric_of_its_own_stands_beside_the_usual_ones(tmp_path: Path, *, closed: bool) -> None:
+    code = 'from mindgauge.benchmarks.metrics import share_of\nmetrics = (share_of("{}", name="own_words"),)\n'
+    level = "low" if closed else "yes"
+    files = {"card__toml": 'title = "State"\nclosed = true\n', "rubric__toml": CLOSED} if closed else {}
+    run(least(tmp_path / "state", metrics__py=code.format(level), **files), tmp_path / "run", level)
+    done = typed("score", tmp_path / "run")
+    assert "own words" in done.stdout.replace("_", " ")
+    assert ("What is right is not known" in done.stdout) is closed
+
+
 @pytest.mark.parametrize(
     ("body", "fault"),
     [

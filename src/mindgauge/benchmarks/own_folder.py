@@ -143,8 +143,9 @@ def _measured(
     for others in (usual.metrics(rubric, closed=compared), distribution):
         known = {metric.name for metric in metrics}
         metrics += tuple(metric for metric in others if metric.name not in known)
-    headline = tuple(metric.name for metric in distribution) or usual.headline(rubric, closed=compared)
-    return {"metrics": metrics, "distribution": distribution, "headline": headline}
+    leading = tuple(metric.name for metric in distribution) or usual.headline(rubric, closed=compared)
+    headline = dict.fromkeys((*leading, *(metric.name for metric in own_metrics)))
+    return {"metrics": metrics, "distribution": distribution, "headline": tuple(headline)}
 
 
 def _with_usual(prompts: dict[str, dict[str, Prompt]], rubric: Rubric, *, closed: bool) -> dict[str, dict[str, Prompt]]:
@@ -317,7 +318,11 @@ class _Reading:
                     METRICS,
                     f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name",
                 )
-        return metrics
+        # Of which criteria it is stands with it, so that sentences on these tell it, too.
+        return tuple(
+            msgspec.structs.replace(metric, criteria=tuple(c.name for c in criteria if metric.suits(c)))
+            for metric in metrics
+        )
 
     def samples_file(self) -> Path | None:
         """Return the one table of samples."""

@@ -72,6 +72,11 @@ def headline(rubric: Rubric, *, closed: bool = False) -> tuple[str, ...]:
     return (accuracy.name, macro_f1.name, *own) if closed else tuple(own)
 
 
+def leading(criterion: Criterion) -> set[str]:
+    """Return the names of the metrics that stand for a criterion, which sentences tell level by level."""
+    return {metric.name for metric in _leading(_facts(criterion))}
+
+
 class _Facts(NamedTuple):
     """What metrics look at of a criterion; not its words, so that a reworded one has the same."""
 

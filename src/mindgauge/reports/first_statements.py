@@ -355,17 +355,23 @@ def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
     source = f", as rated by {named(sorted(raters))}," if raters else ""
     direction = f"; {metric.better} is better" if metric.better else ""
     if len(ordered) <= MANY:
-        listed = [f"{_amount(score)} for {system.label}" for system, score in ordered]
+        listed = [f"{_amount(metric, score)} for {system.label}{_unusable(metric, score)}" for system, score in ordered]
         return f"{title}{source} is {named(listed)}{direction}."
     (worst, highest), (best, lowest) = ordered[0], ordered[-1]
-    return f"{title}{source} goes from {_amount(lowest)} ({best.label}) to {_amount(highest)} ({worst.label}) in {count(len(ordered))} models{direction}."
+    return f"{title}{source} goes from {_amount(metric, lowest)} ({best.label}) to {_amount(metric, highest)} ({worst.label}) in {count(len(ordered))} models{direction}."
 
 
-def _amount(score: Score) -> str:
+def _amount(metric: Metric, score: Score) -> str:
     """Write a share with what it is of, another value as it is."""
+    n = score.n if metric.missing_is_outcome else score.n - score.missing
     if score.unit != "share":
-        return f"{write(score.value, score.unit)} (of {count(score.n)})"
-    return f"{percent(score.value)} of {count(score.n)}"
+        return f"{write(score.value, score.unit)} (of {count(n)})"
+    return f"{percent(score.value)} of {count(n)}"
+
+
+def _unusable(metric: Metric, score: Score) -> str:
+    """Count what could not be used, where it is left out of the value."""
+    return f" ({count(score.missing)} more could not be used)" if score.missing and not metric.missing_is_outcome else ""
 
 
 # -- what to do now ----------------------------------------------------------------------------------------------------

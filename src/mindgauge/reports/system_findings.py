@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import fitness, frame
+from mindgauge.benchmarks import usual
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, label_of, mean_level
 from mindgauge.benchmarks.metrics.sentences import Comparators
 from mindgauge.records.english import ended, lowered, named, words
@@ -305,16 +306,15 @@ def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: b
     for criterion in (c for c in benchmark.rubric.criteria if c.veto == vetoes):
         titles = {m.name: m.titled(criterion.name) for m in _leading(benchmark, criterion)}
         figures = judging.ordered([s for s in visible if s.criterion == criterion.name and s.name in titles])
-        if mean_level.name in titles or not figures:
-            continue
-        if criterion.scale is Scale.NOMINAL:
+        if criterion.scale is Scale.NOMINAL and figures:
             by_rater = {lowered(judging.who(s)): [f for f in figures if f.rater == s.rater] for s in figures}
             yield rating_sentences.classes(criterion, by_rater)
-            continue
-        for name, title in titles.items():
+        by_level = mean_level.name in titles or criterion.scale is Scale.NOMINAL
+        untold = titles.keys() - (usual.leading(criterion) if by_level else ())
+        for name in (name for name in titles if name in untold):
             raters = [(lowered(judging.who(s)), s) for s in figures if s.name == name]
             if raters:
-                yield rating_sentences.measured(title, raters)
+                yield rating_sentences.measured(titles[name], raters)
 
 
 def _leading(benchmark: Benchmark, criterion: Criterion) -> list[Metric]:
