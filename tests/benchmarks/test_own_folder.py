@@ -526,6 +526,34 @@ def test_a_package_without_a_line_of_python_brings_a_benchmark(tmp_path: Path, m
             sys.modules.pop(name, None)
 
 
+def test_no_package_takes_the_place_of_a_family_or_of_another_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    for package, lines in {"one": "twice = warm_a\ntrustmh = warm_a\n", "two": "twice = warm_b\ntrustmh/own = warm_b\n"}.items():
+        metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n"
+        files = {"METADATA": metadata, "entry_points.txt": f"[mindgauge.benchmarks]\n{lines}"}
+        written(site / f"{package}-1.dist-info", files)
+    for name in ("warm_a", "warm_b"):
+        (least(site / name) / "__init__.py").write_text("", "utf-8")
+    monkeypatch.syspath_prepend(str(site))
+    family = [benchmark.name for benchmark in benchmarks.find("trustmh")]
+    registry._known.cache_clear()
+    try:
+        assert [benchmark.name for benchmark in benchmarks.find("trustmh")] == family
+        broken = benchmarks.broken()
+        assert broken["trustmh"].startswith("trustmh is a name of Mindgauge's own")
+        assert broken["trustmh/own"].startswith("trustmh/own is a name of Mindgauge's own")
+        [second] = [name for name in broken if name.startswith("twice of the package")]
+        winner = {"one": "two", "two": "one"}[second.removeprefix("twice of the package ")]
+        assert broken[second] == f"the package {winner} brings something of this name, too, and counts"
+        assert benchmarks.find_one("twice").folder.name == {"one": "warm_a", "two": "warm_b"}[winner]
+    finally:
+        registry._known.cache_clear()
+        for name in ("warm_a", "warm_b"):
+            sys.modules.pop(name, None)
+
+
 @pytest.fixture(autouse=True)
 def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Keep what the machine remembers of named folders apart."""

@@ -37,14 +37,18 @@ class _Known(NamedTuple):
     benchmarks: dict[str, Benchmark]
     broken: dict[str, str]
 
-    def load(self, name: str, load: Callable[[], object], *, named: bool = False) -> None:
-        """Load what stands under a name; a fault of a stranger's code is kept, whatever it is.
+    def load(
+        self, name: str, load: Callable[[], object], families: frozenset[str] = frozenset(), *, named: bool = False
+    ) -> None:
+        """Load what stands under a name, which is in none of some families; a fault of a stranger's code is kept, whatever it is.
 
         Raises:
             FaultsError: the user named a folder, and its files are faulty.
         """
         try:
             loaded = self._new(load(), name)
+            if taken := {benchmark for benchmark in loaded if benchmark.partition("/")[0] in families}:
+                raise UsageError(f"{min(taken)} is a name of Mindgauge's own: the package must call its benchmark otherwise")
         except FaultsError as error:
             if named:
                 raise
@@ -81,9 +85,10 @@ def _known() -> _Known:
         place = path.relative_to(HERE).parent
         module = ".".join(("mindgauge.benchmarks", *place.parts, path.stem))
         registered.load(place.as_posix(), functools.partial(importlib.import_module, module))
+    families = frozenset(name.partition("/")[0] for name in registered.benchmarks)
     points, broken = installed.entry_points(GROUP)
     for name, point in points.items():
-        registered.load(name, functools.partial(installed.load, point))
+        registered.load(name, functools.partial(installed.load, point), families)
     registered.broken.update(broken)
     return registered
 

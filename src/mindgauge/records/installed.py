@@ -9,14 +9,17 @@ from mindgauge.records.errors import UsageError
 
 
 class EntryPointGroup(NamedTuple):
-    """The entry points of a group by name, and the packages whose entry points cannot be read, with the reason."""
+    """The entry points of a group by name, and those that do not count, or packages whose cannot be read, with the reason."""
 
     points: dict[str, EntryPoint]
     broken: dict[str, str]
 
 
 def entry_points(group: str) -> EntryPointGroup:
-    """Return what installed packages bring; of two entry points of one name, the first on the path counts."""
+    """Return what installed packages bring; of two entry points of one name, the first on the path counts.
+
+    A package that is there twice counts once; another one's entry point of the same name is named.
+    """
     points: dict[str, EntryPoint] = {}
     broken: dict[str, str] = {}
     for package in distributions():
@@ -28,7 +31,11 @@ def entry_points(group: str) -> EntryPointGroup:
             broken[package.name] = f"the entry points of this package cannot be read ({fault(error)})"
         else:
             for point in own:
-                points.setdefault(point.name, point)
+                first = points.setdefault(point.name, point).dist
+                if first is not None and first.name != package.name:
+                    broken[f"{point.name} of the package {package.name}"] = (
+                        f"the package {first.name} brings something of this name, too, and counts"
+                    )
     return EntryPointGroup(dict(sorted(points.items())), broken)
 
 
