@@ -530,7 +530,10 @@ def test_no_package_takes_the_place_of_a_family_or_of_another_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
-    for package, lines in {"one": "twice = warm_a\ntrustmh = warm_a\n", "two": "twice = warm_b\ntrustmh/own = warm_b\n"}.items():
+    for package, lines in {
+        "one": "twice = warm_a\ntrustmh = warm_a\n",
+        "two": "twice = warm_b\ntrustmh/own = warm_b\n",
+    }.items():
         metadata = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1\n"
         files = {"METADATA": metadata, "entry_points.txt": f"[mindgauge.benchmarks]\n{lines}"}
         written(site / f"{package}-1.dist-info", files)

@@ -46,9 +46,7 @@ class _Known(NamedTuple):
             FaultsError: the user named a folder, and its files are faulty.
         """
         try:
-            loaded = self._new(load(), name)
-            if taken := {benchmark for benchmark in loaded if benchmark.partition("/")[0] in families}:
-                raise UsageError(f"{min(taken)} is a name of Mindgauge's own: the package must call its benchmark otherwise")
+            loaded = self._new(load(), name, families)
         except FaultsError as error:
             if named:
                 raise
@@ -58,7 +56,7 @@ class _Known(NamedTuple):
         else:
             self.benchmarks.update(loaded)
 
-    def _new(self, loaded: object, name: str) -> dict[str, Benchmark]:
+    def _new(self, loaded: object, name: str, families: frozenset[str]) -> dict[str, Benchmark]:
         """Return the benchmarks of what was loaded: itself, those in it, those in a module, or that in a package's folder."""
         items = [loaded] if isinstance(loaded, Benchmark) else loaded if isinstance(loaded, Iterable) else vars(loaded).values()  # fmt: skip
         loaded_before = {
@@ -75,6 +73,10 @@ class _Known(NamedTuple):
         twice = {known for known, new in benchmarks.items() if self.benchmarks.get(known, new) is not new}
         if twice:  # a module may import what stands in another
             raise UsageError(f"there is another benchmark named {min(twice)}")
+        if taken := {known for known in benchmarks if known.partition("/")[0] in families}:
+            raise UsageError(
+                f"{min(taken)} is a name of Mindgauge's own: the package must call its benchmark otherwise"
+            )
         return benchmarks
 
 

@@ -358,6 +358,8 @@ def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
         listed = [f"{_amount(metric, score)} for {system.label}{_unusable(metric, score)}" for system, score in ordered]
         return f"{title}{source} is {named(listed)}{direction}."
     (worst, highest), (best, lowest) = ordered[0], ordered[-1]
+    short = sum(score.missing > 0 for _, score in ordered)
+    direction += f"; of {count(short)} of them not every answer could be used" if short else ""
     return f"{title}{source} goes from {_amount(metric, lowest)} ({best.label}) to {_amount(metric, highest)} ({worst.label}) in {count(len(ordered))} models{direction}."
 
 
@@ -370,8 +372,14 @@ def _amount(metric: Metric, score: Score) -> str:
 
 
 def _unusable(metric: Metric, score: Score) -> str:
-    """Count what could not be used, where it is left out of the value."""
-    return f" ({count(score.missing)} more could not be used)" if score.missing and not metric.missing_is_outcome else ""
+    """Count what could not be used, and say what the value makes of it."""
+    if not score.missing:
+        return ""
+    if not metric.missing_is_outcome:
+        return f" ({count(score.missing)} more could not be used)"
+    if metric.better == "lower":
+        return f" ({count(score.missing)} of them could not be used; had they gone wrong too, {percent(score.worst)})"
+    return f" ({count(score.missing)} of them could not be used and count as wrong)"
 
 
 # -- what to do now ----------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
 from mindgauge.benchmarks.anchors import EntryResult
-from mindgauge.benchmarks.metrics.sentences import SMALL
+from mindgauge.benchmarks.metrics.sentences import FEW, SMALL
 from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import plural
@@ -53,16 +53,13 @@ def statement(part: Part) -> str:
 
 
 def _void(part: Part) -> Iterator[str]:
-    """Name the models of which there is no score, since too little that they answered could be used."""
-    reasons = {
-        system.label: score.void
-        for place in part.places
-        for system in place.systems
-        for score in every_score_of(place.run, system, place.section)
-        if score.void and score.rater == system.model and score.slice == "all"
-    }
-    for label, reason in reasons.items():
-        yield f"there is no score of {label}: {reason}"
+    """Name the models of which there is no score, or none for some measures, since too little that they answered could be used."""
+    for place in part.places:
+        for system in place.systems:
+            scores = [s for s in every_score_of(place.run, system, place.section) if s.rater == system.model]
+            void_scores = [score for score in scores if score.void]
+            for _, reason, measures in system_findings.shortage_reasons(void_scores, scores):
+                yield f"there is no score of {system.label}{f' for {named(measures, limit=FEW)}' if measures else ''}: {reason}"
 
 
 def _few(part: Part) -> str:

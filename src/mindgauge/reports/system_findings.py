@@ -17,10 +17,10 @@ from mindgauge.records.rubric.composite import CompositeRule
 from mindgauge.records.rubric.criterion import rising
 from mindgauge.reports import card_phrases, rating_sentences, unsafe_by_people
 from mindgauge.reports.content import SystemFindings
-from mindgauge.reports.runs import PERSON, RULE, constant, scores_of, void_of
+from mindgauge.reports.runs import PERSON, RULE, constant, every_score_of, scores_of, void_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.benchmarks import Benchmark
@@ -111,17 +111,30 @@ def of_shortage(run: OpenRun, section: Section, system: System) -> Iterator[str]
     ]
     if reason := withheld.get((section.benchmark.name, system.model)):
         yield f"There is no score: {ended(reason)}"
-    overall = [score for score in shortages if score.slice == "all"]
-    for rater, reason in dict.fromkeys((score.rater, score.void) for score in overall):
+    for rater, reason, measures in shortage_reasons(shortages, every_score_of(run, system, section)):
         subject = "It" if section.benchmark.closed else f"The judge {rater}"
-        yield f"{subject} gave {reason}, so there is no score."
-    raters = {score.rater for score in overall}
+        yield f"{subject} gave {reason}, so there is no score{f' for {named(measures, limit=MANY)}' if measures else ''}."
+    raters = {score.rater for score in shortages if score.slice == "all"}
     parts = dict.fromkeys(score.slice for score in shortages if score.rater not in raters)
     if parts:
         yield f"There is no score on {named([words(part) for part in parts])}: more than half of what was asked there could not be used."
     rest = [score for score in scores_of(run, system, section) if score.name not in UNMOVED]
     if not section.benchmark.closed and void_scores and not shortages and not rest and not reason:
         yield ONLY_UNFIT
+
+
+def shortage_reasons(void_scores: Iterable[Score], scores: Iterable[Score]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield by whom there is no score on the whole, why, and for which measures: none is named where that holds for all.
+
+    Args:
+        void_scores: those that are not there, of one system.
+        scores: all of the system.
+    """
+    void = [score for score in void_scores if score.slice == "all"]
+    valued = {score.rater for score in scores if score.slice == "all" and not score.void and score.name not in UNMOVED}
+    for rater, reason in dict.fromkeys((score.rater, score.void) for score in void):
+        measures = [score.title for score in void if (score.rater, score.void) == (rater, reason)]
+        yield rater, reason, measures if rater in valued else []
 
 
 def silenced(runs: Sequence[OpenRun]) -> set[str]:
