@@ -348,6 +348,16 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
     assert said.strip() == "mindgauge: stopped; everything finished is kept, run the same command to go on"
     with Store(tmp_path / "r") as store:
         assert store.count_replies(RESPONSE) == stub.calls
+    (model, rule) = mindgauge.status(tmp_path / "r").left
+    replies = f"{model.of - stub.calls} of {model.of} replies by {stub.model}"
+    assert mindgauge.score(tmp_path / "r").unfinished == [
+        replies,
+        f"{rule.of} of {rule.of} ratings by rule/refusal",
+    ]
+    content = json.loads(mindgauge.report(tmp_path / "r").json.read_text(encoding="utf-8"))
+    _, trust, step = content["first"]["statements"]
+    assert trust.startswith(f"The run is not finished: {replies} and ")
+    assert step.startswith("Run the same command again, which goes on where it stopped")
 
 
 def test_the_manifest_says_what_was_done_without_secrets(

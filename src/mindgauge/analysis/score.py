@@ -170,6 +170,8 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     """What each benchmark goes by."""
     frames: list[drawn_part.FrameEstimate] = []
     """What people's ratings of a part that was drawn with known probabilities say of all it was drawn from."""
+    unfinished: list[str] = []
+    """What the command that made the run has not asked for yet, as where it was stopped: it is in no figure."""
     fidelity: list[Fidelity] = []
     """Whether the models that play persons are fit for it, target by target; where not, its metrics are `void` and empty."""
 

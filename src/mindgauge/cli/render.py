@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.cli import layout, terminal
 from mindgauge.records.alike import put_together
-from mindgauge.records.english import words
+from mindgauge.records.english import named, words
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.redaction import redacted, redacted_command
 from mindgauge.records.rounding import count, dollars, duration, megabytes, plural, seconds, spending
@@ -272,6 +272,8 @@ def told(result: Scores, *, told_before: Collection[str] = (), full: bool = Fals
         print(f"Not ok: {', '.join(trouble)}{f'; {outside[0]}' if outside else ''}")
     if why := _failure(result):
         print(f"Failed most often: {why}")
+    if result.unfinished:
+        print(f"Not finished: {named(result.unfinished)} are not there yet, and in no figure; the same command goes on")
     notes((note for note in result.notes if note not in told_before), full=full)
     for continuation in result.continued[-1:]:
         print(continuation.line)

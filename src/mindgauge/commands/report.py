@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.commands.status import unasked
 from mindgauge.reports import page
 from mindgauge.reports.evaluation_card import facts as card_facts
 from mindgauge.reports.evaluation_card.facts import OwnerFacts
@@ -58,4 +59,5 @@ def report(
         reader=reader,
         language=language,
         card=facts,
+        unfinished={folder: unasked(folder) for folder in folders},
     )

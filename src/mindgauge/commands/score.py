@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mindgauge.analysis import score as analysis
 from mindgauge.benchmarks.metrics import Metric
+from mindgauge.commands.status import unasked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,4 +30,5 @@ def score(run: str | Path, *, resamples: int = 2000, seed: int = 0, metrics: Met
         UsageError: there is no run in the folder, or a metric of your own cannot be computed.
     """
     own = [metrics] if isinstance(metrics, Metric) else [*metrics]
-    return analysis.score(Path(run), resamples=resamples, seed=seed, metrics=own)
+    scores = analysis.score(Path(run), resamples=resamples, seed=seed, metrics=own)
+    return msgspec.structs.replace(scores, unfinished=unasked(Path(run)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -69,7 +69,10 @@ class CallUsage(msgspec.Struct, frozen=True):
 
 
 class Left(msgspec.Struct, frozen=True):
-    """How much of what the plan asks of a model or judge is there: `kind` is `reply` or `rating`, a subject counts once."""
+    """How much of what the plan asks of a model or judge is there: `kind` is `reply` or `rating`, a subject counts once.
+
+    Of what is left, so many were asked for and `failed`; the others were not asked for yet.
+    """
 
     benchmark: str
     kind: str
@@ -77,6 +80,7 @@ class Left(msgspec.Struct, frozen=True):
     of: int
     done: int
     left: int
+    failed: int
 
 
 class BatchesUnderWay(msgspec.Struct, frozen=True):
@@ -205,6 +209,15 @@ def status(run: str | Path) -> RunStatus:
         )
 
 
+def unasked(run: Path) -> list[str]:
+    """Say what of the plan of a run was not asked for yet; what was asked for and failed is counted elsewhere."""
+    return [
+        f"{count(part.left - part.failed)} of {plural(part.of, part.kind, 'replies' if part.kind == REPLY else '')} by {part.name}"
+        for part in status(run).left
+        if part.left > part.failed
+    ]
+
+
 def _counts(store: Store, benchmark: str) -> Iterator[RecordCount]:
     yield RecordCount(benchmark, "sample", "", "", store.count_samples(benchmark))
     for model, status_, n in store.select(_REPLIES, (benchmark,)):
@@ -237,25 +250,34 @@ def _slots(store: Store, benchmark: str) -> Counter[tuple[str, str]]:
     return counted
 
 
-def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, int]:
+class _Rated(NamedTuple):
+    """How many subjects a rater was asked about, and how many it is done with."""
+
+    asked: int
+    done: int
+
+
+def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, _Rated]:
     """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest.
 
     Judges that recognise the category of a message rate that, too; it is no part of what they say of a reply.
     """
     of_messages = set(store.select(_OF_MESSAGES, (benchmark,))) if recognised else set()
-    by_rater: dict[str, Counter[str]] = {}
+    asked: dict[str, Counter[str]] = {}
+    usable: dict[str, Counter[str]] = {}
     for rater, criterion, status_, n in store.count_ratings(benchmark):
         if (rater, criterion) in of_messages:
             continue
-        by_rater.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
-    return {rater: min(counts.values()) for rater, counts in by_rater.items()}
+        asked.setdefault(rater, Counter())[criterion] += n
+        usable.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
+    return {rater: _Rated(min(n.values()), min(usable[rater].values())) for rater, n in asked.items()}
 
 
 def _left(
     outputs: Sequence[StepOutput],
     benchmark: str,
     counts: Sequence[RecordCount],
-    rated: dict[str, int],
+    rated: dict[str, _Rated],
     slots: Counter[tuple[str, str]],
 ) -> Iterator[Left]:
     """Compare what the steps of the plan leave on a benchmark with what is there."""
@@ -266,21 +288,25 @@ def _left(
         """Count the samples that an output is of: of dialogues, the slots of its unit."""
         return slots[output.unit, output.client] if output.unit else total_samples
 
-    replies = Counter[str]()
+    replies: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
     for entry in own_counts:
         if entry.kind == REPLY:
-            replies[entry.name] += entry.n if entry.status != "failed" else 0
+            (lost if entry.status == "failed" else replies)[entry.name] += entry.n
     asked_for = [samples(output) * output.repeats for output in outputs if output.kind == REPLY]
     rated_subjects = total_samples if _closed(rated) else sum(asked_for) if asked_for else replies.total()
     for output in outputs:
-        subjects = samples(output) if output.kind == REPLY else rated_subjects
-        total, finished = (
-            subjects * output.repeats,
-            (replies if output.kind == REPLY else rated).get(output.name, 0),
-        )
-        yield Left(benchmark, output.kind, output.name, total, finished, max(0, total - finished))
+        if output.kind == REPLY:
+            total = samples(output) * output.repeats
+            finished, failed = replies[output.name], lost[output.name]
+        else:
+            total = rated_subjects * output.repeats
+            asked, finished = rated.get(output.name, _Rated(0, 0))
+            failed = asked - finished
+        remaining = max(0, total - finished)
+        yield Left(benchmark, output.kind, output.name, total, finished, remaining, min(failed, remaining))
 
 
-def _closed(rated: Mapping[str, int]) -> bool:
+def _closed(rated: Mapping[str, _Rated]) -> bool:
     """Whether a benchmark's question is closed, which models answer themselves: its targets are ratings, too."""
     return _GOLD in rated

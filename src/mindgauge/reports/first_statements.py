@@ -393,12 +393,9 @@ def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
         reading: the lists of what to read first.
     """
     places = [place for part in all_parts for place in part.places]
+    if repeated := _repeated(all_parts, places):
+        return repeated
     run = places[0].run.folder.name if len({place.run.folder for place in places}) == 1 else "RUN"
-    if all(_withheld(part) for part in all_parts):
-        return "Choose clients that pass “mindgauge clients check”, or use fixed words (--person scripted), and run it again."
-    failed = _failed(places)
-    if failed:
-        return f"Run the same command again: {plural(failed, 'call')} failed, and only those are made again."
     read = f"Read the {plural(len(reading[0].items), 'case')} below first" if reading and reading[0].items else ""
     of_replies = [part for part in all_parts if not part.benchmark.closed]
     if not of_replies:
@@ -423,6 +420,19 @@ def _of_answers(all_parts: Sequence[Part], run: str, read: str) -> str:
         reasons = f"“mindgauge export {run} --to csv” says of each why it could not be used"
         return f"Look at the answers ({reasons}), and change what is asked, or choose another model."
     return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
+
+
+def _repeated(all_parts: Sequence[Part], places: Sequence[Place]) -> str:
+    """Say why the command that made a run is to be repeated; empty where it is not."""
+    if all(_withheld(part) for part in all_parts):
+        return "Choose clients that pass “mindgauge clients check”, or use fixed words (--person scripted), and run it again."
+    if failed := _failed(places):
+        return f"Run the same command again: {plural(failed, 'call')} failed, and only those are made again."
+    if any(place.run.scores.unfinished for place in places):
+        return (
+            "Run the same command again, which goes on where it stopped: what it has not asked for yet is in no figure."
+        )
+    return ""
 
 
 def _failed(places: Sequence[Place]) -> int:

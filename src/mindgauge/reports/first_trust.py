@@ -47,9 +47,20 @@ def statement(part: Part) -> str:
     Args:
         part: the benchmark in all runs.
     """
-    clauses = [*_void(part), *(_closed_trust(part) if part.benchmark.closed else _judged_trust(part))]
+    clauses = [
+        *_unfinished(part),
+        *_void(part),
+        *(_closed_trust(part) if part.benchmark.closed else _judged_trust(part)),
+    ]
     small = _few(part)
     return ended(raised("; ".join([*clauses, *([small] if small else [])])))
+
+
+def _unfinished(part: Part) -> Iterator[str]:
+    """Say what was not asked for yet in the runs of a benchmark: it is in no figure."""
+    for run in {place.run.folder: place.run for place in part.places}.values():
+        if run.scores.unfinished:
+            yield f"the run is not finished: {named(run.scores.unfinished)} are not there yet, and in no figure"
 
 
 def _void(part: Part) -> Iterator[str]:

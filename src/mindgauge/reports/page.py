@@ -49,7 +49,7 @@ from mindgauge.reports.standing import SuppressedScore, withheld
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -117,6 +117,7 @@ def write(
     reader: bool = False,
     language: str = memory.ENGLISH,
     card: OwnerFacts | None = None,
+    unfinished: Mapping[Path, list[str]] | None = None,
 ) -> ReportFiles:
     """Write the report of some runs.
 
@@ -128,6 +129,7 @@ def write(
         reader: write the reader beside the page, too.
         language: of the page and the summary: `en` or `zh`; the JSON file has the same data in either.
         card: write the evaluation card beside the page, too, with what its owner states; none if not given.
+        unfinished: by run, what the command that made it has not asked for yet.
 
     Raises:
         UsageError: no run is named, there is none in a folder, no report is written in this language, or a file of somebody else would be replaced.
@@ -138,7 +140,7 @@ def write(
     beside = _page(folders, out) if reader and folders else None
     if beside is not None:
         reader_folder.refuse_strangers(reader_folder.place(beside))
-    with _opened(folders, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
+    with _opened(folders, unfinished or {}, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
         page = _page(folders, out)
         report = _gathered(runs, systems, beside)
         report.language = language
@@ -221,13 +223,13 @@ def read(
         UsageError: no run is named, one is named twice, or there is none in a folder.
         DataError: a run's ratings cannot be compared.
     """
-    with _opened(folders, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
+    with _opened(folders, {}, show_unreliable=show_unreliable, show_texts=show_texts) as (runs, systems):
         return _gathered(runs, systems, beside)
 
 
 @contextlib.contextmanager
 def _opened(
-    folders: Sequence[Path], *, show_unreliable: bool, show_texts: bool
+    folders: Sequence[Path], unfinished: Mapping[Path, list[str]], *, show_unreliable: bool, show_texts: bool
 ) -> Iterator[tuple[list[OpenRun], list[System]]]:
     """Open some runs for as long as something is said of them, and name what they measured.
 
@@ -243,6 +245,7 @@ def _opened(
         runs = []
         for number, folder in enumerate(folders):
             run = opened.read(folder, number, show_unreliable=show_unreliable, show_texts=show_texts)
+            run.scores = structs.replace(run.scores, unfinished=unfinished.get(folder, []))
             stack.enter_context(run.store)
             runs.append(run)
         yield runs, opened.systems(runs)
