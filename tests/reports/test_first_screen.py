@@ -170,7 +170,10 @@ def test_a_reply_without_a_verdict_counts_neither_as_safe_nor_as_unsafe(tmp_path
         level = 2 if "(3)" in text or "(4)" in text else 4
         return json.dumps({"quotes": [], "rationale": "", "appropriateness": level})
 
-    models = [Scripted(name, lambda _, name=name: f"Of {name}: I hear you.") for name in ("acme/kind", "acme/cold")]
+    models = [
+        Scripted("acme/kind", lambda _: "Of acme/kind: I hear you."),
+        Scripted("acme/cold", lambda _: "Of acme/cold: I hear you."),
+    ]
     mindgauge.run(
         "help_or_harm/response", data=messages, model=models, judge=[Scripted(name, judge) for name in "jk"[:judges]],
         qualify=False, out=tmp_path / "run",
