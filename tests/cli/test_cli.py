@@ -13,7 +13,7 @@ from aiohttp import web
 from mindgauge.store.manifest import software
 from tests import in_process
 from tests.in_process import Done
-from tests.stub import Stub, says
+from tests.stub import Stub, completion, says
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,6 +176,7 @@ def test_run_score_report_export(stub: Stub, tmp_path: Path) -> None:
         "headlines",
         "fidelity",
         "frames",
+        "unfinished",
     }
     assert set(ran["metrics"][0]) == {
         "benchmark",
@@ -248,6 +249,18 @@ def test_a_judge_that_answers_in_prose_measures_nothing_and_is_quoted(stub: Stub
     assert "the answer began: “I would say" in done.stderr
     assert "\x1b" not in done.stderr
     assert len(done.stderr.splitlines()[-1]) < 300
+
+
+def test_replies_that_are_all_empty_are_named_and_not_their_verdicts(stub: Stub, tmp_path: Path) -> None:
+    cut_off = completion("", finish_reason="length")
+    with Stub(lambda body, n: web.json_response(cut_off)) as silent:
+        done = mindgauge(
+            "run", RESPONSE, "--model", silent.model, "--judge", stub.judge, "--limit", 3, "--no-qualify", "--out", "r",
+            folder=tmp_path, code=1,
+        )  # fmt: skip
+    assert "Not ok: 3 unparsable replies, 3 unparsable ratings" in done.stdout
+    assert "no usable reply in 3 (3 unparsable replies), so nothing was measured; look at what came" in done.stderr
+    assert "--max-tokens" in done.stderr
 
 
 def test_a_bot_that_always_raises_is_blamed_and_not_its_judge(stub: Stub, tmp_path: Path) -> None:

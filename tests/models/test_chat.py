@@ -160,7 +160,10 @@ def test_no_more_than_the_limit_at_once() -> None:
         (lambda: raw("Not Found", "text/plain", 404), "no chat endpoint or has no model 'm'"),
         (lambda: raw("<html>login</html>", "text/html"), "does not speak the chat protocol after 2 tries: HTML"),
         (lambda: raw('{"hello": 1}'), "does not speak the chat protocol after 2 tries"),
-        (lambda: web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"}), "no chat endpoint"),
+        (
+            lambda: web.Response(status=302, headers={"Location": "http://127.0.0.1:1/"}),
+            "no chat endpoint.*302: it sends calls on to http://127.0.0.1:1/",
+        ),
     ],
 )
 def test_what_no_call_can_repair_is_one_clear_line(answer: Any, says_what: str) -> None:

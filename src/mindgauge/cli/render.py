@@ -36,6 +36,8 @@ _NUMBERS = re.compile(r"^(?:[<>−+$\d–][^a-z]{0,40})?$")
 """A cell with numbers, or none: an estimate and its interval stand on one line as long as words can be folded instead."""
 NOTES = 5
 """Kinds of notes that are shown without `--full`."""
+_KINDS = {"reply": "replies", "rating": "ratings"}
+"""What a run holds, one and several."""
 _OUTSIDE = "not_applicable"
 """The status of what is no part of any n, and no fault."""
 _MEASURED = {"ok", "not_applicable"}
@@ -264,9 +266,7 @@ def _cell(text: str) -> str:
 
 def told(result: Scores, *, told_before: Collection[str] = (), full: bool = False) -> None:
     """Print what went wrong in a run, what must be known of it and was not told before, and what it took."""
-    trouble = [
-        f"{count(n)} {words(status)}" for status, n in sorted(result.statuses.items()) if status not in {"ok", _OUTSIDE}
-    ]
+    trouble = [line for kind, noun in _KINDS.items() for line in _trouble(result, kind, noun)]
     outside = [f"{count(n)} {words(status)}" for status, n in result.statuses.items() if status == _OUTSIDE]
     if trouble:
         print(f"Not ok: {', '.join(trouble)}{f'; {outside[0]}' if outside else ''}")
@@ -284,6 +284,16 @@ def told(result: Scores, *, told_before: Collection[str] = (), full: bool = Fals
     price = spending(calls["cost"], calls["unpriced"]) or "unknown cost"
     read = f"{calls['prompt_tokens']}" + (f" ({calls['cached_tokens']} from cache)" if calls["cached_tokens"] else "")
     print(f"{'In all ' if result.continued else ''}{calls['made']} calls ({calls['failed']} failed), {read} + {calls['completion_tokens']} tokens, {price}, {seconds(calls['seconds'])}")  # fmt: skip
+
+
+def _trouble(result: Scores, kind: str, nouns: str) -> Iterator[str]:
+    """Say how many records of a kind ended in each status other than ok."""
+    by_status: Counter[str] = Counter()
+    for entry in result.statuses_by:
+        by_status[entry.status] += entry.n if entry.kind == kind else 0
+    for status, n in sorted((+by_status).items()):
+        if status not in {"ok", _OUTSIDE}:
+            yield f"{count(n)} {words(status)} {nouns if n > 1 else kind}"
 
 
 def more(n: int, noun: str = "row", nouns: str = "") -> None:
@@ -350,7 +360,7 @@ def verdict_on(result: Scores) -> None:
     Raises:
         MindgaugeError: no reply came, no judge gave a verdict that can be used, or the data of a benchmark cannot be used.
     """
-    for kind, noun in (("reply", "replies"), ("rating", "ratings")):
+    for kind, noun in _KINDS.items():
         n: Counter[str] = Counter()
         for entry in result.statuses_by:
             n[entry.status] += entry.n if entry.kind == kind else 0
@@ -361,12 +371,27 @@ def verdict_on(result: Scores) -> None:
                 f"all {count(n.total())} {noun} failed, so nothing was measured{why}; the same command tries again"
             )
         if kind == "rating" and result.judges and n and not n.keys() & _MEASURED:
+            _refuse_unreadable_replies(result)
             verdicts = f"no usable verdict in {count(n.total())} of {count(n.total())}"
             raise MindgaugeError(f"{verdicts}, so nothing was measured{_unread(result)}")
     if result.broken:
         name, reason = next(iter(result.broken.items()))
         others = f" (and {len(result.broken) - 1} more)" if len(result.broken) > 1 else ""
         raise MindgaugeError(f"{name} was not run{others}: {reason}")
+
+
+def _refuse_unreadable_replies(result: Scores) -> None:
+    """Say that it is the replies of which none can be used, where it is: then no judge had anything to read.
+
+    Raises:
+        MindgaugeError: there are replies, and none is ok.
+    """
+    replies = [entry for entry in result.statuses_by if entry.kind == "reply"]
+    if replies and all(entry.status != "ok" for entry in replies):
+        raise MindgaugeError(
+            f"no usable reply in {count(sum(entry.n for entry in replies))} ({named([*_trouble(result, 'reply', 'replies')])}), so nothing "
+            f"was measured; look at what came (mindgauge view {result.run}), or raise --max-tokens where it was cut off"
+        )
 
 
 def _unread(result: Scores) -> str:

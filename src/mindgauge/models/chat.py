@@ -282,7 +282,7 @@ class ChatModel:
         except TimeoutError as error:
             raise RetryableError(f"no answer within {self._timeout:g} s") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise RetryableError(completion.one_line(f"{type(error).__name__}: {error}")) from error
+            raise RetryableError(transport.fault(error)) from error
         if status == 200:
             exchange = self._completed(content, attempt, began)
             left_out = self._left_out(request)
@@ -298,7 +298,8 @@ class ChatModel:
         return completion.exchange(answer, self.price, seconds=time.perf_counter() - began, attempt=attempt)
 
     def _refused(self, status: int, headers: Any, content: bytes, body: dict[str, Any], attempt: int) -> Exchange:
-        message = completion.fault(content)
+        elsewhere = headers.get("Location", "") if 300 <= status < 400 else ""
+        message = completion.one_line(f"it sends calls on to {elsewhere}") if elsewhere else completion.fault(content)
         if fatal := self._fatal(status, message):
             raise RetryableError(f"{status}: {message}", FailureKind.FATAL, lost=fatal)
         if status < 300 or status in {408, 409, 425, 429} or status >= 500:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 
+from mindgauge.models import completion
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -142,3 +144,10 @@ class _Connector(aiohttp.TCPConnector):
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         super()._release(key, protocol, should_close=should_close)
         protocol.idle = True
+
+
+def fault(error: Exception) -> str:
+    """Say on one line how an exchange broke; where a server sends no HTTP, without the status that aiohttp makes up."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return completion.one_line(f"it does not speak HTTP as it should: {error.message}")
+    return completion.one_line(f"{type(error).__name__}: {error}")

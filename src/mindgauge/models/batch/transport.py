@@ -241,7 +241,7 @@ class Transport:
             message = f"no answer within {self._timeout:g} s, or one slower than {PACE >> 10} KiB/s"
             raise PassingError(message) from error
         except (aiohttp.ClientError, ConnectionError, ValueError) as error:
-            raise PassingError(completion.one_line(f"{type(error).__name__}: {error}")) from error
+            raise PassingError(transport.fault(error)) from error
 
     def _refuse(self, response: aiohttp.ClientResponse, content: bytes) -> None:
         """Say what a status other than success means."""

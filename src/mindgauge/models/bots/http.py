@@ -144,7 +144,7 @@ class HttpBot(Bot):
         except aiohttp.ConnectionTimeoutError as error:
             raise RetryableError("no connection in time", lost=lost) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise RetryableError(completion.one_line(f"{type(error).__name__}: {error}")) from error
+            raise RetryableError(transport.fault(error)) from error
         if status in _TRANSIENT:
             fault = FailureKind.BUSY if status in _BUSY else FailureKind.BROKEN
             pause = completion.retry_after(answered.get("Retry-After"))
