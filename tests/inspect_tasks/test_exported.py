@@ -15,7 +15,7 @@ from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample, 
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.commands.export import export
-from mindgauge.inspect.scorer import judge
+from mindgauge.commands.inspect.scorer import judge
 from mindgauge.records import Status
 from mindgauge.records.inspect_logs.log import not_a_number
 from mindgauge.store import Store

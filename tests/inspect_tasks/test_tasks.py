@@ -21,8 +21,8 @@ from inspect_ai.model import GenerateConfig
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks.metrics import STATUS_RATES
-from mindgauge.inspect import model as adapter
-from mindgauge.inspect.tasks import TASKS
+from mindgauge.commands.inspect import model as adapter
+from mindgauge.commands.inspect.tasks import TASKS
 from mindgauge.raters.window import WHOLE
 from mindgauge.records import Message, Status, inspect_logs
 from mindgauge.records.inspect_logs import scores
@@ -160,7 +160,7 @@ def test_every_benchmark_with_open_questions_is_a_task() -> None:
 
 def test_inspect_finds_the_tasks_by_the_entry_point() -> None:
     (point,) = [p for p in importlib.metadata.entry_points(group="inspect_ai") if p.name == "mindgauge"]
-    assert point.value == "mindgauge.inspect._registry"
+    assert point.value == "mindgauge.commands.inspect._registry"
     from inspect_ai._util.registry import registry_lookup
 
     for name in TASKS:

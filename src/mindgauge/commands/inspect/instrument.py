@@ -19,7 +19,7 @@ from mindgauge.runs.options import RunConfig, RunOptions
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.benchmarks.persons.dialogues import Slots
-    from mindgauge.inspect.model import InspectModel
+    from mindgauge.commands.inspect.model import InspectModel
     from mindgauge.raters.judge import Instrument, Judge
     from mindgauge.records import Sample
 

@@ -1,9 +1,9 @@
 """What Inspect finds by the entry point `mindgauge`: the tasks, and what their logs name."""
 
-from mindgauge.inspect.figures import every, figures
-from mindgauge.inspect.scorer import judge
-from mindgauge.inspect.solvers import converse, judged_by_another, reply
-from mindgauge.inspect.tasks import TASKS
+from mindgauge.commands.inspect.figures import every, figures
+from mindgauge.commands.inspect.scorer import judge
+from mindgauge.commands.inspect.solvers import converse, judged_by_another, reply
+from mindgauge.commands.inspect.tasks import TASKS
 
 globals().update({name.replace("/", "_"): build for name, build in TASKS.items()})
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from inspect_ai.scorer import Score, scorer
 
-from mindgauge.inspect import model as adapter
-from mindgauge.inspect.figures import RECORD, ScoreRecord, figures
-from mindgauge.inspect.instrument import TaskMaterial, TaskOptions
-from mindgauge.inspect.solvers import REPLIES
+from mindgauge.commands.inspect import model as adapter
+from mindgauge.commands.inspect.figures import RECORD, ScoreRecord, figures
+from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions
+from mindgauge.commands.inspect.solvers import REPLIES
 from mindgauge.records import HELD, Message, Rating, Reply, Sample
 from mindgauge.reports.export.inspect_logs.cases import RatedPart
 from mindgauge.reports.export.inspect_logs.samples import explanation_of, levels_of, metadata_of

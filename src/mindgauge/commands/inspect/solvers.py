@@ -9,9 +9,9 @@ import msgspec
 from inspect_ai.solver import solver
 from inspect_ai.util import LimitExceededError
 
-from mindgauge.inspect import model as adapter
-from mindgauge.inspect.instrument import TaskMaterial, TaskOptions
-from mindgauge.inspect.model import InspectModel
+from mindgauge.commands.inspect import model as adapter
+from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions
+from mindgauge.commands.inspect.model import InspectModel
 from mindgauge.records import Exchange, Message, Reply, Status
 from mindgauge.runs.conversation_steps import ConversationStep
 

@@ -10,11 +10,11 @@ from inspect_ai.dataset import Sample as InspectSample
 from inspect_ai.model import GenerateConfig
 
 from mindgauge import benchmarks
-from mindgauge.inspect import model as adapter
-from mindgauge.inspect.figures import every
-from mindgauge.inspect.instrument import TaskMaterial, TaskOptions, facts
-from mindgauge.inspect.scorer import judge
-from mindgauge.inspect.solvers import converse, judged_by_another, reply, roles
+from mindgauge.commands.inspect import model as adapter
+from mindgauge.commands.inspect.figures import every
+from mindgauge.commands.inspect.instrument import TaskMaterial, TaskOptions, facts
+from mindgauge.commands.inspect.scorer import judge
+from mindgauge.commands.inspect.solvers import converse, judged_by_another, reply, roles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
