@@ -141,8 +141,8 @@ def _measured(
     distribution = distribution_of(rubric.criteria) if closed and not compared else ()
     metrics = own_metrics
     for others in (usual.metrics(rubric, closed=compared), distribution):
-        known = {metric.name for metric in metrics}
-        metrics += tuple(metric for metric in others if metric.name not in known)
+        names = {metric.name for metric in metrics}
+        metrics += tuple(metric for metric in others if metric.name not in names)
     leading = tuple(metric.name for metric in distribution) or usual.headline(rubric, closed=compared)
     headline = dict.fromkeys((*leading, *(metric.name for metric in own_metrics)))
     return {"metrics": metrics, "distribution": distribution, "headline": tuple(headline)}

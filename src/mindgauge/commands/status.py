@@ -250,34 +250,34 @@ def _slots(store: Store, benchmark: str) -> Counter[tuple[str, str]]:
     return counted
 
 
-class _Rated(NamedTuple):
+class _RatedCount(NamedTuple):
     """How many subjects a rater was asked about, and how many it is done with."""
 
     asked: int
     done: int
 
 
-def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, _Rated]:
+def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, _RatedCount]:
     """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest.
 
     Judges that recognise the category of a message rate that, too; it is no part of what they say of a reply.
     """
     of_messages = set(store.select(_OF_MESSAGES, (benchmark,))) if recognised else set()
-    asked: dict[str, Counter[str]] = {}
+    ratings: dict[str, Counter[str]] = {}
     usable: dict[str, Counter[str]] = {}
     for rater, criterion, status_, n in store.count_ratings(benchmark):
         if (rater, criterion) in of_messages:
             continue
-        asked.setdefault(rater, Counter())[criterion] += n
+        ratings.setdefault(rater, Counter())[criterion] += n
         usable.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
-    return {rater: _Rated(min(n.values()), min(usable[rater].values())) for rater, n in asked.items()}
+    return {rater: _RatedCount(min(n.values()), min(usable[rater].values())) for rater, n in ratings.items()}
 
 
 def _left(
     outputs: Sequence[StepOutput],
     benchmark: str,
     counts: Sequence[RecordCount],
-    rated: dict[str, _Rated],
+    rated: dict[str, _RatedCount],
     slots: Counter[tuple[str, str]],
 ) -> Iterator[Left]:
     """Compare what the steps of the plan leave on a benchmark with what is there."""
@@ -301,12 +301,12 @@ def _left(
             finished, failed = replies[output.name], lost[output.name]
         else:
             total = rated_subjects * output.repeats
-            asked, finished = rated.get(output.name, _Rated(0, 0))
-            failed = asked - finished
+            subjects = rated.get(output.name, _RatedCount(0, 0))
+            finished, failed = subjects.done, subjects.asked - subjects.done
         remaining = max(0, total - finished)
         yield Left(benchmark, output.kind, output.name, total, finished, remaining, min(failed, remaining))
 
 
-def _closed(rated: Mapping[str, _Rated]) -> bool:
+def _closed(rated: Mapping[str, _RatedCount]) -> bool:
     """Whether a benchmark's question is closed, which models answer themselves: its targets are ratings, too."""
     return _GOLD in rated

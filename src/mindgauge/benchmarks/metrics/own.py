@@ -86,12 +86,14 @@ def guarded(metric: Metric, benchmark: str) -> Metric:
 
     Computing it raises UsageError where it raised, or where its answer is not one number for each row of weights.
     """
-    if isinstance(metric.compute, _Guarded):
+    if isinstance(metric.compute, _OwnStatistic):
         return metric
-    return msgspec.structs.replace(metric, compute=_Guarded(metric.compute, f"{benchmark}: its metric {metric.name}"))
+    return msgspec.structs.replace(
+        metric, compute=_OwnStatistic(metric.compute, f"{benchmark}: its metric {metric.name}")
+    )
 
 
-class _Guarded(NamedTuple):
+class _OwnStatistic(NamedTuple):
     """A stranger's function of weighted ratings."""
 
     compute: Callable[[RatingTable, Floats], Floats]
