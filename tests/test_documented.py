@@ -62,6 +62,7 @@ RUNS = (
     "demo-run",
 )
 SUITE = "runs/trust"
+FIRST_READ = ("README.md", "docs/start.md")
 FOLLOWED = "docs/own_benchmark.md"
 """Its commands build on each other; `test_own_benchmark_page.py` runs them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
@@ -327,9 +328,10 @@ def filled(command: Command, name: tuple[str, ...], rest: list[str]) -> list[str
 def runnable() -> Iterator[Any]:
     """Yield what can be run, the same words of several pages once.
 
-    Of commands that call one verb with the same options, the first is run by default, the others in the long form.
+    Of commands that call one verb with the same options, the first is run by default, the others in the long form; where it
+    stands on no page that a newcomer reads first, the first of its verb.
     """
-    shapes = set()
+    shapes: set[tuple[Any, ...]] = set()
     for command in {" ".join(command.words): command for command in reversed(COMMANDS)}.values():
         _, name, rest = verb_of(command.words)
         if command.page == FOLLOWED:
@@ -337,8 +339,9 @@ def runnable() -> Iterator[Any]:
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
             named = rest[0] if name in {("load",), ("reproduce",), ("run",), ("rate",)} else ""
             shape = (name, named, *sorted(word for word in rest if word.startswith("--")))
-            yield later(command) if shape in shapes else command
-            shapes.add(shape)
+            known = {shape} if command.page in FIRST_READ else {shape, (name, named)}
+            yield later(command) if known & shapes else command
+            shapes |= {shape, (name, named)}
 
 
 @pytest.mark.parametrize("command", [*runnable()], ids=lambda command: f"{command.page}: {command.text[:70]}")
