@@ -15,6 +15,7 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.benchmarks import registry
+from mindgauge.benchmarks.benchmark import OF_MEANS
 from mindgauge.models import spec
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
@@ -206,3 +207,8 @@ def test_every_folder_of_ours_is_a_benchmark_that_loads() -> None:
         if (path.parent / "rubric.toml").is_file()
     }
     assert folders <= {*benchmarks.names()}, "a folder with a card and a rubric can be named"
+
+
+def test_the_benchmark_that_is_named_for_means_asks_for_them() -> None:
+    benchmark = benchmarks.find_one(OF_MEANS)
+    assert benchmark.gives_means in {criterion.name for criterion in benchmark.rubric.criteria}

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 FIRST = 3
 """So many metrics stand for a benchmark that does not say which."""
 HERE = Path(__file__).parent
+OF_MEANS = "psycrisis"
+"""The benchmark of ours by which anybody's replies can be asked whether they give means of harm (`gives_means`)."""
 WAYS = {
     PromptStyle.FLAT: ("ask",),
     PromptStyle.UNORDERED: ("ask.unordered",),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from mindgauge.benchmarks.benchmark import OF_MEANS
 from mindgauge.raters import helplines, risk_questions
 from mindgauge.records.english import named, words
 from mindgauge.records.errors import DataError
@@ -171,7 +172,7 @@ def _means(sections: Sequence[Section]) -> ClinicalAnswer:
             )
     if not sentences:
         sentences = [
-            "Nobody was asked this here, so it is open: psycrisis asks it of every reply (mindgauge rate psycrisis --replies RUN)."
+            f"Nobody was asked this here, so it is open: {OF_MEANS} asks it of every reply (mindgauge rate {OF_MEANS} --replies RUN)."
         ]
     return ClinicalAnswer(question, sentences, None)
 
