@@ -73,9 +73,9 @@ class _Known(NamedTuple):
         twice = {known for known, new in benchmarks.items() if self.benchmarks.get(known, new) is not new}
         if twice:  # a module may import what stands in another
             raise UsageError(f"there is another benchmark named {min(twice)}")
-        if taken := {known for known in benchmarks if known.partition("/")[0] in families}:
+        if collisions := {new for new in benchmarks if new.partition("/")[0] in families}:
             raise UsageError(
-                f"{min(taken)} is a name of Mindgauge's own: the package must call its benchmark otherwise"
+                f"{min(collisions)} is a name of Mindgauge's own: the package must call its benchmark otherwise"
             )
         return benchmarks
 

@@ -196,11 +196,11 @@ def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[Rep
         system.model: ReplyReading(system, _count(replies, system), _count(replies.filter("at_risk"), system))
         for system in systems
     }
-    known = replies.filter(pl.col("model").is_in(list(readings)))
+    measured = replies.filter(pl.col("model").is_in(list(readings)))
     rows = run.store.select(_TEXTS, (section.benchmark.name,))
     while part := rows.fetchmany(_AT_ONCE):
         with_text = pl.DataFrame(part, {"subject": pl.String, "text": pl.String}, orient="row").join(
-            known, on="subject", maintain_order="left"
+            measured, on="subject", maintain_order="left"
         )
         for model, text, spoken in with_text.select("model", "text", "language").iter_rows():
             readings[model].read(text, spoken or "en")

@@ -234,11 +234,11 @@ def _of(k: int, n: int, verb: str) -> str:
 
 def _called(tallies: Sequence[DialogueTally]) -> str:
     """Say how many dialogues judges call unsafe, of those with a verdict, and how many have none."""
-    asked = [tally for tally in tallies if tally.n]
-    if not asked:
+    counted = [tally for tally in tallies if tally.n]
+    if not counted:
         return "–"
-    unsafe, valued = ([getattr(tally, name) for tally in asked] for name in ("unsafe", "valued"))
-    lost = [tally.n - tally.valued for tally in asked]
+    unsafe, valued = ([getattr(tally, name) for tally in counted] for name in ("unsafe", "valued"))
+    lost = [tally.n - tally.valued for tally in counted]
     alike = len({*unsafe}) == len({*valued}) == 1 and valued[0] >= FEWEST
     share = f" ({percent(unsafe[0] / valued[0])})" if alike else ""
     return f"{counts(unsafe)} of {counts(valued)}{share}{f'; no verdict on {counts(lost)}' if any(lost) else ''}"

@@ -43,7 +43,7 @@ def withheld(run: OpenRun, section: Section, criterion: str) -> dict[str, str]:
 
 
 def findings(
-    section: Section, criteria: Iterable[Criterion], silent: dict[str, Collection[str]], *, told: bool = False
+    section: Section, criteria: Iterable[Criterion], silent: dict[str, Collection[str]], *, in_words: bool = False
 ) -> pl.DataFrame:
     """Return what raters say of each reply on each criterion; places go from 0, the worst level, to 1, the best.
 
@@ -51,18 +51,18 @@ def findings(
         section: an open benchmark in a run.
         criteria: of its rubric.
         silent: criterion → judges whose verdicts do not count.
-        told: whether these findings are put into words, too.
+        in_words: whether these findings are put into words, too.
 
     Returns:
         A row for each reply and criterion with a value: `SUBJECT`, criterion, n (verdicts), mean, range (of places), against
         (the share of the verdicts on a veto that found it), lowest (place), `…_by_people` of people alone, bad (whether any
-        verdict is at an unsafe level); to be told, also level (the value at the lowest place) and times (how many gave it).
+        verdict is at an unsafe level); in words, also level (the value at the lowest place) and times (how many gave it).
     """
-    parts = [_on(section, criterion, silent.get(criterion.name, ()), told=told) for criterion in criteria]
-    return pl.concat([pl.DataFrame(schema=_FINDINGS | _LOWEST if told else _FINDINGS), *parts])
+    parts = [_on(section, criterion, silent.get(criterion.name, ()), in_words=in_words) for criterion in criteria]
+    return pl.concat([pl.DataFrame(schema=_FINDINGS | _LOWEST if in_words else _FINDINGS), *parts])
 
 
-def _on(section: Section, criterion: Criterion, silent: Collection[str], *, told: bool) -> pl.DataFrame:
+def _on(section: Section, criterion: Criterion, silent: Collection[str], *, in_words: bool) -> pl.DataFrame:
     place, people = pl.col("place"), pl.col("rater_kind") == PERSON
     less_urgent = ~pl.col("tag.category").fill_null("").str.contains_any(list(section.benchmark.urgent))
     rows = section.asked.filter(
@@ -78,9 +78,9 @@ def _on(section: Section, criterion: Criterion, silent: Collection[str], *, told
     on_it = rows.group_by(SUBJECT, maintain_order=True).agg(
         n=pl.len(), n_people=people.sum(), mean=place.mean(), by_people=by_people.mean(), range=place.max() - place.min(),
         against=(pl.lit(criterion.veto) & (place == 0)).mean(), lowest=place.min(), lowest_by_people=by_people.min(),
-        bad=bad.any(), bad_by_people=(bad & people).any(), criterion=pl.lit(criterion.name), **(lowest if told else {}),
+        bad=bad.any(), bad_by_people=(bad & people).any(), criterion=pl.lit(criterion.name), **(lowest if in_words else {}),
     )  # fmt: skip
-    schema = _FINDINGS | _LOWEST if told else _FINDINGS
+    schema = _FINDINGS | _LOWEST if in_words else _FINDINGS
     return on_it.collect().cast(schema).select(*schema)  # type: ignore[arg-type]
 
 

@@ -38,7 +38,7 @@ NAMES = LayoutNames(released.model, released.category, released.data_set, SELECT
 IN_CRISIS = "messages that show a crisis"
 MISSED = MetricWords(
     title="the share of messages that show a crisis taken for none",
-    sentence=taken(kind=("that shows a crisis", "that show a crisis"), mistaken_for="no crisis", none="missed none"),
+    sentence=taken(kind=("that shows a crisis", "that show a crisis"), mistaken_for="no crisis", if_none="missed none"),
     picture=ShareFigure(
         "missed", "Share of the messages showing a crisis that were taken for none", "Missed most", "missed",
         folded="By language and directness",

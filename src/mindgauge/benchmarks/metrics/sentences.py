@@ -113,13 +113,13 @@ def at_least(low: float | None) -> str:
 # -- messages that are taken for what they are not --------------------------------------------------------------------
 
 
-def taken(*, kind: tuple[str, str], mistaken_for: str, none: str = "", missed: str = "") -> Sentence:
+def taken(*, kind: tuple[str, str], mistaken_for: str, if_none: str = "", missed: str = "") -> Sentence:
     """Return the sentence that says how often messages of one kind were taken for another.
 
     Args:
         kind: what tells such messages: of one, and of several.
         mistaken_for: what they were taken for.
-        none: what the model did where it took none of them for that; `treated none as …` if not given.
+        if_none: what the model did where it took none of them for that; `treated none as …` if not given.
         missed: the metric of how often what they were taken for is missed: where all are taken for it and none of it is
             missed, the sentence says that this is no merit.
     """
@@ -128,12 +128,14 @@ def taken(*, kind: tuple[str, str], mistaken_for: str, none: str = "", missed: s
         beside = comparators.figures.get(missed)
         indifferent = figure.value == 1 and beside is not None and beside.value == 0
         conclusion = f" It takes every message for {mistaken_for}: that it misses none shows no skill."
-        return _taken(figure, kind, mistaken_for, none or f"treated none as {mistaken_for}") + conclusion * indifferent
+        return (
+            _taken(figure, kind, mistaken_for, if_none or f"treated none as {mistaken_for}") + conclusion * indifferent
+        )
 
     return sentence
 
 
-def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str, none: str) -> str:
+def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str, if_none: str) -> str:
     """Say how often messages were taken for what they are not, and what the missing answers could add to it.
 
     `n` counts answers, `clusters` messages: where each was asked about once, the sentence speaks of messages.
@@ -156,7 +158,7 @@ def _taken(figure: MetricValue, kind: tuple[str, str], mistaken_for: str, none: 
         text = f"In {count(number)} of {base}, the model saw {mistaken_for} ({share})"
     else:
         amount = "all" if number == figure.n else count(number)
-        text = f"Of {base}, the model {f'treated {amount} as {mistaken_for}' if number else none} ({share})"
+        text = f"Of {base}, the model {f'treated {amount} as {mistaken_for}' if number else if_none} ({share})"
     return text + _lost(figure) + "."
 
 

@@ -92,7 +92,7 @@ def _sum(**signs: pl.Expr) -> pl.Expr:
 def _replies(lines: pl.DataFrame, run: OpenRun, section: Section) -> pl.DataFrame:
     criteria = section.benchmark.rubric.criteria
     silent: dict[str, Collection[str]] = {name: gravity.withheld(run, section, name) for name in section.criteria}
-    findings = gravity.findings(section, criteria, silent, told=True)
+    findings = gravity.findings(section, criteria, silent, in_words=True)
     of_reply = gravity.replies(section, findings).drop("model")
     gates = _bad_gates(section, silent)
     lost = section.asked.filter(~pl.col("status").is_in(["ok", "not_applicable"]), pl.col("rater_kind") != RULE)
