@@ -17,6 +17,8 @@ from mindgauge.records.alike import put_together
 from mindgauge.records.short_names import short_names, shortened
 from mindgauge.reports import page
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.language import memory
+from mindgauge.reports.language.translator import Translator
 from mindgauge.reports.table_renderings import narrowed
 from tests import in_process
 from tests.cli.test_which_accuracy import RIGHT, WRONG, Answers, write
@@ -131,11 +133,12 @@ def test_dialogues_are_told_by_their_vetoes_first(talks: Path) -> None:
     )
 
 
-def test_replies_that_were_cut_off_are_counted_in_scores_and_report(tmp_path: Path) -> None:
+def test_replies_that_were_cut_off_or_hold_thinking_are_counted_in_scores_and_report(tmp_path: Path) -> None:
     def bot(request: Request) -> Exchange:
         assert request.sample is not None
         reason = "length" if "one" in request.sample.messages[-1].content else "stop"
-        return Exchange(Status.OK, "I hear how hard this is, and", finish_reason=reason)
+        thinking = "<think>They are tired.</think>\n" if "sleep" in request.sample.messages[-1].content else ""
+        return Exchange(Status.OK, f"{thinking}I hear how hard this is, and", finish_reason=reason)
 
     texts = tmp_path / "messages.csv"
     texts.write_text("user\nI am the one who waits.\nNo one calls.\nI cannot sleep.\n", encoding="utf-8")
@@ -144,9 +147,20 @@ def test_replies_that_were_cut_off_are_counted_in_scores_and_report(tmp_path: Pa
         columns={"user": "user"}, out=tmp_path / "run",
     )  # fmt: skip
     counted = "2 of 3 replies of acme/brief were cut off at the longest answer, which --max-tokens raises; they are judged as they stand"
-    assert counted in " ".join(said("score", tmp_path / "run").split())
+    thought = (
+        "1 of 3 replies of acme/brief holds the model's thinking, which no person would be shown: its server can take it out; "
+        "it is judged as it stands"
+    )
+    text = " ".join(said("score", tmp_path / "run").split())
+    assert counted in text
+    assert thought in text
     facts = page.read([tmp_path / "run"]).wrong.facts
-    assert facts[:2] == ["Every one of 6 replies, answers and verdicts arrived and could be read.", f"{counted}."]
+    assert facts[:3] == [
+        "Every one of 6 replies, answers and verdicts arrived and could be read.", f"{counted}.", f"{thought}.",
+    ]  # fmt: skip
+    translator = Translator(memory.read("zh"), ["acme/brief"])
+    assert "思考" in "".join(sentence.text for sentence in translator.sentences(facts[2]))
+    assert not translator.english
 
 
 def test_a_measure_of_a_model_s_own_answers_names_the_criterion_that_its_title_has_a_place_for(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis import cut_replies
+from mindgauge.analysis import reply_remarks
 from mindgauge.analysis.composites import MISAPPLIED
 from mindgauge.records import Status
 from mindgauge.records.english import ended, words
@@ -45,7 +45,7 @@ def wrong(runs: Sequence[OpenRun], systems: Sequence[System]) -> Wrong:
             f"{plural(idle, 'more did', 'more did')} not apply: the criterion has nothing to say about the subject, or its category is not known."
         )
     for run in runs:
-        facts += map(ended, cut_replies.notes(run.store, [section.benchmark.name for section in run.sections]))
+        facts += map(ended, reply_remarks.notes(run.store, [section.benchmark.name for section in run.sections]))
         calls = run.scores.calls
         if calls["failed"] or calls["retries"]:
             facts.append(
