@@ -378,6 +378,17 @@ def test_rate_names_the_line_of_a_bad_category(replies_file: Callable[..., Path]
     assert "replies.jsonl:2: unknown category 'selfharmm': did you mean self-harm?" in said
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("train", "--map", "text=user", "--baseline", "--out", "o"), ("report",), ("compare",), ("profile",), ("new",)],
+)
+def test_a_link_to_itself_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "it's a loop").symlink_to("it's a loop")
+    verb, *options = command
+    said = complains(verb, tmp_path / "it's a loop", *options, code=1, folder=tmp_path)
+    assert "it's a loop: a link that leads back to itself; name the file or folder that is meant" in said
+
+
 def test_an_empty_reply_is_not_judged(stub: Stub, replies_file: Callable[..., Path], tmp_path: Path) -> None:
     path = replies_file(
         {"user": "a", "reply": " ", "category": "no_crisis"}, {"user": "a", "reply": "c", "category": "no_crisis"}

@@ -14,7 +14,7 @@ from mindgauge import benchmarks
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import Status
 from mindgauge.records.errors import DataError
-from mindgauge.runs import dialogue_files
+from mindgauge.runs import dialogue_files, inputs
 from mindgauge.runs.reply_tables import read_dialogues, read_replies
 
 if TYPE_CHECKING:
@@ -92,6 +92,20 @@ def test_a_reply_that_is_empty_stays_and_has_no_value(tmp_path: Path, form: str)
     rows = [{"user": user, "answer": reply} for user, reply in SAID]
     with pytest.raises(DataError, match="no column 'reply', found user, answer"):
         read_replies(written(tmp_path, form, rows), PSYCRISIS, {})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_rows_that_repeat_an_earlier_one_count_once_and_are_told(tmp_path: Path, form: str) -> None:
+    rows = [{"id": "a", "user": user, "reply": reply} for user, reply in [SAID[0], SAID[1], SAID[0], SAID[0]]]
+    read = inputs.replies(written(tmp_path, form, rows), PSYCRISIS, {}, None)
+    assert len(read.replies) == 2
+    (note,) = read.notes
+    first = (4, 2) if form == "csv" else (3, 1)
+    assert "2 rows repeat the dialogue, reply, model and run of an earlier row" in note
+    assert f"(first: line {first[0]} that of line {first[1]})" in note
+    numbered = [{**row, "run": number} for number, row in enumerate(rows)]
+    read = inputs.replies(written(tmp_path, form, numbered), PSYCRISIS, {}, None)
+    assert (len(read.replies), [*read.notes]) == (4, [])
 
 
 def test_names_that_no_store_can_hold_are_cleaned(tmp_path: Path) -> None:

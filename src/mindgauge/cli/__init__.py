@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 from collections import UserDict
 from contextlib import suppress
@@ -173,9 +174,23 @@ def main() -> None:
         sys.exit(1)
     except MemoryError:
         sys.exit(_say("out of memory; give less at once: smaller files, or parts of them", 1))
-    except OSError as error:
-        sys.exit(_say(f"{error.filename or 'the system'}: {error.strerror or error}", 1))
+    except (OSError, RuntimeError) as error:
+        sys.exit(_say(_of_system(error), 1))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _of_system(error: OSError | RuntimeError) -> str:
+    """Say what the system could not do.
+
+    Raises:
+        RuntimeError: it is another fault than a path that cannot be resolved, as Python before 3.13 says it.
+    """
+    if isinstance(error, OSError):
+        return f"{error.filename or 'the system'}: {error.strerror or error}"
+    path = re.fullmatch(r"""Symlink loop from ['\"](.*)['\"]""", str(error), re.DOTALL)
+    if path is None:
+        raise error
+    return f"{path[1]}: a link that leads back to itself; name the file or folder that is meant"
 
 
 def _say_all(faults: FaultsError) -> int:

@@ -68,6 +68,7 @@ def ratings(
             f"--out {path}: that file is among what is read; name another one, so that nobody's ratings are replaced"
         )
     frame, reading = read(sources, layout)
+    frame = frame.drop("line")
     if path is not None:
         _write(frame, path)
     return LongTable(frame, reading, None if path is None else str(path))

@@ -299,12 +299,13 @@ def replies(source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[s
     Raises:
         DataError: it cannot be read.
     """
-    samples, read = read_replies(source, benchmark, columns, limit)
+    notes = remarks(source, columns)
+    samples, read = read_replies(source, benchmark, columns, limit, notes)
     if benchmark.standalone:
         samples = languages.told(samples)
         standalone_rubric.need_wording(benchmark, samples, _name(source))
     return Inputs(
-        benchmark, samples, read, _identified(read), _name(source), remarks(source, columns), model=_unnamed(source, columns)
+        benchmark, samples, read, _identified(read), _name(source), notes, model=_unnamed(source, columns)
     )  # fmt: skip
 
 

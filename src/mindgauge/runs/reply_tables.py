@@ -16,6 +16,7 @@ from mindgauge.records import BASE, Message, Reply, Sample, Status, digest
 from mindgauge.records.drawn import of_row
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, mapping, tables, texts
+from mindgauge.records.rounding import plural
 from mindgauge.runs import steps
 
 if TYPE_CHECKING:
@@ -171,23 +172,43 @@ def _check_columns(table_rows: list[tuple[dict[str, Any], str]], columns: Mappin
 
 
 def read_replies(
-    source: str | Path | Frame, benchmark: Benchmark, columns: Mapping[str, str], limit: int | None = None
+    source: str | Path | Frame,
+    benchmark: Benchmark,
+    columns: Mapping[str, str],
+    limit: int | None = None,
+    notes: list[str] | None = None,
 ) -> tuple[list[Sample], list[Reply]]:
     """Read a replies file into samples and replies, each once.
+
+    Args:
+        source: the file, or a table.
+        benchmark: whose samples and replies they become.
+        columns: our name → the file's name of a column.
+        limit: how many replies are read.
+        notes: where to say how many rows repeat earlier ones.
 
     Raises:
         DataError: the file, a column or a cell is not as expected; the message names the line.
     """
     samples: dict[str, Sample] = {}
     replies: dict[str, Reply] = {}
+    repeats: list[tuple[int, int]] = []
     table_rows = list(rows(source, columns))
     _check_columns(table_rows, columns)
     for row, place in table_rows:
         sample, reply = _row({"reply": "", **row}, benchmark, place)
         samples.setdefault(sample.id, sample)
-        replies.setdefault(reply.id, reply)
+        first = replies.setdefault(reply.id, reply)
+        if first is not reply:
+            repeats.append((reply.provenance["source_row"], first.provenance["source_row"]))
         if limit is not None and len(replies) >= limit:
             break
+    if notes is not None and repeats:
+        line, first_line = repeats[0]
+        notes.append(
+            f"{_name(source)}: {plural(len(repeats), 'row')} {'repeats' if len(repeats) == 1 else 'repeat'} the dialogue, reply, model and run of an earlier "
+            f"row (first: line {line} that of line {first_line}); each reply counts once, unless a column `run` numbers repeats"
+        )
     if not replies:
         raise DataError(f"{_name(source)}: no replies in it")
     return list(samples.values()), list(replies.values())

@@ -128,6 +128,22 @@ def test_headers_that_are_odd_are_told(tmp_path: Path) -> None:
     ]
 
 
+def test_quotes_that_are_out_of_place_are_told_once_and_taken_as_they_stand(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'text,note\na,b\n"he said \\"no\\" to me",c\nd,e\n"f" g,h\n')
+    (table,), notes = read(path)
+    assert [row["note"] for row in table.rows] == ["b", "c", "e", "h"]
+    assert notes == ['a.csv:3: broken CSV (a quote within a quoted cell; write it twice, ""), taken as it stands']
+
+
+def test_what_is_odd_in_the_rows_of_a_ratings_file_is_told(tmp_path: Path) -> None:
+    rows = "".join(f"s{n},safety,{rater},{n % 5}\n" for n in range(9) for rater in ("H1", "H2"))
+    path = write(tmp_path / "r.csv", f'subject,criterion,rater,value\n{rows}"s9" x,safety,H1,3\ns9,safety,H2\n')
+    (found,) = [finding for finding in mindgauge.audit(path).findings if finding.id == "reader_notes"]
+    assert found.count == 2
+    assert "r.csv:20: broken CSV" in str(found.where)
+    assert "1 rows with more or fewer cells than the header" in str(found.where)
+
+
 def test_encodings(tmp_path: Path) -> None:
     latin, wide = (
         write(tmp_path / "a.csv", "text\ncafé\n".encode("latin-1")),

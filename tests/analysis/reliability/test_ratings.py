@@ -79,7 +79,7 @@ def test_values_off_the_scale_count_as_missing_and_are_named() -> None:
     found = read([frame], scale={"*": "1:5"})
     assert found.frame.filter(pl.col("subject") == "late").select("number", "status").row(0) == (None, "unparsable")
     [note] = [note for note in found.notes if "off the scale" in note]
-    assert "1 values are off the scale 1:5 (1 × 0; first: row 21)" in note
+    assert "1 values are off the scale 1:5 (1 × 0; first: line 21)" in note
 
 
 def test_a_subject_that_several_systems_answer_is_taken_with_the_system() -> None:
@@ -96,8 +96,8 @@ def test_a_subject_that_several_systems_answer_is_taken_with_the_system() -> Non
         (table().drop("value"), "found subject, criterion, rater"),
         (table().clear(), "0 rows"),
         (table([*ROWS, ROWS[0]]), "1 rows repeat a subject, criterion, rater and run"),
-        (table([*ROWS, ROWS[0]]), "rows 1, 21"),
-        (table([*ROWS, ROWS[0] | {"rater": None}]), "1 rows have no rater (first: row 21)"),
+        (table([*ROWS, ROWS[0]]), "lines 1, 21"),
+        (table([*ROWS, ROWS[0] | {"rater": None}]), "1 rows have no rater (first: line 21)"),
         (table(rater_kind="martian"), "unknown rater_kind 'martian'"),
         (table(run=0.5), "run must be a whole number"),
         (table().with_columns(value=pl.when(pl.col("subject") == "reply 3").then(pl.lit("four")).otherwise(pl.col("value").cast(pl.String))), "numbers and words are mixed (2 of 20 values"),
@@ -114,7 +114,7 @@ def test_what_cannot_be_used_gets_one_line(frame: pl.DataFrame, said: str) -> No
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("r.csv", b"", "empty file"),
+        ("r.csv", b"", "0 rows"),
         ("r.csv", b"subject,criterion,rater,value\n", "0 rows"),
         ("r.csv", b"subject,criterion,rater,value\na,b,caf\xe9,1\n", "not UTF-8"),
         ("r.csv", b'subject,criterion,rater,value\na,b,"c,1\n', "r.csv"),
@@ -153,3 +153,29 @@ def test_nothing_to_read_is_refused() -> None:
 def test_other_words_for_a_kind_of_rater_are_understood() -> None:
     assert set(read([table(rater_kind="Human")]).frame["rater_kind"]) == {"person"}
     assert set(read([table(rater_kind="LLM")]).frame["rater_kind"]) == {"model"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("r.csv", "{header}\n{rows}r9,safety,anna,many\n", 22),
+        ("r.csv", '{header}\n"a\nb",safety,anna,3\n\n{rows}r9,safety,anna,many\n', 25),
+        ("r.csv", "{header}\n,,,\n{rows}r9,safety,anna,many\n", 23),
+        ("r.csv", "\n\n{header}\r{rows}r9,safety,anna,many\n", 24),
+    ],
+)
+def test_a_fault_names_the_line_on_which_its_row_begins(name: str, text: str, line: int, tmp_path: Path) -> None:
+    rows = "".join(f"s{n},safety,anna,{1 + n % 5}\n" for n in range(20))
+    path = tmp_path / name
+    path.write_text(text.format(header="subject,criterion,rater,value", rows=rows), newline="")
+    with pytest.raises(DataError, match=rf"such as 'many', line {line}\)"):
+        read([path])
+
+
+def test_a_value_off_the_scale_takes_none_of_another_file_with_it(tmp_path: Path) -> None:
+    for name, values in (("anna", [9, 2, 3]), ("ben", [1, 2, 4])):
+        table = [{"subject": f"s{n}", "criterion": "safety", "rater": name, "value": v} for n, v in enumerate(values)]
+        pl.DataFrame(table).write_csv(tmp_path / f"{name}.csv")
+    found = read([tmp_path / "anna.csv", tmp_path / "ben.csv"], scale={"*": "1:5"})
+    assert found.frame.filter(pl.col("number").is_null()).select("subject", "rater").rows() == [("s0", "anna")]
+    assert any("1 values are off the scale 1:5 (1 × 9; first: line 2)" in note for note in found.notes)

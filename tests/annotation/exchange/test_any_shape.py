@@ -45,8 +45,8 @@ def test_a_table_of_another_shape_is_taken_in_and_said(tmp_path: Path, write: ob
     assert reading[0].startswith(f"{len(VALUES)} rows read as {len(VALUES)} ratings")
 
 
-def test_a_person_whom_the_project_does_not_know_is_named_with_the_file_and_row(tmp_path: Path) -> None:
+def test_a_person_whom_the_project_does_not_know_is_named_with_the_file_and_line(tmp_path: Path) -> None:
     rows = [{"item": item.id, "annotator": rater, "category": SAFE} for item in ITEMS for rater in ("ana", "zoe")]
     pl.DataFrame(rows).write_csv(tmp_path / "wide.csv")
-    with pytest.raises(DataError, match=r"wide\.csv:2: .*zoe"):
+    with pytest.raises(DataError, match=r"wide\.csv:3: .*zoe"):
         read(tmp_path / "wide.csv", known())

@@ -41,13 +41,24 @@ HEADERS = list(ROWS[0])
 # -- the same rows, as people save them ---------------------------------------------------------------------------------
 
 
-def _csv(separator: str, encoding: str = "utf-8", above: int = 0) -> Callable[[Path], None]:
+def _csv(separator: str, encoding: str = "utf-8", above: int = 0, end: str = "\r\n") -> Callable[[Path], None]:
     def write(path: Path) -> None:
         lines = [HEADERS, *([row[name] for name in HEADERS] for row in ROWS)]
-        text = "".join(separator.join('"' + cell.replace('"', '""') + '"' for cell in line) + "\r\n" for line in lines)
+        text = "".join(separator.join('"' + cell.replace('"', '""') + '"' for cell in line) + end for line in lines)
         path.write_bytes(("A title above\r\n" * above + text).encode(encoding))
 
     return write
+
+
+def _bare(path: Path) -> None:
+    """Write cells without quotes around them, whatever quotes stand in them, where no line ends in them."""
+    lines = [HEADERS, *([row[name] for name in HEADERS] for row in ROWS)]
+    cells = [['"' + cell.replace('"', '""') + '"' if "\n" in cell else cell for cell in line] for line in lines]
+    path.write_text("".join("^".join(line) + "\n" for line in cells), encoding="utf-8")
+
+
+def _wrapped(path: Path) -> None:
+    path.write_text(json.dumps({"data": ROWS, "meta": {"count": 3}, "errors": []}), encoding="utf-8")
 
 
 def _json(path: Path) -> None:
@@ -88,6 +99,9 @@ FORMS: dict[str, tuple[str, Callable[[Path], None], dict[str, str]]] = {
     "tab in .csv": ("t.csv", _csv("\t"), {}),
     "pipe": ("t.csv", _csv("|"), {}),
     "caret, named": ("t.csv", _csv("^"), {"separator": "^"}),
+    "a separator of several bytes, named": ("t.csv", _csv("，"), {"separator": "，"}),
+    "quotes within bare cells": ("t.csv", _bare, {"separator": "^"}),
+    "lines that end with a carriage return": ("t.csv", _csv(";", end="\r"), {}),
     "UTF-8 with its mark": ("t.csv", _csv(";", "utf-8-sig"), {}),
     "UTF-16": ("t.csv", _csv("\t", "utf-16"), {}),
     "GB18030, named": ("t.csv", _csv(",", "gb18030"), {"encoding": "gb18030"}),
@@ -95,6 +109,7 @@ FORMS: dict[str, tuple[str, Callable[[Path], None], dict[str, str]]] = {
     "workbook": ("t.xlsx", _workbook(), {}),
     "workbook, sheet and headers in row 3": ("t.xlsx", _workbook(above=2, second="Labels"), {"sheet": "Labels", "header": "3"}),
     "JSON": ("t.json", _json, {}),
+    "JSON in an object": ("t.json", _wrapped, {}),
     "JSON lines": ("t.jsonl", _lines, {}),
     "JSON lines in UTF-16": ("t.jsonl", _wide_lines, {}),
     "Parquet": ("t.parquet", _parquet, {}),

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from encodings.aliases import aliases
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -53,6 +55,39 @@ def test_a_bad_table_is_one_line_with_its_place(tmp_path: Path, name: str, conte
     assert fault in str(caught.value)
     with pytest.raises(DataError, match="no such file"):
         list(tables.rows(tmp_path / "missing.csv"))
+
+
+@pytest.mark.parametrize(
+    "encoding", sorted({*aliases.values(), "idna", "punycode", "undefined", "unicode_escape", "utf_8_sig", "none such"})
+)
+def test_whatever_encoding_is_named_a_file_is_read_or_refused_in_a_line(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"user,reply\nhello,there\n")
+    try:
+        list(tables.rows(path, {"encoding": encoding}))
+    except DataError as error:
+        assert str(error).startswith(str(path))  # noqa: PT017 - some are read
+    for other in ("hex", "base64", "rot13", "idna"):
+        with pytest.raises(DataError, match=f"unknown encoding: {other}; name"):
+            list(tables.rows(path, {"encoding": other}))
+
+
+def test_of_several_lists_in_an_object_none_is_chosen(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text('{"data": [{"user": "a"}], "more": [{"user": "b"}]}')
+    with pytest.raises(DataError, match=r"expected a list of objects, found several \(data, more\)"):
+        list(tables.rows(path))
+
+
+def test_a_zip_with_two_files_of_one_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "user\na\n")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr("a.csv", "user\nb\n")
+    for named in (path, path / "a.csv"):
+        with pytest.raises(DataError, match=r"t\.zip: it holds two files called a\.csv, and .*; rename or remove one"):
+            list(tables.rows(named))
 
 
 def test_json_takes_nan_and_names_the_broken_line(tmp_path: Path) -> None:

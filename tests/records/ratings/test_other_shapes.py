@@ -74,7 +74,7 @@ def test_titles_units_and_means_around_a_table_are_none_of_its_rows(tmp_path: Pa
 def test_a_row_named_by_its_file_row_below_a_second_header(tmp_path: Path) -> None:
     rows = [["Case", "Rater", "Empathy", "Safety"], ["id", "name", "1-5", "1-5"], *rated()]
     rows[4] = rows[3]
-    with pytest.raises(DataError, match="rows 3, 4"):
+    with pytest.raises(DataError, match="lines 4, 5"):
         read([table(tmp_path / "twice.csv", rows)])
 
 

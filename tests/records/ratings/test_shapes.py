@@ -331,7 +331,7 @@ def test_a_subject_that_occurs_twice_for_a_rater_is_named_with_its_rows(tmp_path
     rows[7]["id"] = "c3"
     for name in PEOPLE[:2]:
         table_of(rows, tmp_path / f"{name}.csv")
-    with pytest.raises(DataError, match=r"expert1\.csv: .*repeat.*'c3', empathy, expert1, rows 4, 8\).*--subject"):
+    with pytest.raises(DataError, match=r"expert1\.csv: .*repeat.*'c3', empathy, expert1, lines 5, 9\).*--subject"):
         read([tmp_path])
 
 
@@ -361,7 +361,7 @@ def test_numbers_here_and_words_there_are_refused(tmp_path: Path) -> None:
     table_of([{"id": f"c{n}", "empathy": ["low", "high"][n % 2]} for n in range(20)], tmp_path / "expert2.csv")
     with pytest.raises(
         DataError,
-        match=r"empathy is numbers for expert1 \(1, expert1\.csv row 1\) and words for expert2 \('low', expert2",
+        match=r"empathy is numbers for expert1 \(1, expert1\.csv line 2\) and words for expert2 \('low', expert2",
     ):
         read([tmp_path])
 
@@ -414,7 +414,7 @@ def test_rows_without_a_subject_such_as_means_are_left_out_and_said(tmp_path: Pa
     [
         ("a,b\n1,x\n", "no"),
         ("text\nI had a hard week and nobody noticed.\n", "no"),
-        ("", "empty"),
+        ("", "0 rows"),
         ("id,empathy,id\n1,2,3\n", "id"),
     ],
 )

@@ -113,6 +113,7 @@ def read(
     frame = pl.concat([long.whole_subjects(part.frame, notes) for part in parts], how="diagonal_relaxed")
     if files or len(parts) > 1:  # a run holds each rating once
         _refuse_repeats(frame, names)
+    frame = frame.with_row_index("row")
     scales = {}
     for criterion in frame["criterion"].unique().sort().to_list():
         declared = (scale or {}).get(criterion, (scale or {}).get("*", ""))
@@ -126,7 +127,7 @@ def read(
     scales = _with_unsafe(scales, rules, notes)
     _refuse_unknown(frame, critical)
     return Ratings(
-        names, frame.drop("row"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
+        names, frame.drop("row", "line"), scales, {name: marked.get(name, tuple(critical)) for name in scales}, notes,
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
         {rater: line for part in parts for rater, line in part.asked.items()},
         {rater: names for part in parts for rater, names in part.instruments.items()}, account,
@@ -194,7 +195,7 @@ def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tupl
         language=pl.col("language").replace({tag: languages.named(tag) or None for tag in tags}),
     )  # fmt: skip
     frame = _drawn(frame)
-    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "row"), {}, {}), account
+    return _Source(frame.select(*TEXT, *drawn.COLUMNS, "run", "number", "line"), {}, {}), account
 
 
 def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
@@ -209,8 +210,10 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     if not {"probability", records_drawn.WEIGHT} & set(present):
         nothing = [pl.lit(None, kind).alias(column) for column, kind in drawn.COLUMNS.items()]
         return frame.with_columns(nothing)
-    distinct = frame.group_by(present, maintain_order=True).agg(pl.col("file", "row").first())
-    records = [records_drawn.of_row(row, f"{row['file']}: row {row['row']}") for row in distinct.iter_rows(named=True)]
+    distinct = frame.group_by(present, maintain_order=True).agg(pl.col("file", "line").first())
+    records = [
+        records_drawn.of_row(row, f"{row['file']}: line {row['line']}") for row in distinct.iter_rows(named=True)
+    ]
     cells = [record.cells if record else (None,) * len(records_drawn.COLUMNS) for record in records]
     keys = distinct.select(pl.col(present).name.prefix("given "))
     known = pl.concat(
@@ -225,7 +228,7 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     if len(twice):
         raise DataError(
             f"{twice['file'][0]}: {twice['subject'][0]!r} was drawn with {twice.filter(pl.col('subject') == twice['subject'][0])['probability'].n_unique()} "
-            f"probabilities (first: {_rows(twice)}); a subject has one in a draw"
+            f"probabilities (first: {long.lines(twice)}); a subject has one in a draw"
         )
     return frame
 
@@ -234,13 +237,10 @@ def _run_column(frame: pl.DataFrame) -> pl.Series:
     run = frame["run"].fill_null("0").cast(pl.Float64, strict=False)
     odd = frame.filter(run.is_null() | (run != run.floor()) | (run.abs() >= 2**53))
     if len(odd):
-        raise DataError(f"{odd['file'][0]}: run must be a whole number, found {odd['run'][0]!r} (first: {_rows(odd)})")
+        raise DataError(
+            f"{odd['file'][0]}: run must be a whole number, found {odd['run'][0]!r} (first: {long.lines(odd)})"
+        )
     return run.cast(pl.Int64)
-
-
-def _rows(frame: pl.DataFrame) -> str:
-    first = ", ".join(str(row) for row in frame["row"].head(_FIRST))
-    return f"row {first}" if len(frame) == 1 else f"rows {first}"
 
 
 def _run(folder: Path) -> _Source:
@@ -280,7 +280,7 @@ def _run(folder: Path) -> _Source:
                     number=pl.col("value").cast(pl.Float64, strict=False),
                 ).select(*TEXT, *drawn.COLUMNS, "run", "number")
             )
-    frame = pl.concat(parts).with_row_index("row", offset=1).with_columns(pl.col("row").cast(pl.Int64))
+    frame = pl.concat(parts).with_row_index("line", offset=1).with_columns(pl.col("line").cast(pl.Int64))
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
@@ -297,7 +297,7 @@ def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
     same = repeated.filter(pl.all_horizontal(pl.col(column) == first[column] for column in _KEY))
     raise DataError(
         f"{name}: {surplus} rows repeat a subject, criterion, rater and run (first: {first['subject']!r}, {first['criterion']}, "
-        f"{first['rater']}, {_rows(same)}); number repeats in a column `run`, or remove the copies"
+        f"{first['rater']}, {long.lines(same)}); number repeats in a column `run`, or remove the copies"
     )
 
 
@@ -312,7 +312,7 @@ def _without(
     values = faults["value"].value_counts(sort=True)
     faulty_values = ", ".join(f"{n} × {value}" for value, n in values.head(_FIRST).iter_rows())
     notes.append(
-        f"{criterion}: {len(faults)} values are off the scale {scale} ({faulty_values}; first: {_rows(faults)}) and count as missing"
+        f"{criterion}: {len(faults)} values are off the scale {scale} ({faulty_values}; first: {long.lines(faults)}) and count as missing"
     )
     blank = pl.lit(None)
     return frame.with_columns(

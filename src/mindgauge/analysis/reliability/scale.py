@@ -11,6 +11,7 @@ import polars as pl
 from mindgauge.benchmarks.persons.dialogues import MOST_TURNS
 from mindgauge.benchmarks.persons.plain_turn import NEVER
 from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.ratings.long import lines
 from mindgauge.records.rubric import Scale as Kind
 from mindgauge.records.rubric.criterion import ASSUMED
 
@@ -261,10 +262,9 @@ def _observed(valued: pl.DataFrame, criterion: str, *, nominal: bool) -> ValueSc
         scale = _worded((*map(str, range(1, turns + 1)), NEVER), ordered=True)
         return scale._replace(unsafe=Unsafe.of(scale, scale.values[:-1]))
     if len(words):
-        first = ", ".join(str(row) for row in words["row"].head(3))
         raise DataError(
             f"{criterion}: numbers and words are mixed ({len(words)} of {len(valued)} values are words such as "
-            f"{str(words['value'][0])[:40]!r}, row {first}); leave those cells empty, or name the criterion with --nominal"
+            f"{str(words['value'][0])[:40]!r}, {lines(words)}); leave those cells empty, or name the criterion with --nominal"
         )
     return _numbers(valued["number"], float(valued["number"].min()), float(valued["number"].max()))  # type: ignore[arg-type]
 

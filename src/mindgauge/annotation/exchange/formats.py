@@ -15,7 +15,7 @@ from mindgauge.annotation.exchange import potato as to_potato
 from mindgauge.records import ratings
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables as reader
-from mindgauge.records.files.texts import neutralised, read_json
+from mindgauge.records.files.texts import neutralised, read_json, unwrapped
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.ratings.layout import OPTIONAL, REQUIRED
 
@@ -77,6 +77,7 @@ def read(
         return _any_shape(path, project, layout)
     file = reader.find(path)
     value = read_json(file, project.how.layout.encoding) if file.suffix.lower() == ".json" else None
+    value = value if _is_state(value) else unwrapped(value, path)
     if value is None or (isinstance(value, list) and value and table.is_one(value[0], project)):
         outcome = _table(file, project, form)
         if outcome is None:
@@ -102,14 +103,18 @@ def _any_shape(path: Path, project: Known, layout: RatingLayout) -> tuple[str, l
     layout = dataclasses.replace(layout, columns=columns, file=project.how.layout)
     frame, account = ratings.read([path], layout)
     answered = frame.filter(pl.col("value").is_not_null() | (pl.col("status") == "not_applicable"))
-    entries = table.read([(row["row"], row) for row in answered.iter_rows(named=True)], path, project)
+    entries = table.read([(row["line"], row) for row in answered.iter_rows(named=True)], path, project)
     if not entries:
         raise DataError(f"{path}: no labels of people in it")
     return RATINGS, entries, account.lines()
 
 
+def _is_state(content: Any) -> bool:
+    return isinstance(content, dict) and from_potato.STATE in content
+
+
 def _json(content: Any, path: Path, project: Known, form: str) -> tuple[str, list[ImportedLabel]]:
-    state = isinstance(content, dict) and from_potato.STATE in content
+    state = _is_state(content)
     if form in {CSV, PARQUET} or (form == POTATO and not state) or (form == LABEL_STUDIO and state):
         raise DataError(f"{path}: not a file of {form}")
     if state:

@@ -8,7 +8,7 @@ import msgspec
 
 from mindgauge.benchmarks.help_or_harm import released
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import bounds
+from mindgauge.records.files import bounds, csv_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def read(path: Path, rubric: Rubric) -> Rubric:
     """
     (criterion,) = rubric.criteria
     content = bounds.content(path, bounds.SETTINGS)
-    header, *rows = (cells for _, cells in bounds.rows(content.removeprefix(b"\xef\xbb\xbf"), ","))
+    header, *rows = (cells for _, cells in csv_rows.rows(content.removeprefix(b"\xef\xbb\xbf"), ","))
     if header[:1] != [_LABEL] or len(header) != 1 + len(criterion.levels):
         raise DataError(
             f"{path}: the columns are {_LABEL} and one for each of the {len(criterion.levels)} levels, from the worst"

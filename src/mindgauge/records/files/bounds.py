@@ -8,7 +8,6 @@ Readers raise `OSError` for what cannot be read, with the reason as `strerror`, 
 
 from __future__ import annotations
 
-import csv
 import errno
 import io
 import json
@@ -45,7 +44,9 @@ COLUMNS = 16_384
 CELLS = 25_000_000
 """Rows times columns; of JSON, values of any kind."""
 CELL = 8 * MIB
-"""Characters of a cell."""
+"""Characters of a cell, and of a text in JSON."""
+SHORTEN = "shorten it, or leave it out"
+"""What to do about a cell that has more."""
 ROW = 2 * CELL
 """Characters of a row, and of a line of JSON."""
 DEPTH = 64
@@ -55,7 +56,6 @@ MEMORY = 3 * 1024 * MIB
 SECONDS = 120.0
 """How long that may take for one file."""
 
-csv.field_size_limit(CELL)  # of the process: nothing else of ours reads CSV
 _DIGITS = 18
 """Digits of a whole number that every store and table can hold."""
 _HALF = regex(r"\\u(?:[dD][89a-fA-F]|0000)")
@@ -147,63 +147,15 @@ def refuse_lines(content: bytes, *, quotes: bool) -> None:
         raise Fault(excess(lines, "lines", ROWS))
 
 
-def rows(content: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV file, empty ones aside: the line on which each begins, and its cells.
-
-    Args:
-        content: the file, in UTF-8 without a byte order mark.
-        delimiter: between cells.
-        strict: whether quotes that are out of place are a fault.
-
-    Raises:
-        Fault: it is broken, or has more rows, columns or cells, or longer ones, than are read.
-        UnicodeDecodeError: it is in another encoding.
-    """
-    refuse_lines(content, quotes=True)
-    lines = _Lines(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""))
-    reader = csv.reader(lines, delimiter=delimiter, strict=strict)
-    count = cells = last = 0
-    try:
-        for row in reader:
-            lines.length = 0
-            line, last = last + 1, reader.line_num
-            if not row:
-                continue
-            if len(row) > COLUMNS:
-                raise Fault(excess(len(row), "columns", COLUMNS, "leave out those that are not needed"), line)
-            count += 1
-            cells += len(row)
-            if count > ROWS + 1:
-                raise Fault(f"it has more than {ROWS:,} rows, the most that are read; split it into several files")
-            if cells > CELLS:
-                raise Fault(f"it has more than {CELLS:,} cells, the most that are read; split it into several files")
-            yield line, row
-    except csv.Error as error:
-        too_long = "field larger" in str(error)
-        too_wide = f"a cell has more than {CELL:,} characters, the most that are read; is a quote left open?"
-        raise Fault(too_wide if too_long else f"broken CSV ({error})", reader.line_num) from error
-
-
-class _Lines:
-    """The lines of a file, with what they have in characters since a row began."""
-
-    def __init__(self, file: io.TextIOWrapper) -> None:
-        self._read = file.readline
-        self._number = 0
-        self.length = 0
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        line = self._read(ROW + 1)
-        if not line:
-            raise StopIteration
-        self._number += 1
-        self.length += len(line)
-        if self.length > ROW:
-            raise Fault(f"a row has more than {ROW:,} characters, the most that are read; is a quote left open?", self._number)  # fmt: skip
-        return line
+def has_long_line(content: bytes) -> bool:
+    """Whether a text has a line with more bytes than a cell may have characters."""
+    start = 0
+    while len(content) - start > CELL:
+        end = content.rfind(b"\n", start, start + CELL + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
 
 
 def twice(names: list[str]) -> str | None:
@@ -281,6 +233,8 @@ def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> A
     except RecursionError as error:
         raise Fault(_TOO_DEEP) from error
     _refuse_deep(value)
+    if len(text) > CELL:
+        _refuse_long(value)
     if _HALF.search(text):
         value = carried(value, nulls=not as_written, mended=mended)
     return value
@@ -307,6 +261,15 @@ def _refuse_deep(value: Any) -> None:
         ]
     if level:
         raise Fault(_TOO_DEEP)
+
+
+def _refuse_long(value: Any) -> None:
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is str and len(part) > CELL:
+            raise Fault(excess(len(part), "characters in a text", CELL, SHORTEN))
+        waiting += part.values() if type(part) is dict else part if type(part) is list else ()
 
 
 def carried(value: Any, *, nulls: bool = True, mended: bool = True) -> Any:

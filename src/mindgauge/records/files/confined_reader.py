@@ -99,7 +99,7 @@ def _size(series: Any) -> int:
         if longest > LIMITS["cell"] and kind != pl.Binary:
             longest = series.cast(pl.String).str.len_chars().max()
         if longest > LIMITS["cell"]:
-            raise _excess(longest, f"characters in a cell of the column {series.name[:60]!r}", LIMITS["cell"])
+            raise _excess(longest, f"characters in a cell of the column {series.name[:60]!r}", LIMITS["cell"], "shorten it, or leave it out")  # fmt: skip
         return int(lengths.sum() or 0) + 8 * len(series)
     if isinstance(kind, pl.List | pl.Array):
         lengths = series.list.len() if isinstance(kind, pl.List) else series.arr.to_list().list.len()

@@ -221,6 +221,9 @@ def members(path: Path, place: PurePosixPath) -> list[File]:
         if not any(map(hidden, (name := PurePosixPath(entry.filename)).parts))
     ]
     by_place = {file.place: file for file in lying}
+    if len(by_place) < len(lying):
+        repeated = bounds.twice([str(file.place) for file in lying])
+        raise DataError(f"{path}: it holds two files called {repeated}, and it is not clear which one counts; rename or remove one of them")  # fmt: skip
     for file in lying:
         file.known = by_place
     return lying

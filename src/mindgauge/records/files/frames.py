@@ -1,4 +1,4 @@
-"""Large tables as data frames: CSV and JSON lines, read fast where their rows are plain, else one by one.
+"""JSON lines as data frames, read fast where their rows are plain, else one by one.
 
 What the fast readers cannot tell, the slow ones do: in which line something is wrong, and why.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds
-from mindgauge.records.files.texts import faults, refuse_encoding
+from mindgauge.records.files.texts import refuse_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -33,57 +33,6 @@ def without_nulls(frame: pl.DataFrame) -> pl.DataFrame:
         if odd
         else frame
     )
-
-
-def csv_frame(path: object, content: bytes, separator: str, *, ragged: bool = False) -> pl.DataFrame:
-    """Read CSV fast, all columns as text; where that fails, the slow reader says in which line and why.
-
-    Args:
-        path: how messages call the file.
-        content: the file, in UTF-8 without a byte order mark.
-        separator: between cells.
-        ragged: leave out what a row has beyond the header, and take quotes that are out of place.
-
-    Raises:
-        DataError: it has no rows, two columns of one name, or more than is read.
-    """
-    import polars as pl
-
-    refuse_encoding(path, content)
-    with faults(path, content):
-        line, names = next(bounds.rows(content, separator, strict=not ragged), (0, []))
-        bounds.refuse_twice(names, line)
-        limit = min(bounds.ROWS, bounds.CELLS // max(1, len(names)))
-        try:
-            frame = pl.read_csv(
-                io.BytesIO(content),
-                infer_schema=False,
-                separator=separator,
-                n_rows=limit + 1,
-                truncate_ragged_lines=ragged,
-            )
-        except pl.exceptions.NoDataError as error:
-            raise DataError(f"{path}: no rows in it (an empty file)") from error
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            for number, cells in bounds.rows(content, separator):
-                if len(cells) > len(names):
-                    raise bounds.Fault(
-                        f"more cells than the header has columns ({len(cells)} cells, {len(names)} columns)", number
-                    ) from error
-            raise DataError(f"{path}: cannot read it ({' '.join(str(error).split())[:200]})") from error
-        if frame.height > limit:
-            raise bounds.Fault(f"it has more than {limit:,} rows of {len(names)} columns, the most that are read; split it into several files")  # fmt: skip
-        if len(content) > bounds.CELL:
-            _refuse_long_cells(frame)
-    return frame
-
-
-def _refuse_long_cells(frame: pl.DataFrame) -> None:
-    import polars as pl
-
-    for name, longest in frame.select(pl.all().str.len_bytes().max()).row(0, named=True).items():
-        if (longest or 0) > bounds.CELL and (length := frame[name].str.len_chars().max()) > bounds.CELL:  # type: ignore[operator]
-            raise bounds.Fault(bounds.excess(length, f"characters in a cell of the column {name[:60]!r}", bounds.CELL))  # type: ignore[arg-type]
 
 
 def json_frame(path: object, content: bytes, columns: Collection[str], rows: Rows) -> pl.DataFrame:
@@ -128,7 +77,7 @@ def _plain_lines(content: bytes, columns: Collection[str]) -> pl.DataFrame | Non
     """Read columns of rows without lists and objects in which no key stands twice; None if there may be other rows."""
     import polars as pl
 
-    if b"[" in content or _ESCAPED.search(content):
+    if b"[" in content or _ESCAPED.search(content) or bounds.has_long_line(content):
         return None
     try:
         frame = pl.read_ndjson(io.BytesIO(content), schema=dict.fromkeys(columns, pl.String), n_rows=bounds.ROWS + 1)

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import bounds, confined, frames
+from mindgauge.records.files import bounds, confined, csv_rows, frames
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.files.mapping import described, place
 from mindgauge.records.files.texts import decoded, faults
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from mindgauge.records.files.csv_rows import NumberedFrame
     from mindgauge.records.files.folder import Readable
     from mindgauge.records.files.mapping import FileLayout
 
@@ -38,7 +39,7 @@ class InputTable:
         headers: Sequence[str],
         cells: Callable[[], Iterator[Row]],
         *,
-        frame: Callable[[Collection[str]], pl.DataFrame] | None = None,
+        whole: Callable[[], NumberedFrame] | None = None,
         separator: str = ",",
         part: str = "",
         empty: tuple[Any, ...] = (None,),
@@ -49,14 +50,14 @@ class InputTable:
             path: its file; None for a table in memory.
             headers: its columns.
             cells: reads its rows, a cell for each header or fewer.
-            frame: reads it as a whole, at least these columns, faster.
+            whole: reads it as a whole, faster.
             separator: between its cells.
             part: the sheet that it is, of a workbook with several.
             empty: the cells that say nothing.
         """
         self.path, self.separator, self.part = path, separator, part
         self.name = "the table" if path is None else str(path)
-        self._headers, self._cells, self._frame, self._empty = list(headers), cells, frame, empty
+        self._headers, self._cells, self._whole, self._empty = list(headers), cells, whole, empty
 
     def __str__(self) -> str:
         return self.name
@@ -108,12 +109,20 @@ class InputTable:
         """Return the columns as far as they are seen without reading on."""
         return self.headers
 
+    def whole(self) -> NumberedFrame:
+        """Return its cells column by column, in the order of its headers, and the line of each row.
+
+        Raises:
+            DataError: it is broken, or has more than is read.
+        """
+        if self._whole is not None:
+            return self._whole()
+        with faults(self, b""):
+            return csv_rows.frame_of(self.cells(), len(self.headers))
+
     def lists(self) -> list[list[Any]]:
         """Return the cells column by column."""
-        if self._frame is not None:
-            return [column.to_list() for column in self._frame(())]
-        rows = [cells for _, cells in self.cells()]
-        return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in self.headers]
+        return [column.to_list() for column in self.whole().frame]
 
     def texts(self) -> Iterator[tuple[int, list[str | None]]]:
         """Yield rows of texts, one per header; None for empty cells and for what stands for nothing (`nan`)."""
@@ -124,18 +133,17 @@ class InputTable:
             yield number, [*map(text_of, cells), *[None] * (width - len(cells))]
 
     def frame(self, wanted: Collection[str], columns: Mapping[str, str] | None = None) -> pl.DataFrame:
-        """Return the table with our names beside the file's; of JSON, only what is wanted is filled.
+        """Return the columns that are wanted or mapped, with our names beside the file's.
 
         Raises:
             DataError: as `rows`.
         """
-        cells = {name: self.headers[line] for name, line in self.places(columns or {}).items()} if columns else {}
-        filled = {cells.get(name, name) for name in wanted}
-        if self._frame is not None and all(cells.values()):
-            frame = self._frame(filled)
-        else:
-            frame = frames.text_frame(self, [*filled, *cells], self.rows(columns))
-        return frame.with_columns([frame[column].alias(name) for name, column in cells.items() if column and column in frame.columns])  # fmt: skip
+        with faults(self, b""):
+            bounds.refuse_twice(self.headers)
+        places = self.places(columns or {})
+        named = {name: line for line, name in enumerate(self.headers) if name in wanted} | places
+        frame = self.whole().frame
+        return frame.select(frame.to_series(line).alias(name) for name, line in named.items() if name)
 
 
 class RecordTable(InputTable):
@@ -147,9 +155,15 @@ class RecordTable(InputTable):
         records: Callable[[], Iterator[tuple[int, dict[str, Any]]]],
         frame: Callable[[Collection[str]], pl.DataFrame] | None = None,
     ) -> None:
-        """Describe it; nothing is read."""
-        super().__init__(path, (), self._all_cells, frame=frame)
-        self._records = records
+        """Describe it; nothing is read.
+
+        Args:
+            path: its file.
+            records: reads its rows.
+            frame: reads it as a whole, at least these columns, faster.
+        """
+        super().__init__(path, (), self._all_cells)
+        self._records, self._frame = records, frame
 
     @functools.cached_property
     def _keys(self) -> list[str]:
@@ -171,6 +185,25 @@ class RecordTable(InputTable):
     def _all_cells(self) -> Iterator[Row]:
         keys = self._keys
         return ((number, [record.get(key) for key in keys]) for number, record in self._records())
+
+    def lists(self) -> list[list[Any]]:
+        """Return the cells column by column."""
+        records = [record for _, record in self._records()]
+        return [[record.get(key) for record in records] for key in self._keys]
+
+    def frame(self, wanted: Collection[str], columns: Mapping[str, str] | None = None) -> pl.DataFrame:
+        """Return the table with our names beside the file's; only what is wanted is filled.
+
+        Raises:
+            DataError: it is broken, or a wanted column holds lists or objects.
+        """
+        cells = {name: self.headers[line] for name, line in self.places(columns).items()} if columns else {}
+        filled = {cells.get(name, name) for name in wanted}
+        if self._frame is not None and all(cells.values()):
+            frame = self._frame(filled)
+        else:
+            frame = frames.text_frame(self, [*filled, *cells], self.rows(columns))
+        return frame.with_columns([frame[column].alias(name) for name, column in cells.items() if column and column in frame.columns])  # fmt: skip
 
     def rows(self, columns: Mapping[str, str] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield rows as they stand, with our names; see `InputTable.rows`."""
@@ -200,7 +233,6 @@ def text_of(cell: object) -> str | None:
 
 WORKBOOKS, SEPARATED = {".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"}, {".csv", ".tsv"}
 HEADED = WORKBOOKS | SEPARATED
-_QUOTED = re.compile(rb'"[^"]*"')
 
 
 def separated(path: Readable, how: FileLayout, notes: list[str] | None) -> InputTable:
@@ -210,30 +242,24 @@ def separated(path: Readable, how: FileLayout, notes: list[str] | None) -> Input
         DataError: it cannot be read, or has no such row of headers.
     """
     content = decoded(path, how.encoding, notes)
-    strict = notes is None
-    separator = how.separator or ("\t" if path.suffix.lower() == ".tsv" else _separator(content, how.header or 0))
+    separator = how.separator or (
+        "\t" if path.suffix.lower() == ".tsv" else csv_rows.separator(content, how.header or 0)
+    )
 
     def cells() -> Iterator[Row]:
         with faults(path, content):
-            yield from bounds.rows(content, separator, strict=strict)
+            if notes is None:
+                yield from csv_rows.rows(content, separator)
+            else:
+                yield from csv_rows.mended_rows(content, separator, path, notes)
 
-    def fast() -> pl.DataFrame:
-        return frames.csv_frame(path, content, separator, ragged=not strict)
+    def plain(header_line: int, width: int) -> NumberedFrame | None:
+        read = csv_rows.plain_frame(content, separator, header_line, width)
+        # A short row cannot be told from one whose last cell is empty, and where notes are taken, one is of such rows.
+        return None if read is None or (notes is not None and width and read.frame.to_series(-1).has_nulls()) else read
 
-    return _headed(path, cells, how, notes, separator=separator, fast=fast if how.header is None else None)
-
-
-def _separator(content: bytes, header: int) -> str:
-    """Guess what separates cells, by the line that holds the headers (the first that is not empty if none is named)."""
-    start = 0
-    for number in range(1, (header or 1_000) + 1):
-        end = content.find(b"\n", start)
-        line = content[start : end if end >= 0 else len(content)][: bounds.ROW]
-        if number == header or (not header and line.strip()) or end < 0:
-            break
-        start = end + 1
-    bare = _QUOTED.sub(b"", line)
-    return max(",;\t|", key=lambda mark: bare.count(mark.encode()))
+    ditto = csv_rows.has_lone_quotes(content, separator)
+    return _headed(path, cells, how, notes, separator=separator, plain=plain, ditto=ditto)
 
 
 def sheets(path: Readable, how: FileLayout, notes: list[str] | None) -> list[InputTable]:
@@ -264,7 +290,8 @@ def _headed(
     *,
     separator: str = ",",
     part: str = "",
-    fast: Callable[[], pl.DataFrame] | None = None,
+    plain: Callable[[int, int], NumberedFrame | None] | None = None,
+    ditto: bool = False,
 ) -> InputTable:
     """Take the headers from a row: the one that is named, else the first that is not empty.
 
@@ -275,9 +302,10 @@ def _headed(
         notes: as `tables.open_tables` has them.
         separator: between its cells.
         part: its sheet.
-        fast: reads it as a whole, with the headers as they stand in the file.
+        plain: reads what stands below a line as a whole, in so many columns, where that is the same.
+        ditto: whether quotes may stand alone in it.
     """
-    lines_above, header = _header(path, cells, how)
+    header_line, header = _header(path, cells, how)
     headers, width = [name.strip() for name in header], len(header)
     if notes is not None:
         headers = noted(header, path, notes)
@@ -286,8 +314,10 @@ def _headed(
         with faults(path, b""):
             ragged = 0
             for number, row in cells():
-                if number <= lines_above:
+                if number <= header_line:
                     continue
+                if ditto and csv_rows.is_swallowed(row, width, separator):
+                    _refuse_ditto(path, number, notes)
                 if notes is not None:
                     ragged += len(row) != width
                 elif len(row) > width and any(map(_filled, row[width:])):
@@ -298,12 +328,23 @@ def _headed(
             if ragged and notes is not None:
                 notes.append(f"{path}: {ragged} rows with more or fewer cells than the header")
 
-    def frame(_: Collection[str]) -> pl.DataFrame:
-        assert fast is not None
-        read = fast()
-        return read.rename({a: b for a, b in zip(read.columns, headers, strict=False) if b and a != b})
+    def whole() -> NumberedFrame:
+        with faults(path, b""):
+            return (plain(header_line, width) if plain else None) or csv_rows.frame_of(below(), width)
 
-    return InputTable(path, headers, below, frame=frame if fast else None, separator=separator, part=part, empty=(None, ""))  # fmt: skip
+    return InputTable(path, headers, below, whole=whole, separator=separator, part=part, empty=(None, ""))
+
+
+_DITTO = (
+    'two quotes that each stand alone (") make one cell of the rows between them; write what they stand for, '
+    "or hand the table in as .xlsx or .jsonl if the cell is meant so"
+)
+
+
+def _refuse_ditto(path: Readable, line: int, notes: list[str] | None) -> None:
+    if notes is None:
+        raise bounds.Fault(_DITTO, line)
+    notes.append(f"{path}:{line}: {_DITTO}")
 
 
 def _header(path: Readable, cells: Callable[[], Iterator[Row]], how: FileLayout) -> tuple[int, list[str]]:

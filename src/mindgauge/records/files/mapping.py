@@ -97,7 +97,7 @@ def layout(mapped: Mapping[str, str]) -> FileLayout:
             f"--map {HEADER}={header}: write the number of the row that holds the headers, 0 where none does"
         )
     separator = SEPARATORS.get(mapped.get(SEPARATOR, ""), mapped.get(SEPARATOR, ""))
-    if len(separator) > 1 or separator in {'"', "\n", "\r"}:
+    if len(separator) > 1 or separator in {'"', "\n", "\r"} or "\ud800" <= separator <= "\udfff":
         raise UsageError(f"--map {SEPARATOR}={separator}: write one character, or {', '.join(SEPARATORS)}")
     return FileLayout(
         mapped.get(SHEET, ""), None if header is None else int(header), mapped.get(ENCODING, ""), separator

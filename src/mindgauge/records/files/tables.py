@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, confined, folder, frames, input_table, mapping
+from mindgauge.records.files.csv_rows import numbered
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import HEADED, SEPARATED, WORKBOOKS, InputTable, RecordTable
 from mindgauge.records.files.mapping import FileLayout
@@ -225,7 +226,7 @@ def _frame(source: Frame) -> pl.DataFrame:
 
 def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | None = None) -> InputTable:
     headers = frame.columns if notes is None else input_table.noted(frame.columns, path, notes)
-    return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), frame=lambda _: frame)
+    return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), whole=lambda: numbered(frame))
 
 
 def _lines(

@@ -62,13 +62,13 @@ def decoded(path: Readable, encoding: str = "", notes: list[str] | None = None) 
     """
     try:
         content = folder.content(path)
-        codecs.lookup(encoding or "utf-8")
+        b"a".decode(encoding or "utf-8", "replace")
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
     except OSError as error:
         raise DataError(f"{path}: cannot read it ({error.strerror})") from error
     except (LookupError, ValueError) as error:
-        raise DataError(f"{path}: unknown encoding: {encoding[:60]}") from error
+        raise DataError(f"{path}: unknown encoding: {encoding[:60]}; name one of texts, as gb18030") from error
     kind = next((kind for mark, kind in _PACKED.items() if content.startswith(mark)), None)
     if kind is not None:
         raise DataError(f"{path}: expected text, found a file that is {kind}; unpack it, or give it its own ending")
@@ -193,18 +193,36 @@ def read_json(path: Readable, encoding: str = "", *, as_written: bool = False, m
 def read_records(
     path: Readable, encoding: str = "", *, as_written: bool = False, mended: bool = True
 ) -> list[dict[str, Any]]:
-    """Read a JSON file that holds a list of objects; see `read_json`.
+    """Read a JSON file that holds a list of objects, or an object with one, as interfaces answer: `{"data": […], "meta": {…}}`.
 
     Raises:
-        DataError: it holds something else, or cannot be read.
+        DataError: it holds something else, or cannot be read; see `read_json`.
     """
-    rows = read_json(path, encoding, as_written=as_written, mended=mended)
+    rows = unwrapped(read_json(path, encoding, as_written=as_written, mended=mended), path)
     if not isinstance(rows, list):
         raise DataError(f"{path}: expected a list of objects, found {type(rows).__name__}")
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise DataError(f"{path}: expected a list of objects, found {type(row).__name__} as entry {number}")
     return rows
+
+
+def unwrapped(value: Any, path: object) -> Any:
+    """Return the only list of objects that an object holds; what is no such object stays as it is.
+
+    Raises:
+        DataError: it holds several.
+    """
+    if not isinstance(value, dict):
+        return value
+    lists = {
+        name: part
+        for name, part in value.items()
+        if isinstance(part, list) and part and all(isinstance(row, dict) for row in part)
+    }
+    if len(lists) > 1:
+        raise DataError(f"{path}: expected a list of objects, found several ({', '.join(lists)}); write one to a file of its own")  # fmt: skip
+    return next(iter(lists.values()), value)
 
 
 def neutralised(rows: pl.DataFrame) -> pl.DataFrame:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mindgauge.records.ratings.layout import RatingLayout
 
 COLUMNS = (*REQUIRED, *OPTIONAL, "file", "row")
-"""Columns of ratings in long form, all text but `run` and `row`."""
+"""Columns of ratings in long form, all text but `run` and `row`; beside them stands `line`, by which messages name a row."""
 MISSING = ("", "nan", "null", "none", "na", "n/a", "-", "–", "?")
 NOT_APPLICABLE = (
     "not applicable", "not relevant", "does not apply", "not_applicable", "nicht zutreffend", "entfällt", "trifft nicht zu", "不适用",
@@ -30,7 +30,7 @@ def shaped(frame: pl.DataFrame) -> pl.DataFrame:
     """Give ratings all columns of the long form."""
     absent = [name for name in COLUMNS if name not in frame.columns]
     return frame.with_columns(pl.lit(None, pl.String).alias(name) for name in absent).select(
-        *(pl.col(name).cast(pl.String) for name in COLUMNS if name != "row"), pl.col("row").cast(pl.Int64)
+        *(pl.col(name).cast(pl.String) for name in COLUMNS if name != "row"), pl.col("row", "line").cast(pl.Int64)
     )
 
 
@@ -53,7 +53,7 @@ def refuse_incomplete(frame: pl.DataFrame) -> None:
     for column in ("criterion", "rater"):
         empty = frame.filter(pl.col(column).is_null())
         if len(empty):
-            raise DataError(f"{_file(empty)}{len(empty)} rows have no {column} (first: {_rows(empty)})")
+            raise DataError(f"{_file(empty)}{len(empty)} rows have no {column} (first: {lines(empty)})")
 
 
 def without_subject(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -63,7 +63,7 @@ def without_subject(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         return frame
     rows = empty.unique(["file", "row"], maintain_order=True)
     notes.append(
-        f"{_file(rows)}{plural(len(rows), 'row')} without a subject {'is' if len(rows) == 1 else 'are'} left out (first: {_rows(rows)})"
+        f"{_file(rows)}{plural(len(rows), 'row')} without a subject {'is' if len(rows) == 1 else 'are'} left out (first: {lines(rows)})"
     )
     return frame.filter(pl.col("subject").is_not_null())
 
@@ -85,11 +85,11 @@ def one_spelling(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         for names in filter(lambda names: len(names) > 1, spellings.values()):
             rows = frame.filter(pl.col(column).is_in(names))
             key = [name for name in _KEY if name != column]
-            both = rows.group_by(key).agg(n=pl.col(column).n_unique(), rows=pl.col("row")).filter(pl.col("n") > 1)
+            both = rows.group_by(key).agg(n=pl.col(column).n_unique(), lines=pl.col("line")).filter(pl.col("n") > 1)
             if len(both):
                 raise DataError(
                     f"{named([repr(name) for name in names])} look like one {column} under several spellings, and both rate {both['subject'][0]!r} "
-                    f"(rows {', '.join(map(str, both['rows'][0].to_list()[:2]))}); write one {column} in one way, or two in ways that differ"
+                    f"(lines {', '.join(map(str, both['lines'][0].to_list()[:2]))}); write one {column} in one way, or two in ways that differ"
                 )
             notes.append(f"{named([repr(name) for name in names])} are taken for one {column}, {names[0]!r}")
             frame = frame.with_columns(pl.col(column).replace(dict.fromkeys(names, names[0])))
@@ -108,7 +108,7 @@ def valued(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.Da
     nested = frame.filter(text.str.contains(r"^[\[{]"))
     if len(nested):
         raise DataError(
-            f"{_file(nested)}the column with values holds lists or objects ({_rows(nested)}); one value per row is needed"
+            f"{_file(nested)}the column with values holds lists or objects ({lines(nested)}); one value per row is needed"
         )
     idle = {word.casefold() for word in (*NOT_APPLICABLE, *layout.not_applicable)}
     missing = [word for word in MISSING if word not in {*idle, *layout.words}]
@@ -137,7 +137,7 @@ def valued(frame: pl.DataFrame, layout: RatingLayout, notes: list[str]) -> pl.Da
     odd = frame.filter(pl.col("rater_kind").is_not_null() & ~pl.col("rater_kind").is_in(raters.KINDS))
     if len(odd):
         raise DataError(
-            f"{_file(odd)}unknown rater_kind {odd['rater_kind'][0]!r} (first: {_rows(odd)}); known are {', '.join(raters.KINDS)}"
+            f"{_file(odd)}unknown rater_kind {odd['rater_kind'][0]!r} (first: {lines(odd)}); known are {', '.join(raters.KINDS)}"
         )
     frame = _words(frame, layout, notes)
     _refuse_mixed(frame)
@@ -177,7 +177,7 @@ def _refuse_mixed(frame: pl.DataFrame) -> None:
         numbers=pl.col("number").mean(),
         file=pl.col("file").first(),
         value=pl.col("value").first(),
-        row=pl.col("row").first(),
+        line=pl.col("line").first(),
     )
     for criterion in forms["criterion"].unique(maintain_order=True):
         own = forms.filter(pl.col("criterion") == criterion)
@@ -243,7 +243,7 @@ def without_copies(frame: pl.DataFrame, left_out: list[str]) -> pl.DataFrame:
         values=pl.col("value").n_unique(),
         files=pl.col("file").n_unique(),
         n=pl.len(),
-        rows=pl.col("row"),
+        lines=pl.col("line"),
         places=pl.col("file"),
     )
     twice = groups.filter((pl.col("values") > 1) | (pl.col("files") < pl.col("n")))
@@ -251,12 +251,12 @@ def without_copies(frame: pl.DataFrame, left_out: list[str]) -> pl.DataFrame:
         first = twice.row(0, named=True)
         several = len(set(first["places"])) > 1
         places = [
-            f"{file} row {row}" if several else str(row)
-            for file, row in zip(first["places"], first["rows"], strict=True)
+            f"{file} line {line}" if several else str(line)
+            for file, line in zip(first["places"], first["lines"], strict=True)
         ]
         raise DataError(
             f"{'' if several else first['places'][0] + ': '}{(twice['n'] - 1).sum()} rows repeat a subject, criterion, rater and run (first: "
-            f"{first['subject']!r}, {first['criterion']}, {first['rater']}, {'' if several else 'rows '}{', '.join(places[:_FIRST])}); number "
+            f"{first['subject']!r}, {first['criterion']}, {first['rater']}, {'' if several else 'lines '}{', '.join(places[:_FIRST])}); number "
             "repeats in a column `run`, name further columns that tell subjects apart with --subject A,B, say --subject row where all files "
             "have one order, or remove the copies"
         )
@@ -305,9 +305,10 @@ def _file(rows: pl.DataFrame) -> str:
 
 
 def _place(rows: pl.DataFrame) -> str:
-    return f"{rows['file'][0]} row {rows['row'][0]}" if rows["file"][0] is not None else f"row {rows['row'][0]}"
+    return f"{rows['file'][0]} line {rows['line'][0]}" if rows["file"][0] is not None else f"line {rows['line'][0]}"
 
 
-def _rows(rows: pl.DataFrame) -> str:
-    first = ", ".join(str(row) for row in rows["row"].head(_FIRST))
-    return f"row {first}" if len(rows) == 1 else f"rows {first}"
+def lines(rows: pl.DataFrame) -> str:
+    """Name the first lines on which rows begin."""
+    first = ", ".join(str(line) for line in rows["line"].head(_FIRST))
+    return f"line {first}" if len(rows) == 1 else f"lines {first}"

@@ -148,7 +148,7 @@ def _incomplete(columns: Mapping[str, InputColumn], roles: Mapping[str, str]) ->
 
 def _of_log(sheet: Sheet, layout: RatingLayout) -> Long:
     """Return ratings that were read as such already."""
-    frame = sheet.frame.with_columns(file=pl.lit(sheet.name))
+    frame = sheet.placed(sheet.frame)
     if layout.criteria:
         frame = frame.filter(pl.col("criterion").is_in(layout.criteria))
     return one_table.Long(frame, f"{sheet.name}: {sheet.shape}", [])
@@ -169,7 +169,7 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     if exported is not None:
         shape, frame, lines = exported
         left_out += lines
-        return one_table.Long(frame.with_columns(file=pl.lit(sheet.name)), shape, [])
+        return one_table.Long(sheet.placed(frame), shape, [])
     sheet = layers.without_summary(one_table.expanded(layers.under_headers(sheet, left_out)), left_out)
     if not sheet.frame.height:
         left_out.append(f"{sheet.name}: it holds what was computed from ratings")
@@ -178,7 +178,7 @@ def _by_itself(sheet: Sheet, layout: RatingLayout, left_out: list[str]) -> Long 
     roles = one_table.roles(sheet, described, layout)
     rated = one_table.long(sheet, described, roles, layout)
     if rated is not None:
-        return rated._replace(frame=rated.frame.with_columns(file=pl.lit(sheet.name)))
+        return rated._replace(frame=sheet.placed(rated.frame))
     problem = "" if layout.criteria else _incomplete(described, roles)
     if problem and sheet.alone:
         raise DataError(f"{sheet.name}: {problem}")

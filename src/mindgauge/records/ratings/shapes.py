@@ -240,7 +240,7 @@ def _melted(
     if "rater" not in melted.columns:
         melted = melted.with_columns(rater=pl.lit(rater))
     melted = melted.with_columns(criterion=pl.col("column").replace_strict(criteria, default=pl.col("column")))
-    return melted.drop("column").with_columns(file=pl.lit(table.sheet.name))
+    return table.sheet.placed(melted.drop("column"))
 
 
 def _systems(who: dict[str, str]) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from mindgauge.records import inspect_logs
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import bounds, folder, texts
+from mindgauge.records.files import bounds, csv_rows, folder, texts
 from mindgauge.records.files import tables as reader
 from mindgauge.records.files.folder import File
 from mindgauge.records.files.input_table import InputTable, RecordTable
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.records.files.folder import Readable
-    from mindgauge.records.files.mapping import FileLayout
     from mindgauge.records.files.texts import Frame
     from mindgauge.records.ratings.layout import RatingLayout
 
+NO_LINES = pl.Series("line", [], pl.Int64)
 _WHOLE = r"^(-?\d+)\.0+$"
 """A whole number as a table with gaps has it."""
 
@@ -40,6 +40,8 @@ class Sheet(NamedTuple):
     """Rows below the headers of the file that are none of its ratings."""
     shape: str = ""
     """How it was read, where it is no table but a log whose scores are ratings, one a row."""
+    lines: pl.Series = NO_LINES
+    """The line of its file on which each row begins that it had when it was opened; of Parquet and tables in memory, the row."""
 
     @property
     def name(self) -> str:
@@ -48,8 +50,13 @@ class Sheet(NamedTuple):
 
     @property
     def rows(self) -> pl.Expr:
-        """The number of each of its rows in the file, from 1 below the headers, as `row`."""
+        """The number of each of its rows, from 1 below the headers, as `row`."""
         return pl.int_range(1 + self.above, pl.len() + 1 + self.above).alias("row")
+
+    def placed(self, ratings: pl.DataFrame) -> pl.DataFrame:
+        """Say of ratings that were read from its rows in which file and line they stand."""
+        line = pl.col("row") if self.shape else self.lines.gather(ratings["row"] - 1).alias("line")
+        return ratings.with_columns(file=pl.lit(self.name), line=line)
 
     @property
     def folder(self) -> str:
@@ -82,7 +89,7 @@ def opened(
     faults: list[str] = []
     for source in sources:
         if not isinstance(source, str | Path | File):
-            sheets.append(Sheet(PurePosixPath("the table"), "", _frame(reader.open_table(source)), alone=False))
+            sheets.append(_sheet(PurePosixPath("the table"), reader.open_table(source)))
             continue
         for place, file, named in _files(source, left_out, several=len(sources) > 1):
             if place.name in layout.drop or place.stem in layout.drop:
@@ -145,42 +152,28 @@ def _sheets(
         yield Sheet(place, "", frame, alone=False, shape="scores of an Inspect log, changes by people included")
         return
     try:
-        if file.suffix.lower() == ".json" and (records := _enveloped(file, file_layout)) is not None:
-            yield Sheet(place, "", _frame(RecordTable(file, lambda: enumerate(records, 1))), alone=False)
-            return
         for table in reader.open_tables(file, file_layout, notes):
-            yield Sheet(place, table.part, _frame(table), alone=False)
+            yield _sheet(place, table)
     except bounds.Fault as fault:
         raise DataError(fault.at(str(file))) from fault
 
 
-def _enveloped(file: Readable, layout: FileLayout) -> list[dict[str, Any]] | None:
-    """Return the only list of objects that an object holds, as interfaces answer: `{"data": […], "meta": {…}}`."""
-    content = texts.read_json(file, layout.encoding)
-    if not isinstance(content, dict):
-        return None
-    lists = [
-        value
-        for value in content.values()
-        if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-    ]
-    return lists[0] if len(lists) == 1 else None
-
-
-def _frame(table: InputTable) -> pl.DataFrame:
-    """Return a table's cells as texts: whole numbers without decimals, lists and objects as JSON."""
-    fast = not isinstance(table, RecordTable) and all(table.headers) and len(set(table.headers)) == len(table.headers)
-    frame = table.frame(table.headers) if fast else None
-    if frame is not None and any(kind.is_nested() or kind == pl.Object for kind in frame.schema.values()):
-        frame = None
-    if frame is None:
+def _sheet(place: PurePosixPath, table: InputTable) -> Sheet:
+    """Return a table's cells as texts: whole numbers without decimals, lists and objects as JSON; rows that say nothing are left out."""
+    plain = not isinstance(table, RecordTable) and all(table.headers) and len(set(table.headers)) == len(table.headers)
+    whole = table.whole() if plain else None
+    if whole is None or any(kind.is_nested() or kind == pl.Object for kind in whole.frame.schema.values()):
         headers = [header.strip() or f"#{number}" for number, header in enumerate(table.headers, 1)]
-        twice = bounds.twice(headers)
-        if twice is not None:
-            raise DataError(f"{table}: the column {twice[:60]!r} is there twice; rename or remove one of them")
-        columns = zip(*(cells for _, cells in table.texts()), strict=True)
-        cells = dict(zip(headers, map(list, columns), strict=False))
-        frame = pl.DataFrame(cells or {header: [] for header in headers}, schema=dict.fromkeys(headers, pl.String))
+        with texts.faults(table, b""):
+            bounds.refuse_twice(headers)
+            whole = csv_rows.frame_of(table.texts(), len(headers))
+    else:
+        headers = table.headers
+    frame = whole.frame.rename(dict(zip(whole.frame.columns, headers, strict=True)))
     text = pl.all().cast(pl.String).str.strip_chars()
     frame = frame.with_columns(pl.when(text != "").then(text.str.replace(_WHOLE, "$1")).name.keep())
-    return frame.filter(~pl.all_horizontal(pl.all().is_null())) if frame.width else frame
+    lines = whole.lines
+    if frame.width:
+        filled = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
+        frame, lines = frame.filter(filled), lines.filter(filled)
+    return Sheet(place, table.part, frame, alone=False, lines=lines)

@@ -108,17 +108,19 @@ _DIGITS = re.compile(r"\s*-?\d+(?:\.\d+)?\s*")
 
 def opened(path: Path, column_map: ColumnMap, notes: list[str]) -> InputTable | None:
     """Open a file that is, or is meant as, a ratings file; None where it is none."""
-    file_notes: list[str] = []
+    count = len(notes)
     try:
         file = reader.find(path)
-        odd = None if file.suffix.lower() in {*reader.LINES, ".json"} else file_notes
+        odd = (
+            None if file.suffix.lower() in {*reader.LINES, ".json"} else notes
+        )  # what is odd in rows is noted as they are read
         tables = reader.open_tables(named(file, file.name), column_map.layout, odd, as_written=True)
         names = {name.strip().casefold() for name in tables[0].glimpse()} | column_map.columns.keys()
     except (bounds.Fault, DataError):
-        return None
+        names = set()
     if len({*REQUIRED} & names) < ENOUGH:
+        del notes[count:]
         return None
-    notes += file_notes
     return tables[0]
 
 
