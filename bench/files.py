@@ -78,6 +78,8 @@ def main() -> None:
         texts.write_parquet(folder / "replies.parquet")
         texts.head(rows // 10).write_excel(folder / "replies.xlsx")
         long.write_csv(folder / "ratings.csv")
+        long.write_csv(folder / "ratings_quoted.csv", quote_style="always")
+        long.with_columns(pl.lit('a "word"').alias("note")).write_csv(folder / "ratings_noted.csv")
         long.write_ndjson(folder / "ratings.jsonl")
         long.write_parquet(folder / "ratings.parquet")
         schema = dict.fromkeys(WANTED, pl.String)
@@ -96,6 +98,8 @@ def main() -> None:
             (f"{rows:,} replies, Parquet", ours("replies.parquet"), "polars", lambda: pl.read_parquet(folder / "replies.parquet").to_dicts()),
             (f"{rows // 10:,} replies, workbook", ours("replies.xlsx"), "fastexcel", lambda: fastexcel.read_excel(folder / "replies.xlsx").load_sheet(0).to_polars().to_dicts()),
             (f"{10 * rows:,} ratings, CSV", frame("ratings.csv"), "polars", lambda: pl.read_csv(folder / "ratings.csv", infer_schema=False)),
+            (f"{10 * rows:,} ratings, CSV, each cell in quotes", frame("ratings_quoted.csv"), "polars", lambda: pl.read_csv(folder / "ratings_quoted.csv", infer_schema=False)),
+            (f"{10 * rows:,} ratings, CSV, quotes within cells", frame("ratings_noted.csv"), "polars", lambda: pl.read_csv(folder / "ratings_noted.csv", infer_schema=False)),
             (f"{10 * rows:,} ratings, JSON lines", frame("ratings.jsonl"), "polars", lambda: pl.read_ndjson(folder / "ratings.jsonl", schema=schema)),
             (f"{10 * rows:,} ratings, Parquet", frame("ratings.parquet"), "polars", lambda: pl.read_parquet(folder / "ratings.parquet")),
         ]  # fmt: skip

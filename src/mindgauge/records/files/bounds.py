@@ -45,8 +45,6 @@ CELLS = 25_000_000
 """Rows times columns; of JSON, values of any kind."""
 CELL = 8 * MIB
 """Characters of a cell, and of a text in JSON."""
-SHORTEN = "shorten it, or leave it out"
-"""What to do about a cell that has more."""
 ROW = 2 * CELL
 """Characters of a row, and of a line of JSON."""
 DEPTH = 64
@@ -268,7 +266,7 @@ def _refuse_long(value: Any) -> None:
     while waiting:
         part = waiting.pop()
         if type(part) is str and len(part) > CELL:
-            raise Fault(excess(len(part), "characters in a text", CELL, SHORTEN))
+            raise Fault(excess(len(part), "characters in a text", CELL, "shorten it, or leave it out"))
         waiting += part.values() if type(part) is dict else part if type(part) is list else ()
 
 
