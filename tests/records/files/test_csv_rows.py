@@ -45,9 +45,9 @@ def as_a_whole(path: Path, layout: FileLayout, notes: list[str] | None) -> objec
     """Return the same, read as a whole."""
     try:
         (table,) = tables.open_tables(path, layout, notes)
-        whole = table.whole()
-        cells = whole.frame.rows() if whole.frame.width else [()] * len(whole.lines)
-        return [(line, [*row]) for line, row in zip(whole.lines, cells, strict=True)]
+        numbered = table.numbered()
+        cells = numbered.frame.rows() if numbered.frame.width else [()] * len(numbered.lines)
+        return [(line, [*row]) for line, row in zip(numbered.lines, cells, strict=True)]
     except DataError as error:
         return str(error)
 

@@ -39,7 +39,7 @@ class InputTable:
         headers: Sequence[str],
         cells: Callable[[], Iterator[Row]],
         *,
-        whole: Callable[[], NumberedFrame] | None = None,
+        numbered: Callable[[], NumberedFrame] | None = None,
         separator: str = ",",
         part: str = "",
         empty: tuple[Any, ...] = (None,),
@@ -50,14 +50,14 @@ class InputTable:
             path: its file; None for a table in memory.
             headers: its columns.
             cells: reads its rows, a cell for each header or fewer.
-            whole: reads it as a whole, faster.
+            numbered: reads it as a whole, faster.
             separator: between its cells.
             part: the sheet that it is, of a workbook with several.
             empty: the cells that say nothing.
         """
         self.path, self.separator, self.part = path, separator, part
         self.name = "the table" if path is None else str(path)
-        self._headers, self._cells, self._whole, self._empty = list(headers), cells, whole, empty
+        self._headers, self._cells, self._numbered, self._empty = list(headers), cells, numbered, empty
 
     def __str__(self) -> str:
         return self.name
@@ -109,20 +109,20 @@ class InputTable:
         """Return the columns as far as they are seen without reading on."""
         return self.headers
 
-    def whole(self) -> NumberedFrame:
+    def numbered(self) -> NumberedFrame:
         """Return its cells column by column, in the order of its headers, and the line of each row.
 
         Raises:
             DataError: it is broken, or has more than is read.
         """
-        if self._whole is not None:
-            return self._whole()
+        if self._numbered is not None:
+            return self._numbered()
         with faults(self, b""):
             return csv_rows.frame_of(self.cells(), len(self.headers))
 
     def lists(self) -> list[list[Any]]:
         """Return the cells column by column."""
-        return [column.to_list() for column in self.whole().frame]
+        return [column.to_list() for column in self.numbered().frame]
 
     def texts(self) -> Iterator[tuple[int, list[str | None]]]:
         """Yield rows of texts, one per header; None for empty cells and for what stands for nothing (`nan`)."""
@@ -142,7 +142,7 @@ class InputTable:
             bounds.refuse_twice(self.headers)
         places = self.places(columns or {})
         named = {name: line for line, name in enumerate(self.headers) if name in wanted} | places
-        frame = self.whole().frame
+        frame = self.numbered().frame
         return frame.select(frame.to_series(line).alias(name) for name, line in named.items() if name)
 
 
@@ -328,11 +328,11 @@ def _headed(
             if ragged and notes is not None:
                 notes.append(f"{path}: {ragged} rows with more or fewer cells than the header")
 
-    def whole() -> NumberedFrame:
+    def numbered() -> NumberedFrame:
         with faults(path, b""):
             return (plain(header_line, width) if plain else None) or csv_rows.frame_of(below(), width)
 
-    return InputTable(path, headers, below, whole=whole, separator=separator, part=part, empty=(None, ""))
+    return InputTable(path, headers, below, numbered=numbered, separator=separator, part=part, empty=(None, ""))
 
 
 _DITTO = (

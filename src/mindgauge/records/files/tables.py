@@ -226,7 +226,7 @@ def _frame(source: Frame) -> pl.DataFrame:
 
 def _of_frame(path: Readable | None, frame: pl.DataFrame, notes: list[str] | None = None) -> InputTable:
     headers = frame.columns if notes is None else input_table.noted(frame.columns, path, notes)
-    return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), whole=lambda: numbered(frame))
+    return InputTable(path, headers, lambda: enumerate(frame.iter_rows(), 1), numbered=lambda: numbered(frame))
 
 
 def _lines(

@@ -161,18 +161,18 @@ def _sheets(
 def _sheet(place: PurePosixPath, table: InputTable) -> Sheet:
     """Return a table's cells as texts: whole numbers without decimals, lists and objects as JSON; rows that say nothing are left out."""
     plain = not isinstance(table, RecordTable) and all(table.headers) and len(set(table.headers)) == len(table.headers)
-    whole = table.whole() if plain else None
-    if whole is None or any(kind.is_nested() or kind == pl.Object for kind in whole.frame.schema.values()):
+    numbered = table.numbered() if plain else None
+    if numbered is None or any(kind.is_nested() or kind == pl.Object for kind in numbered.frame.schema.values()):
         headers = [header.strip() or f"#{number}" for number, header in enumerate(table.headers, 1)]
         with texts.faults(table, b""):
             bounds.refuse_twice(headers)
-            whole = csv_rows.frame_of(table.texts(), len(headers))
+            numbered = csv_rows.frame_of(table.texts(), len(headers))
     else:
         headers = table.headers
-    frame = whole.frame.rename(dict(zip(whole.frame.columns, headers, strict=True)))
+    frame = numbered.frame.rename(dict(zip(numbered.frame.columns, headers, strict=True)))
     text = pl.all().cast(pl.String).str.strip_chars()
     frame = frame.with_columns(pl.when(text != "").then(text.str.replace(_WHOLE, "$1")).name.keep())
-    lines = whole.lines
+    lines = numbered.lines
     if frame.width:
         filled = frame.select(~pl.all_horizontal(pl.all().is_null())).to_series()
         frame, lines = frame.filter(filled), lines.filter(filled)
