@@ -251,7 +251,7 @@ def test_a_judge_s_raw_answers_are_read_and_its_total_checked(write: Callable[..
     ("name", "content", "fault"),
     [
         ("t.csv", b"u,r\n\xff\xfe,x\n", "not UTF-8 at byte 4"),
-        ("t.csv", b'u,r\n"a,b\n', r"broken CSV \(unexpected end of data\)"),
+        ("t.csv", b'u,r\n"a,b\n', r"broken CSV \(a quote is opened here and never closed"),
         ("t.csv", b"u,r\na,b,c\n", "t.csv:2: more cells than the header has columns"),
         ("t.csv", b"u,r\n", "a table without rows"),
         ("t.csv", b"", "a table without rows"),

@@ -108,7 +108,7 @@ FAULTS: dict[str, tuple[Callable[[TrustMHRelease], object], dict[str, str | byte
     "no entries": (dialogues.for_fairness, {"ESConv_fair__json": "[]"}, "ESConv_fair.json: expected rows, found none"),
     "entry": (dialogues.for_fairness, {"ESConv_fair__json": '[{"dialog": [], "situation": "", "problem_type": ""}, 5]'}, "ESConv_fair.json: expected a list of objects, found int as entry 2"),
     "open quote": (
-        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (unexpected end of data)",
+        severity.users, {"500_Reddit_users_posts_labels__csv": 'User,Post,Label\nu,"[\'a\']'}, "500_Reddit_users_posts_labels.csv:2: broken CSV (a quote is opened here and never closed; close it, or write a quote within a cell twice)",
     ),
     "names": (
         severity.users, {"500_Reddit_users_posts_labels__csv": 'User,"a\nlong name",' + "x" * 300 + "\n1,2,3\n"},
