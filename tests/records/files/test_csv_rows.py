@@ -18,7 +18,7 @@ from mindgauge.records.files.mapping import FileLayout
 ODD = st.lists(
     st.sampled_from([
         "a", "b", ",", ",", "\n", "\n", "a,b\n", "1,2\n", ",,", '"', '""', '"a"', '"a,b"', '"a\nb"', ',"', '",', '"\n', "\r\n", "\r", " ", ";", "\t",
-        "\ufeff", "\0", "é", "\x85", "\u2028", "\x0b", "x\x01", "nan", "'", "\\", '\\"', "#",
+        "\ufeff", "\0", "é", "\x85", "\u2028", "\x0b", "x\x01", "nan", "'", "\\", '\\"', "#", "sep=;\n",
     ]),
     max_size=30,
 ).map("".join)  # fmt: skip
@@ -125,3 +125,17 @@ def test_a_cell_has_as_many_characters_in_every_form(name: str, tmp_path: Path) 
                     read()
             else:
                 assert len(read()) == 1
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_the_first_line_in_which_excel_names_the_separator_is_none_of_the_table(
+    tmp_path: Path, mark: str, line_end: str
+) -> None:
+    path = tmp_path / "saved.csv"
+    path.write_bytes(line_end.join([f"{mark}sep=;", "user;reply, as sent", "I cannot sleep;I hear you", ""]).encode())
+    (table,) = tables.open_tables(path, FileLayout())
+    assert table.headers == ["user", "reply, as sent"]
+    assert [*table.cells()] == [(3, ["I cannot sleep", "I hear you"])]
+    (first,) = tables.open_tables(path, FileLayout(header=1))
+    assert first.headers[0].startswith("sep=")

@@ -24,6 +24,7 @@ csv.field_size_limit(bounds.CELL)  # of the process: nothing else of ours reads 
 _LINE_END = regex(rb"\r\n|\n|\r")
 _ENDS = regex(r"\r\n|\n|\r")
 _QUOTED = regex(rb'"[^"]*"')
+_NAMED = regex(rb"(?i)sep=([,;\t|])(?:\r\n|\n|\r)")
 _CHUNK = 50_000
 """Rows that are held as Python's texts at once while a table is put together."""
 _TAKEN_OTHERWISE = (codecs.BOM_UTF8, b"\n", b"\r", b"x\x01", b"x\x5e")
@@ -65,6 +66,12 @@ def separator(content: bytes, header: int) -> str:
         start = end.end()
     bare = _QUOTED.sub(b"", line)
     return max(",;\t|", key=lambda mark: bare.count(mark.encode()))
+
+
+def named_separator(content: bytes) -> str:
+    """Return the separator that Excel's first line names, `sep=;`; empty where there is no such line."""
+    named = _NAMED.match(content)
+    return named[1].decode() if named else ""
 
 
 def rows(content: bytes, delimiter: str, *, strict: bool = True) -> Iterator[tuple[int, list[str]]]:

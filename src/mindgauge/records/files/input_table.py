@@ -242,9 +242,11 @@ def separated(path: Readable, how: FileLayout, notes: list[str] | None) -> Input
         DataError: it cannot be read, or has no such row of headers.
     """
     content = decoded(path, how.encoding, notes)
-    separator = how.separator or (
-        "\t" if path.suffix.lower() == ".tsv" else csv_rows.separator(content, how.header or 0)
-    )
+    named = csv_rows.named_separator(content)
+    if named and how.header is None:
+        how = how._replace(header=2)
+    guess = "\t" if path.suffix.lower() == ".tsv" else csv_rows.separator(content, how.header or 0)
+    separator = how.separator or named or guess
 
     def cells() -> Iterator[Row]:
         with faults(path, content):
