@@ -105,13 +105,22 @@ def test_an_error_is_one_line_of_any_shape(error: object) -> None:
     assert len(said) <= 300
 
 
+def test_of_several_choices_the_first_is_read_wherever_it_stands() -> None:
+    choices = [{"index": n, "message": {"role": "assistant", "content": f"Choice {n}."}} for n in (1, 0)]
+    assert read(json.dumps({"choices": choices}).encode()).text == "Choice 0."
+    unnumbered = [{"message": choice["message"]} for choice in choices]
+    assert read(json.dumps({"choices": unnumbered}).encode()).text == "Choice 1."
+
+
 def test_retry_after_reads_seconds_dates_and_nonsense() -> None:
     assert retry_after("3") == 3
-    assert retry_after("-3") == retry_after("nan") == 0
+    assert retry_after("-3") == 0
     assert retry_after(formatdate(time.time() + 100, usegmt=True)) == pytest.approx(100, abs=2)
     assert retry_after(formatdate(time.time() + 100)) == pytest.approx(100, abs=2), "-0000 names no zone"
     for nonsense in (
         "soon",
+        "inf",
+        "nan",
         None,
         "",
         "0 0 0",

@@ -95,7 +95,8 @@ def converted(answer: object) -> Completion:
         raise UnreadableError(
             reason(body) if error else f"{_UNEXPECTED} instead of a chat completion", foreign=not error
         )
-    choice = next(iter(choices), None)
+    first = (choice for choice in choices if isinstance(choice, dict) and choice.get("index") == 0)
+    choice = next(first, next(iter(choices), None))  # some send several, in any order
     if choice is None:
         raise UnreadableError("an answer without a choice", foreign=False)
     message = choice.get("message") or {} if isinstance(choice, dict) else None
@@ -264,9 +265,11 @@ def retry_after(header: str | None) -> float | None:
     if not header:
         return None
     try:
-        return max(0.0, float(header))
+        seconds = float(header)
     except ValueError:
         pass
+    else:
+        return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
         date = email.utils.parsedate_to_datetime(header)
         date = date if date.tzinfo else date.replace(tzinfo=datetime.UTC)
