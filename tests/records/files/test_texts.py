@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import zipfile
 from encodings.aliases import aliases
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from mindgauge.records import Message
 from mindgauge.records.errors import DataError
-from mindgauge.records.files import tables, texts
+from mindgauge.records.files import folder, tables, texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +156,19 @@ def test_whole_numbers() -> None:
     for bad in ("x", 2.5, None, "nan", "inf", 10**400):
         with pytest.raises(DataError, match="run must be a whole number"):
             texts.whole(bad, "f:1", "run")
+
+
+class _Unmarked(zipfile.ZipInfo):
+    """A file whose name is in UTF-8, which the zip does not say, as macOS writes it."""
+
+    def _encodeFilenameFlags(self) -> tuple[bytes, int]:  # noqa: N802 - so it is called there
+        return self.filename.encode(), self.flag_bits
+
+
+def test_a_name_in_a_zip_of_macos_is_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "gespräche.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(_Unmarked("Antworten für Anna.csv"), "user\nI cannot sleep.\n")
+        archive.writestr(_Unmarked("回复.csv"), "user\nI feel low.\n")
+    assert [file.name for file in folder.members(path, PurePosixPath())] == ["Antworten für Anna.csv", "回复.csv"]
+    assert [row for _, row in tables.rows(path / "回复.csv")] == [{"user": "I feel low."}]

@@ -261,6 +261,8 @@ class Archive:
         entries = self._zip.infolist()
         if len(entries) > bounds.FILES:
             raise DataError(f"{path}: {bounds.excess(len(entries), 'files', bounds.FILES)}")
+        for entry in entries:
+            entry.filename = _written(entry)
         self.entries = [entry for entry in entries if not entry.is_dir() and _within(entry)]
 
     def read(self, entry: zipfile.ZipInfo) -> bytes:
@@ -302,6 +304,18 @@ class Archive:
         return OSError(errno.EFBIG, f"{title} has more than {bounds.FILE // bounds.MIB:,} MiB, unpacked, the most that are read; split it into several files")  # fmt: skip
 
 
+def _written(entry: zipfile.ZipInfo) -> str:
+    """Return a file's name; one that is UTF-8 is so also where the zip does not say it, as zips of macOS do not."""
+    if entry.flag_bits & _UTF8:
+        return entry.filename
+    try:
+        return entry.filename.encode("cp437").decode()
+    except UnicodeError:
+        return entry.filename
+
+
+_UTF8 = 0x800
+"""The flag of a name that is said to be in UTF-8; all others are in code page 437 by the format."""
 PACKED = 64 * bounds.ARCHIVE
 """Bytes of a zip itself, which is not read as a whole: its files may be many that nobody needs."""
 
