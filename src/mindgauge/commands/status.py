@@ -192,7 +192,7 @@ def status(run: str | Path) -> RunStatus:
             created=content.get("created", ""),
             ended=content.get("ended", ""),
             seconds=content.get("seconds", 0.0),
-            bytes=sum(path.stat().st_size for path in folder.glob("run.sqlite*")),
+            bytes=sum(map(_size, folder.glob("run.sqlite*"))),
             counts=counts,
             calls=[CallUsage(*row) for row in store.select(_CALLS)],
             left=[]
@@ -207,6 +207,14 @@ def status(run: str | Path) -> RunStatus:
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
             read=list(_read(store, names)),
         )
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file of a run; the database takes its journal away when it likes."""
+    try:
+        return path.lstat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def unasked(run: Path) -> list[str]:
