@@ -90,10 +90,10 @@ class _Case:
         parts += [self._quoted(planted) for _ in range(chance.choice((1, 1, 2, 4)))]
         parts += chance.sample(PROSE, chance.randrange(3))
         chance.shuffle(parts)
-        answer = self._joined(parts)
+        answer, thought = self._joined(parts), self._thought()
         if kind != "two" and chance.random() < 0.1:  # of two, one alone would be read
             answer = answer[: chance.randrange(20, max(len(answer), 20) + 1)]  # a level alone is nobody's words
-        return Case(answer, self._criteria, shown, own, False, planted)
+        return Case(thought + answer, self._criteria, shown, own, False, planted)
 
     # -- what was shown -------------------------------------------------------------------------------------------
 
@@ -170,8 +170,10 @@ class _Case:
         for part in parts:
             marked = _MARKED.match((text + part).rpartition("\n")[2])  # what follows in the line is quoted, too
             text += part + chance.choice(("\n", "\n\n", "\n", "\n" if marked else " "))
-        thought = chance.random()
-        return f"<think>{chance.choice(PROSE)}</think>\n{text}" if thought < 0.1 else text
+        return text
+
+    def _thought(self) -> str:
+        return f"<think>{self._chance.choice(PROSE)}</think>\n" if self._chance.random() < 0.1 else ""
 
 
 def _lines(mark: str) -> Callable[[str, random.Random], str]:
