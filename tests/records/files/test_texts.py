@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 import zipfile
 from encodings.aliases import aliases
 from pathlib import PurePosixPath
@@ -94,6 +96,22 @@ def test_a_zip_with_two_files_of_one_name_is_refused(tmp_path: Path) -> None:
     for named in (path, path / "a.csv"):
         with pytest.raises(DataError, match=r"t\.zip: it holds two files called a\.csv, and .*; rename or remove one"):
             list(tables.rows(named))
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "jsonl", "parquet"])
+def test_a_table_goes_without_the_garbage_collector_and_its_file_with_it(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"a.{kind}"
+    save = {"csv": pl.DataFrame.write_csv, "parquet": pl.DataFrame.write_parquet, "json": pl.DataFrame.write_json}
+    save.get(kind, pl.DataFrame.write_ndjson)(pl.DataFrame(ROWS), path)
+    gc.disable()
+    try:
+        table = tables.open_table(path)
+        assert len(list(table.cells())) == len(table.frame(["user"])) == len(list(table.rows())) == 2
+        alive = weakref.ref(table)
+        del table
+        assert alive() is None
+    finally:
+        gc.enable()
 
 
 def test_json_takes_nan_and_names_the_broken_line(tmp_path: Path) -> None:

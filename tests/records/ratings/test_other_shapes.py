@@ -108,6 +108,24 @@ def test_tables_of_results_are_no_ratings(tmp_path: Path) -> None:
         read([table(alone / "results.csv", rows)])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", '{"subject": {}}\n'), ("a.jsonl", '{"subject": {}, "value": {"of": {}}}\n{"subject": {}}\n'),
+        ("a.json", '[{"scores": {}}, {"scores": {}}]'), ("a.json", '{"items": [{"scores": {"empathy": []}}]}'),
+        ("a.csv", "subject;value\n{};{}\n"),
+    ],
+)  # fmt: skip
+def test_objects_without_a_value_are_no_ratings(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"^{name}: no column holds ratings$"):
+        read([tmp_path / name])
+    table(tmp_path / "rated.csv", [["Case", "Rater", "Empathy", "Safety"], *rated()])
+    frame, account = read([tmp_path])
+    assert set(frame["rater"]) == set(PEOPLE)
+    assert f"{name}: no column holds ratings" in account.left_out
+
+
 def test_what_stands_beside_ratings_is_no_criterion(tmp_path: Path) -> None:
     beside = ["age", "length", "confidence", "duration_min", "temperature", "order", "rater_name", "mean", "备注"]
     rows = [

@@ -162,7 +162,8 @@ class RecordTable(InputTable):
             records: reads its rows.
             frame: reads it as a whole, at least these columns, faster.
         """
-        super().__init__(path, (), self._all_cells)
+        # Its cells are read below: were its own method handed on, it would hold itself, and its file stay in memory.
+        super().__init__(path, (), lambda: iter(()))
         self._records, self._frame = records, frame
 
     @functools.cached_property
@@ -182,7 +183,8 @@ class RecordTable(InputTable):
         """Yield the rows as they stand."""
         return self._records()
 
-    def _all_cells(self) -> Iterator[Row]:
+    def cells(self) -> Iterator[Row]:
+        """Yield its rows: a cell for each header."""
         keys = self._keys
         return ((number, [record.get(key) for key in keys]) for number, record in self._records())
 
