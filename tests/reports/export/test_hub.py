@@ -224,7 +224,11 @@ def test_the_real_files_have_the_layouts_row_counts(real: Path, loaded: Path, tm
     out = hub(loaded, tmp_path / "out")
     sizes = Counter(("/".join(p.relative_to(out).parts[:2]), pl.read_parquet(p).height) for p in out.rglob("*.parquet"))
     assert sizes == {
+        ("items/validation", 206): 1,
+        ("labels/gold", 176): 1,  # of texts: of the 178 items with a label two repeat another's
         ("responses/validation", 618): 3,
+        ("chosen_responses/validation", 101): 1,  # of two models only what people scored was released
+        ("chosen_responses/validation", 13): 1,
         ("evaluations/llm_raw", 1854): 9,
         ("evaluations/llm_merged", 618): 9,
         ("evaluations/human_raw", 206): 2,
