@@ -114,8 +114,8 @@ def found(studies: int) -> None:
     """Print how often who depends on others is found."""
     print(f"\n| found, % of {studies:,} studies each | replies | " + " | ".join(CUTS) + " |")
     print("|---|--:|" + "--:|" * len(CUTS))
-    for name in ("adjudicator", "adjudicator, overrules both in 1 %", "decides only what is disputed", "majority of three", "mean of two", "rounded mean of two", "double", "copies after the middle"):  # fmt: skip
-        for n in (200, 400, 1000):
+    for name in ("adjudicator", "adjudicator, overrules both in 1 %", "decides only what is disputed", "majority of three", "mean of two", "rounded mean of two", "rounded mean of four", "double", "copies after the middle"):  # fmt: skip
+        for n in (1000, 2000, 3000) if name == "rounded mean of four" else (200, 400, 1000):
             cells = []
             for number, cuts in enumerate(CUTS.values()):
                 generator = np.random.default_rng([number, n, 7])
@@ -126,7 +126,8 @@ def found(studies: int) -> None:
 
 def _planted(generator: np.random.Generator, name: str, n: int, cuts: Sequence[float]) -> bool:
     """Draw honest people and one who depends on them; say whether that one, and nobody else, is found."""
-    people = People((0.6,) * 3, (0.0,) * 3)
+    count = 4 if name == "rounded mean of four" else 3
+    people = People((0.6,) * count, (0.0,) * count)
     values = said(generator, n, people, cuts)
     first, second = values[:, 0], values[:, 1]
     decided = np.where(generator.random(n) < 0.5, first, second)
@@ -139,7 +140,9 @@ def _planted(generator: np.random.Generator, name: str, n: int, cuts: Sequence[f
         joint = RULES["majority"](values)
         return dependent(np.column_stack([values, joint])[np.isfinite(joint)]) == {"rater d": "consensus"}
     if "mean" in name:
-        return dependent(np.column_stack([values[:, :2], RULES[name.removesuffix(" of two")](values[:, :2])])) == {"rater c": "consensus"}  # fmt: skip
+        rule, _, of = name.partition(" of ")
+        joined = values if of == "four" else values[:, :2]
+        return dependent(np.column_stack([joined, RULES[rule](joined)])) == {f"rater {'abcde'[joined.shape[1]]}": "consensus"}  # fmt: skip
     if name == "decides only what is disputed":
         decided = np.where(first != second, decided, np.nan)
     if "overrules" in name:
