@@ -57,7 +57,9 @@ RUNS = (
     "runs/sample",
     "runs/mentalbench",
     "loaded",
+    "released",
     "rated",
+    "nights-panel",
     "labels",
     "demo-run",
 )
@@ -201,6 +203,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with everything that commands name: runs, tables, folders."""
     folder = tmp_path_factory.mktemp("world")
     _judged(folder / "run")
+    mindgauge.run("mentalbench", model=_bot("bot-a"), limit=6, out=folder / "mentalbench")
+    _rate(folder / "mentalbench", "mentalbench")
     suite_run.run(folder / SUITE, ("knowledge", "toxicity"))
     rows = [
         {
@@ -232,6 +236,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "talks").mkdir()
     text = "\n\n".join(f"{role}: {said}" for role, said in turns)
     (folder / "talks" / "ines_1.txt").write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(folder / "transcripts.zip", "w") as packed:
+        packed.writestr("ines_1.txt", text)
     with zipfile.ZipFile(folder / "talks.zip", "w") as packed:
         packed.writestr("ines_1.txt", text.replace("user:", "Klient:").replace("assistant:", "Bot:"))
     ratings = [
@@ -245,8 +251,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]  # fmt: skip
     pl.DataFrame(ratings).write_csv(folder / "ratings.csv")
     pl.DataFrame(ratings).filter(pl.col("rater_kind") == "person").write_csv(folder / "people.csv")
-    (folder / "some" / "folder").mkdir(parents=True)
-    shutil.copy(folder / "ratings.csv", folder / "some" / "folder")
+    for name in ("some/folder", "FOLDER", "FILES", "ratings"):
+        (folder / name).mkdir(parents=True)
+        shutil.copy(folder / "ratings.csv", folder / name)
     with zipfile.ZipFile(folder / "more.zip", "w") as packed:
         packed.write(folder / "replies.csv", "replies.csv")
     for name, text in pages.files().items():
@@ -263,6 +270,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "mindgauge.toml").write_text(shown.partition("```toml\n")[2].partition("```")[0])
     (folder / "system.md").write_text("You are a listener.")
     mindgauge.export(folder / "run", to="review", out=folder / "list")
+    mindgauge.export(folder / "run", to="hub", licence="CC-BY-4.0", out=folder / "folder")
     return folder
 
 
@@ -270,14 +278,7 @@ def _judged(folder: Path) -> None:
     """Write a run of two models, two judges with reasons, and two people who rated most replies; and their table."""
     judges = [_judge("gpt-5-nano"), _judge("gpt-4o-mini")]
     mindgauge.run("help_or_harm/response", model=[_bot("bot-a"), _bot("bot-b")], judge=judges, limit=28, out=folder)
-    with Store(folder, write=True) as store:
-        idents = [reply.id for reply in store.replies("help_or_harm/response")]
-        for place, ident in enumerate(idents[:40]):
-            for person in ("H1", "H2"):
-                rating = Rating(
-                    ident, "appropriateness", person, RaterKind.PERSON, 0, Status.OK, 1 + (place + len(person)) % 5
-                )
-                store.add_rating("help_or_harm/response", rating)
+    idents = _rate(folder, "help_or_harm/response")
     reading.note(folder, reading.OpenedReply("help_or_harm/response", idents[0], "H1", manifest.now(), seconds=9.0))
     people = [
         {
@@ -293,16 +294,30 @@ def _judged(folder: Path) -> None:
     pl.DataFrame(people).write_parquet(folder.parent / "people.parquet")
 
 
+def _rate(folder: Path, benchmark: str) -> list[str]:
+    """Have two people rate most replies of a run; return the ids of all."""
+    with Store(folder, write=True) as store:
+        idents = [reply.id for reply in store.replies(benchmark)]
+        for place, ident in enumerate(idents[:40]):
+            for criterion in benchmarks.find_one(benchmark).rubric.criteria:
+                for person in ("H1", "H2"):
+                    level = criterion.values[(place + len(person)) % len(criterion.values)]
+                    rating = Rating(ident, criterion.name, person, RaterKind.PERSON, 0, Status.OK, level)
+                    store.add_rating(benchmark, rating)
+    return idents
+
+
 def laid_out(world: Path, here: Path, named: str) -> None:
     """Put beside each other what a command names: every table, and runs under the names that it has for them."""
     here.mkdir()
     for path in world.iterdir():
-        if path.name in {"run", "runs"}:
+        if path.name in {"run", "runs", "mentalbench"}:
             continue
         (shutil.copytree if path.is_dir() else shutil.copy)(path, here / path.name)
     for name in RUNS:
         if name in named:
-            shutil.copytree(world / "run", here / name)
+            asked = "mentalbench" if "mentalbench --replies" in named else "run"
+            shutil.copytree(world / asked, here / name)
     if SUITE in named or "profile" in named:
         shutil.copytree(world / SUITE, here / SUITE)
 
