@@ -118,7 +118,8 @@ def test_a_consensus_that_contains_its_raters_is_found(seed: int, rule: str, peo
 
     generator = np.random.default_rng(seed)
     people = max(people, 3) if rule == "majority" else people
-    n = 5000 if (rule, people) == ("rounded mean", 4) else 500  # it departs from three who agree, as an honest person does
+    often_alone = (rule, people) == ("rounded mean", 4)  # it departs from three who agree, as an honest person does
+    n = 5000 if often_alone else 500
     values = rated(generator, n, [0.6] * people, [0.0] * people, [-1.2, -0.4, 0.4, 1.2]).astype(float)
     result = RULES[rule](values)
     table = np.column_stack([values, result])[np.isfinite(result)]

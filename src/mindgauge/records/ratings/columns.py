@@ -153,7 +153,7 @@ def key(name: str) -> str:
 def describe(sheet: Sheet) -> dict[str, InputColumn]:
     """Describe every column of a table."""
     frame = sheet.frame
-    if not frame.height:
+    if not frame.height or not frame.width:  # no column is left of objects without a value
         return {}
     names = frame.columns
     number = pl.all().str.replace(DECIMAL_COMMA, "$1.$2").cast(pl.Float64, strict=False)
