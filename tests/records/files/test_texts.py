@@ -101,8 +101,7 @@ def test_a_zip_with_two_files_of_one_name_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "json", "jsonl", "parquet"])
 def test_a_table_goes_without_the_garbage_collector_and_its_file_with_it(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"a.{kind}"
-    save = {"csv": pl.DataFrame.write_csv, "parquet": pl.DataFrame.write_parquet, "json": pl.DataFrame.write_json}
-    save.get(kind, pl.DataFrame.write_ndjson)(pl.DataFrame(ROWS), path)
+    getattr(pl.DataFrame(ROWS), f"write_{kind}".replace("jsonl", "ndjson"))(path)
     gc.disable()
     try:
         table = tables.open_table(path)
