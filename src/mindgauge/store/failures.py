@@ -37,7 +37,10 @@ def sound(path: Path) -> Iterator[None]:
 def as_damage(path: Path, error: Exception) -> UsageError:
     """Return what is said of a damaged file where an error means that; any other is raised as it is."""
     if not _damaged(error):
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame, so it would hold itself, and the file open
     return damaged(path, error)
 
 
