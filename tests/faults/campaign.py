@@ -108,9 +108,14 @@ def verb(*words: object, code: int = 0) -> str:
     return finish([*PROGRAM, *map(str, words)], code)
 
 
+def complaints(said: str) -> list[str]:
+    """Return the lines of what a command said that are no note and tell no progress."""
+    return [line for line in said.splitlines() if not re.match(r"Note: |\S+ (?:replies|verdicts): [\d,]+ of ", line)]
+
+
 def one_line(said: str) -> str:
     """Return what a command complains about: one line, and nothing beside it."""
-    lines = [line for line in said.splitlines() if not line.startswith("Note: ")]
+    lines = complaints(said)
     assert len(lines) == 1, said
     assert lines[0].startswith("mindgauge: "), said
     return lines[0]
