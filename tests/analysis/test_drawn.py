@@ -238,7 +238,7 @@ def test_a_probability_that_is_none_is_named_with_its_row(tmp_path: Path, cells:
     pl.DataFrame(rows).write_csv(path)
     with pytest.raises(DataError, match=fault) as error:
         reliability(path, reference=["a"], scale={"*": "1:5"})
-    assert "row 1" in str(error.value)
+    assert "line 2" in str(error.value)
 
 
 def test_a_subject_has_one_probability(tmp_path: Path) -> None:
