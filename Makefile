@@ -16,6 +16,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Four workers on two cores, for a third of the time is waiting; each computes on one thread.
 pytest test-long: export OMP_NUM_THREADS = 1
 pytest test-long: export OPENBLAS_NUM_THREADS = 1
+# Threads of the embedded model would spin while they wait for cores that all workers share.
+pytest test-long: export GOMP_SPINCOUNT = 0
 pytest test-long: export POLARS_ENGINE_AFFINITY = in-memory
 pytest test-long: export POLARS_MAX_THREADS = 1
 WORKERS := --numprocesses 4 --dist worksteal
