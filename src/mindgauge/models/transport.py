@@ -150,4 +150,7 @@ def fault(error: Exception) -> str:
     """Say on one line how an exchange broke; where a server sends no HTTP, without the status that aiohttp makes up."""
     if isinstance(error, aiohttp.ClientResponseError):
         return completion.one_line(f"it does not speak HTTP as it should: {error.message}")
+    if isinstance(error, aiohttp.ClientPayloadError):
+        reason = getattr(error.__cause__, "message", "")
+        return completion.one_line(f"its answer breaks off{f': {reason}' if reason else ''}")
     return completion.one_line(f"{type(error).__name__}: {error}")
