@@ -20,7 +20,6 @@ import msgspec
 
 from mindgauge.models import completion, transport
 from mindgauge.models.completion import FailureKind, RetryableError, pause_after
-from mindgauge.models.deadline import Deadline
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
@@ -186,11 +185,9 @@ class ChatModel:
         self._bare_schema: tuple[dict[str, Any] | None, Any] = None, None
         self._answered = False
         self._session: aiohttp.ClientSession | None = None
-        self._deadline: Deadline
 
     async def __aenter__(self) -> Self:
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect)
-        self._deadline = Deadline(self._timeout)
+        timeout = aiohttp.ClientTimeout(total=self._timeout, sock_connect=self._connect)
         self._session = transport.session(headers=self.headers, timeout=timeout, limit=self.throttle.most)
         return self
 
@@ -267,10 +264,9 @@ class ChatModel:
         assert self._session is not None, "enter the model before asking it"
         body = self.body(request)
         try:
-            with self._deadline:
-                async with transport.send(self._session, "POST", self._url, data=_encode(body)) as response:
-                    content = await transport.read(response)
-                    status, headers = response.status, response.headers
+            async with transport.send(self._session, "POST", self._url, data=_encode(body)) as response:
+                content = await transport.read(response)
+                status, headers = response.status, response.headers
         except aiohttp.ClientConnectorError as error:
             raise RetryableError(
                 str(getattr(error, "os_error", None) or error), lost=f"{self._url} did not answer"

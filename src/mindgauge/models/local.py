@@ -100,9 +100,8 @@ class LocalModel(ChatModel):
         if not self._answered and self._session is not None:
             # The server can only be freed after it has served once.
             question = {"messages": [{"role": "user", "content": "."}], "max_tokens": 1}
-            with self._deadline:
-                async with transport.send(self._session, "POST", self._url, json=question) as response:
-                    await transport.read(response)
+            async with transport.send(self._session, "POST", self._url, json=question) as response:
+                await transport.read(response)
         await super().__aexit__()
         self._server = None
         await asyncio.to_thread(gc.collect)
