@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
-from mindgauge.benchmarks import registry
+from mindgauge.benchmarks import Benchmark, registry
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import private
@@ -171,6 +171,15 @@ def test_a_metric_of_its_own_stands_beside_the_usual_ones(tmp_path: Path, *, clo
     done = typed("score", tmp_path / "run")
     assert "own words" in done.stdout.replace("_", " ")
     assert ("What is right is not known" in done.stdout) is closed
+
+
+def test_metrics_may_be_about_what_python_adds_beside_the_rubric(tmp_path: Path) -> None:
+    code = 'from mindgauge.benchmarks.metrics import share_of\nmetrics = (share_of("outside"),)\n'
+    place = least(tmp_path / "warmth", metrics__py=code)
+    with pytest.raises(FaultsError):
+        benchmarks.asked(str(place))
+    reading = benchmarks.find_one("help_or_harm/response").readings
+    assert Benchmark.from_folder(place, readings=reading).metrics[0].name == "share_outside"
 
 
 @pytest.mark.parametrize(

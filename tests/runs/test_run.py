@@ -350,10 +350,10 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
         assert store.count_replies(RESPONSE) == stub.calls
     (model, rule) = mindgauge.status(tmp_path / "r").left
     replies = f"{model.of - stub.calls} of {model.of} replies by {stub.model}"
-    assert mindgauge.score(tmp_path / "r").unfinished == [
-        replies,
-        f"{rule.of} of {rule.of} ratings by rule/refusal",
-    ]
+    ratings = f"{rule.of} of {rule.of} ratings by rule/refusal"
+    scores = mindgauge.score(tmp_path / "r")
+    assert scores.unfinished == {RESPONSE: [replies, ratings]}
+    assert scores.still_missing == f"{replies} and {ratings} are not there yet, and in no figure"
     content = json.loads(mindgauge.report(tmp_path / "r").json.read_text(encoding="utf-8"))
     _, trust, step = content["first"]["statements"]
     assert trust.startswith(f"The run is not finished: {replies} and ")

@@ -37,6 +37,7 @@ from mindgauge.benchmarks.metrics import (
     estimate,
     fleiss_kappa,
 )
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind
 from mindgauge.records.rubric import Rubric
@@ -170,10 +171,17 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     """What each benchmark goes by."""
     frames: list[drawn_part.FrameEstimate] = []
     """What people's ratings of a part that was drawn with known probabilities say of all it was drawn from."""
-    unfinished: list[str] = []
-    """What the command that made the run has not asked for yet, as where it was stopped: it is in no figure."""
+    unfinished: dict[str, list[str]] = {}
+    """What the command that made the run has not asked for yet, by benchmark, as where it was stopped: it is in no figure."""
     fidelity: list[Fidelity] = []
     """Whether the models that play persons are fit for it, target by target; where not, its metrics are `void` and empty."""
+
+    @property
+    def still_missing(self) -> str:
+        """Say what was not asked for yet; empty where nothing is left."""
+        several = len(self.unfinished) > 1
+        parts = [f"{part} on {name}" if several else part for name, parts in self.unfinished.items() for part in parts]
+        return f"{named(parts)} are not there yet, and in no figure" if parts else ""
 
     @property
     def withheld_by_clients(self) -> dict[tuple[str, str], str]:

@@ -31,10 +31,11 @@ from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Rubric, faults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from mindgauge.records import Sample
+    from mindgauge.records.rubric import Criterion
 
 CARD, RUBRIC, SAMPLES, METRICS, ANCHORS = "card.toml", "rubric.toml", "samples", "metrics.py", "anchors.jsonl"
 PROTOCOL = "category"
@@ -97,7 +98,11 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
     prompts = reading.prompts()
     closed = "ask" in prompts or bool(card and card.closed)
     reading.refuse_both(prompts, closed=closed)
-    own_metrics = reading.metrics(rubric) if "metrics" not in details else ()
+    # What Python adds beside the rubric, metrics may be about, too.
+    criteria = (
+        rubric.criteria if rubric is not None and not {"composites", "pooled", "readings"} & details.keys() else ()
+    )
+    own_metrics = reading.metrics(criteria) if "metrics" not in details else ()
     samples = None
     if "read" not in details:
         languages = card.languages if card is not None else ()
@@ -294,8 +299,12 @@ class _Reading:
                 "a closed question (ask.md, or closed = true in card.toml) has no judge; keep one of them",
             )
 
-    def metrics(self, rubric: Rubric | None) -> tuple[Metric, ...]:
-        """Run `metrics.py`: its `metrics`, or else every metric that stands in it."""
+    def metrics(self, criteria: Sequence[Criterion]) -> tuple[Metric, ...]:
+        """Run `metrics.py`: its `metrics`, or else every metric that stands in it.
+
+        Args:
+            criteria: all that it may be about, each metric getting those that it suits; empty where that is not known.
+        """
         path = self.folder / METRICS
         if not path.is_file():
             return ()
@@ -311,18 +320,13 @@ class _Reading:
             self.add(
                 METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"
             )
-        criteria = rubric.criteria if rubric is not None else ()
-        for metric in metrics:
-            if criteria and not any(map(metric.suits, criteria)):
-                self.add(
-                    METRICS,
-                    f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name",
-                )
-        # Of which criteria it is stands with it, so that sentences on these tell it, too.
-        return tuple(
-            msgspec.structs.replace(metric, criteria=tuple(c.name for c in criteria if metric.suits(c)))
-            for metric in metrics
-        )
+        if not criteria:
+            return metrics
+        suited = [(metric, tuple(c.name for c in criteria if metric.suits(c))) for metric in metrics]
+        for metric, names in suited:
+            if not names:
+                self.add(METRICS, f"its metric {metric.name} has nothing to say of any criterion of {RUBRIC}: none has its levels, or its name")  # fmt: skip
+        return tuple(msgspec.structs.replace(metric, criteria=names) for metric, names in suited)
 
     def samples_file(self) -> Path | None:
         """Return the one table of samples."""

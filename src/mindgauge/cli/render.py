@@ -272,8 +272,8 @@ def told(result: Scores, *, told_before: Collection[str] = (), full: bool = Fals
         print(f"Not ok: {', '.join(trouble)}{f'; {outside[0]}' if outside else ''}")
     if why := _failure(result):
         print(f"Failed most often: {why}")
-    if result.unfinished:
-        print(f"Not finished: {named(result.unfinished)} are not there yet, and in no figure; the same command goes on")
+    if result.still_missing:
+        print(f"Not finished: {result.still_missing}; the same command goes on")
     notes((note for note in result.notes if note not in told_before), full=full)
     for continuation in result.continued[-1:]:
         print(continuation.line)

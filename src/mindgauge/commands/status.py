@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,8 @@ WHERE benchmark = ? AND json_extract(body, '$.tags.unit') IS NOT NULL GROUP BY 1
 _BY_PEOPLE = "SELECT DISTINCT subject, rater FROM ratings WHERE benchmark = ? AND rater_kind = 'person'"
 _REPLY_IDS = "SELECT id FROM replies WHERE benchmark = ?"
 _GOLD = "gold"
+RatingCount: TypeAlias = tuple[str, str, str, int]
+"""Rater, criterion, status, and how many such ratings there are."""
 
 
 class RecordCount(msgspec.Struct, frozen=True):
@@ -180,9 +182,8 @@ def status(run: str | Path) -> RunStatus:
     plan = content.get("plan", {})
     with Store(folder) as store:
         names = plan.get("benchmarks") or sorted(row[0] for row in store.select(_BENCHMARKS))
-        counts = [count for name in names for count in _counts(store, name)]
-        recognised = plan.get("protocol") == "recognised"
-        rated = {name: _rated(store, name, recognised=recognised) for name in names}
+        ratings = {name: store.count_ratings(name) for name in names}
+        counts = [count for name in names for count in _counts(store, name, ratings[name])]
         return RunStatus(
             run=str(folder),
             benchmarks=names,
@@ -195,15 +196,7 @@ def status(run: str | Path) -> RunStatus:
             bytes=sum(map(_size, folder.glob("run.sqlite*"))),
             counts=counts,
             calls=[CallUsage(*row) for row in store.select(_CALLS)],
-            left=[]
-            if plan.get("loaded")
-            else [
-                left
-                for name in names
-                for left in _left(
-                    recorded(content, closed=_closed(rated[name])), name, counts, rated[name], _slots(store, name)
-                )
-            ],
+            left=list(_left_by_plan(store, content, counts, ratings)),
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
             read=list(_read(store, names)),
         )
@@ -217,23 +210,29 @@ def _size(path: Path) -> int:
         return 0
 
 
-def unasked(run: Path) -> list[str]:
-    """Say what of the plan of a run was not asked for yet; what was asked for and failed is counted elsewhere."""
-    return [
-        f"{count(part.left - part.failed)} of {plural(part.of, part.kind, 'replies' if part.kind == REPLY else '')} by {part.name}"
-        for part in status(run).left
-        if part.left > part.failed
-    ]
+def unasked(run: Path) -> dict[str, list[str]]:
+    """Say what of the plan of a run was not asked for yet, by benchmark; what was asked for and failed is counted elsewhere."""
+    content = manifest.read(run)
+    plan = content.get("plan", {})
+    parts: dict[str, list[str]] = {}
+    with Store(run) as store:
+        ratings = {name: store.count_ratings(name) for name in plan.get("benchmarks", []) if not plan.get("loaded")}
+        counts = [count for name, rows in ratings.items() for count in _counts(store, name, rows)]
+        for part in _left_by_plan(store, content, counts, ratings):
+            if part.left > part.failed:
+                of = plural(part.of, part.kind, "replies" if part.kind == REPLY else "")
+                parts.setdefault(part.benchmark, []).append(f"{count(part.left - part.failed)} of {of} by {part.name}")
+    return parts
 
 
-def _counts(store: Store, benchmark: str) -> Iterator[RecordCount]:
+def _counts(store: Store, benchmark: str, ratings: Sequence[RatingCount]) -> Iterator[RecordCount]:
     yield RecordCount(benchmark, "sample", "", "", store.count_samples(benchmark))
     for model, status_, n in store.select(_REPLIES, (benchmark,)):
         yield RecordCount(benchmark, "reply", model, status_, n)
-    ratings: Counter[tuple[str, str]] = Counter()
-    for rater, _, status_, n in store.count_ratings(benchmark):
-        ratings[rater, status_] += n
-    for (rater, status_), n in ratings.items():
+    by_status: Counter[tuple[str, str]] = Counter()
+    for rater, _, status_, n in ratings:
+        by_status[rater, status_] += n
+    for (rater, status_), n in by_status.items():
         yield RecordCount(benchmark, "rating", rater, status_, n)
 
 
@@ -265,20 +264,33 @@ class _RatedCount(NamedTuple):
     done: int
 
 
-def _rated(store: Store, benchmark: str, *, recognised: bool) -> dict[str, _RatedCount]:
+def _rated(store: Store, benchmark: str, ratings: Sequence[RatingCount], *, recognised: bool) -> dict[str, _RatedCount]:
     """Return how many subjects each rater is done with: on the criterion on which it has rated the fewest.
 
     Judges that recognise the category of a message rate that, too; it is no part of what they say of a reply.
     """
     of_messages = set(store.select(_OF_MESSAGES, (benchmark,))) if recognised else set()
-    ratings: dict[str, Counter[str]] = {}
+    asked: dict[str, Counter[str]] = {}
     usable: dict[str, Counter[str]] = {}
-    for rater, criterion, status_, n in store.count_ratings(benchmark):
+    for rater, criterion, status_, n in ratings:
         if (rater, criterion) in of_messages:
             continue
-        ratings.setdefault(rater, Counter())[criterion] += n
+        asked.setdefault(rater, Counter())[criterion] += n
         usable.setdefault(rater, Counter())[criterion] += n if status_ != "failed" else 0
-    return {rater: _RatedCount(min(n.values()), min(usable[rater].values())) for rater, n in ratings.items()}
+    return {rater: _RatedCount(min(n.values()), min(usable[rater].values())) for rater, n in asked.items()}
+
+
+def _left_by_plan(
+    store: Store,
+    content: dict[str, Any],
+    counts: Sequence[RecordCount],
+    ratings: Mapping[str, Sequence[RatingCount]],
+) -> Iterator[Left]:
+    """Say what the plan of a run leaves, benchmark by benchmark; of what was loaded there is no plan of calls."""
+    plan = content.get("plan", {})
+    for name, rows in ({} if plan.get("loaded") else ratings).items():
+        rated = _rated(store, name, rows, recognised=plan.get("protocol") == "recognised")
+        yield from _left(recorded(content, closed=_closed(rated)), name, counts, rated, _slots(store, name))
 
 
 def _left(

@@ -133,8 +133,7 @@ def _measure(cards: Sequence[ReliabilityCard], axis: Axis) -> str:
         text += f". Bias: how much kinder the judge's mean is than people's, in {axis.unit}{ends}; grey, within 5 % of the scale"
     if any(card.verdict == NOT_ESTIMABLE for card in cards):
         text += ". Hollow: no verdict possible"
-    ns = sorted({card.n - card.missing for card in cards})
-    return f"{text}. n {counts(ns)} replies."
+    return f"{text}. n {counts(card.n - card.missing for card in cards)} replies."
 
 
 _WHO = [Column("judge"), Column("criterion")]

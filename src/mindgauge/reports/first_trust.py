@@ -59,8 +59,8 @@ def statement(part: Part) -> str:
 def _unfinished(part: Part) -> Iterator[str]:
     """Say what was not asked for yet in the runs of a benchmark: it is in no figure."""
     for run in {place.run.folder: place.run for place in part.places}.values():
-        if run.scores.unfinished:
-            yield f"the run is not finished: {named(run.scores.unfinished)} are not there yet, and in no figure"
+        if missing := run.scores.unfinished.get(part.benchmark.name):
+            yield f"the run is not finished: {named(missing, limit=FEW)} are not there yet, and in no figure"
 
 
 def _void(part: Part) -> Iterator[str]:

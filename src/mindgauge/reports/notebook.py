@@ -87,7 +87,7 @@ def _(result: Scores) -> list[str]:
         *(first_of(figures, 4) or ["Nothing is rated yet, so there are no scores."]),
         *_lost(result),
         _trust(result, gate),
-        *noted([*_reasons(leading), *(f"{part} are not there yet" for part in result.unfinished), *result.notes]),
+        *noted([*_reasons(leading), *([result.still_missing] if result.still_missing else []), *result.notes]),
         where,
     ]
 

@@ -117,7 +117,7 @@ def write(
     reader: bool = False,
     language: str = memory.ENGLISH,
     card: OwnerFacts | None = None,
-    unfinished: Mapping[Path, list[str]] | None = None,
+    unfinished: Mapping[Path, dict[str, list[str]]] | None = None,
 ) -> ReportFiles:
     """Write the report of some runs.
 
@@ -229,7 +229,7 @@ def read(
 
 @contextlib.contextmanager
 def _opened(
-    folders: Sequence[Path], unfinished: Mapping[Path, list[str]], *, show_unreliable: bool, show_texts: bool
+    folders: Sequence[Path], unfinished: Mapping[Path, dict[str, list[str]]], *, show_unreliable: bool, show_texts: bool
 ) -> Iterator[tuple[list[OpenRun], list[System]]]:
     """Open some runs for as long as something is said of them, and name what they measured.
 
@@ -245,7 +245,7 @@ def _opened(
         runs = []
         for number, folder in enumerate(folders):
             run = opened.read(folder, number, show_unreliable=show_unreliable, show_texts=show_texts)
-            run.scores = structs.replace(run.scores, unfinished=unfinished.get(folder, []))
+            run.scores = structs.replace(run.scores, unfinished=unfinished.get(folder, {}))
             stack.enter_context(run.store)
             runs.append(run)
         yield runs, opened.systems(runs)

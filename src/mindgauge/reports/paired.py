@@ -194,8 +194,7 @@ def _subtitle(field: RankedSystems, places: Sequence[SystemPlace], noun: Rated) 
     if any(place.rank_low is not None for place in places):
         counted = ", answers that read nothing included" if field.baselines else ""
         text += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
-    ns = sorted({place.n for place in places})
-    return f"{text}n {counts(ns)}{noun.aside}."
+    return f"{text}n {counts(place.n for place in places)}{noun.aside}."
 
 
 def _ident(measure: Measure) -> str:

@@ -62,7 +62,8 @@ class Section(msgspec.Struct, dict=True):
         group = self.benchmark.lead_group
         tags = self.benchmark.groups.get(group, {}).items()
         inside = [pl.col(f"tag.{tag}").is_in(list(values)) for tag, values in tags]
-        return group if any(len(rows.filter(*inside)) for rows in (self.replies, self.ratings)) else "all"
+        rows = (frame.lazy().filter(*inside).head(1).collect() for frame in (self.replies, self.ratings))
+        return group if any(map(len, rows)) else "all"
 
     @cached_property
     def criteria(self) -> dict[str, Criterion]:

@@ -222,8 +222,7 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
         [words(s.criterion), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
         for system, s in tabled
     ]
-    ns = sorted({dot.n for dot in dots})
-    n = f"n {counts(ns)}"
+    n = f"n {counts(dot.n for dot in dots)}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
     return Figure(
@@ -257,8 +256,7 @@ def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Ra
     source = (
         f", {models[0]}" if is_comparison and len(models) == 1 else f", {len(models)} models" if is_comparison else ""
     )
-    ns = sorted({dot.n for dot in worst})
-    n = f"n {counts(ns)}"
+    n = f"n {counts(dot.n for dot in worst)}"
     return f"{'Least often there' if kind.better else 'Found most often'}: {names} ({percent(edge)}{source}, {n})"
 
 
@@ -360,8 +358,7 @@ def _subtitle(measure: str, dots: Sequence[Dot], small_rows: Sequence[str], noun
         if any(d.thin for d in dots)
         else ""
     )
-    ns = sorted({d.n for d in dots})
-    n = f"n {counts(ns)}"
+    n = f"n {counts(d.n for d in dots)}"
     n += noun.aside
     if small_rows:
         n += f", counting answers; classes with fewer than {SMALL} messages are not ranked and stand last"
@@ -407,8 +404,7 @@ def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: boo
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
     row_names = named([words(row) for row in rows])
-    ns = sorted({d.n for d in worst})
-    n = f"n {counts(ns)}"
+    n = f"n {counts(d.n for d in worst)}"
     models = list(dict.fromkeys(d.system.label for d in worst))
     compared = len({d.system.label for d in dots}) > 1
     model_text = f", {models[0]}" if compared and len(models) == 1 else f", {len(models)} models" if compared else ""

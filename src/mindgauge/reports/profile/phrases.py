@@ -28,10 +28,8 @@ def defined(author: str) -> str:
 
 def counted(ns: Sequence[int]) -> str:
     """Write one n, or between which they lie; empty where there is none."""
-    sizes = sorted({n for n in ns if n})
-    if not sizes:
-        return ""
-    return f"n {counts(sizes)}"
+    sizes = [n for n in ns if n]
+    return f"n {counts(sizes)}" if sizes else ""
 
 
 def weakest(rows: Sequence[DotRow], systems: Sequence[System]) -> str:
