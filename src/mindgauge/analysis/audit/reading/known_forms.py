@@ -111,9 +111,8 @@ def opened(path: Path, column_map: ColumnMap, notes: list[str]) -> InputTable | 
     count = len(notes)
     try:
         file = reader.find(path)
-        odd = (
-            None if file.suffix.lower() in {*reader.LINES, ".json"} else notes
-        )  # what is odd in rows is noted as they are read
+        # What is odd in rows is noted as they are read.
+        odd = None if file.suffix.lower() in {*reader.LINES, ".json"} else notes
         tables = reader.open_tables(named(file, file.name), column_map.layout, odd, as_written=True)
         names = {name.strip().casefold() for name in tables[0].glimpse()} | column_map.columns.keys()
     except (bounds.Fault, DataError):
