@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from mindgauge.records.english import lowered, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, write
-from mindgauge.reports import benchmark_parts, first_statements, links
+from mindgauge.reports import benchmark_parts, first_finding, first_statements, first_step, links
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.draw.records import DotRow, Dots, Point
-from mindgauge.reports.first_statements import called, first_measures, shown_score
+from mindgauge.reports.first_finding import called, first_measures, shown_score
 from mindgauge.reports.sections import BenchmarkParagraph, FirstScreen
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def first_screen(
         people = [
             f"{part.title}: {people_statement}"
             for part in all_parts
-            if (people_statement := first_statements.seen_by_people(part))
+            if (people_statement := first_finding.seen_by_people(part))
         ]
-        statements = [" ".join([*people[:1], suite[0]]), suite[1], first_statements.next_step(all_parts, reading)]
+        statements = [" ".join([*people[:1], suite[0]]), suite[1], first_step.next_step(all_parts, reading)]
         return FirstScreen(statements, None, None, [])
-    main = max(all_parts, key=first_statements.gravity)
+    main = max(all_parts, key=first_finding.gravity)
     statements = first_statements.of_all(all_parts, reading)
     alike = _alike(main, between)
     picture = _of_raters(main) if main.counts_replies else _of_measures(main)

@@ -1,39 +1,20 @@
-"""The three sentences of the first screen: what was found, how far to trust it, what to do now.
-
-The strongest fact comes first: what may not be shown at all, then what people saw and what judges missed of it, and only
-then what judges say.
-"""
+"""The three sentences of the first screen: what was found, how far to trust it, what to do now."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.scoring_views import MOST_LOST, USED
-from mindgauge.benchmarks.metrics.sentences import Comparators, at_most
-from mindgauge.records import Status
-from mindgauge.records.english import ended, lowered, named, raised
-from mindgauge.records.rounding import count, counts, interval, percent, plural, write
-from mindgauge.reports import first_trust, rating_sentences, system_findings, unsafe_by_people
-from mindgauge.reports.runs import PERSON, constant, every_score_of
+from mindgauge.records.english import lowered, named
+from mindgauge.records.rounding import count
+from mindgauge.reports import first_finding, first_step, first_trust
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from mindgauge.analysis.score import Score
-    from mindgauge.benchmarks import Benchmark
-    from mindgauge.benchmarks.metrics import Metric
-    from mindgauge.reports.benchmark_parts import Part, Place
-    from mindgauge.reports.content import System
-    from mindgauge.reports.dialogue_tallies import DialogueTally
+    from mindgauge.reports.benchmark_parts import Part
     from mindgauge.reports.sections import ToRead
 
 NOTHING = "Nothing has been measured yet, so nothing can be said."
-MANY = 3
-"""Systems that a sentence names; of more, the ends."""
-MOST_FAILED = 0.05
-DRAW = 80
-"""Replies that people are asked to rate next: a day's work of three people."""
 
 
 def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
@@ -43,8 +24,7 @@ def statements(part: Part, reading: Sequence[ToRead]) -> list[str]:
         part: the benchmark in all runs.
         reading: the lists of what to read first.
     """
-    trust = first_trust.statement(part)
-    return [_found(part), trust, next_step([part], reading)]
+    return [first_finding.finding(part), first_trust.statement(part), first_step.next_step([part], reading)]
 
 
 def of_all(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> list[str]:
@@ -54,395 +34,22 @@ def of_all(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> list[str]:
         all_parts: the benchmarks.
         reading: the lists of what to read first.
     """
-    main = max(all_parts, key=gravity)
-    finding, trust, step = statements(main, reading)
     if len(all_parts) == 1:
-        return [finding, trust, step]
+        return statements(all_parts[0], reading)
+    main = max(all_parts, key=first_finding.gravity)
+    finding, trust = first_finding.finding(main), first_trust.statement(main)
     number = count(len(all_parts))
     place = (
         f"Of {number} benchmarks, the gravest is in “{main.title}”"
-        if gravity(main)
+        if first_finding.gravity(main)
         else f"In “{main.title}”, one of {number} benchmarks"
     )
     lead = f"{place}: {lowered(finding)}"
-    silent = [f"“{part.title}”" for part in all_parts if part is not main and _found(part) == _nothing(part)]
+    silent = [
+        f"“{part.title}”"
+        for part in all_parts
+        if part is not main and first_finding.finding(part) == first_finding.nothing(part)
+    ]
     if silent:
         trust = f"{trust} Nothing can be said of {named(silent)}."
-    return [lead, trust, next_step(all_parts, reading)]
-
-
-def gravity(part: Part) -> float:
-    """Return how grave the worst is that a benchmark shows first, from 0 to 1."""
-    if part.counts_replies:
-        shares = [
-            place.verdicts.tally(called_unsafe, system.model, part.lead_group).share
-            for place in part.places
-            for called_unsafe in (place.verdicts.people, *place.verdicts.judges.values())
-            for system in place.systems
-        ]
-        return max((share for share in shares if share is not None), default=0.0)
-    values = [
-        score.value
-        for metric in first_measures(part.benchmark)[:1]
-        for place in part.places
-        for system in place.systems
-        if metric.unit == "share" and metric.better == "lower" and (score := shown_score(place, system, metric))
-    ]
-    return max((value for value in values if value is not None), default=0.0)
-
-
-# -- what was found ----------------------------------------------------------------------------------------------------
-
-
-def _found(part: Part) -> str:
-    withheld = _withheld(part)
-    if withheld:
-        return withheld
-    if part.counts_replies:
-        return seen_by_people(part) or _found_by_judges(part) or _nothing(part)
-    return _measured_first(part) or _nothing(part)
-
-
-def _nothing(part: Part) -> str:
-    unfit = {entry.judge for place in part.places for entry in place.run.scores.unfit}
-    limited = {judge for place in part.places for judge in first_trust.judges_of(place.section)} - unfit
-    if unfit and not limited:
-        return system_findings.ONLY_UNFIT.replace("Its replies", "These replies")
-    if limited and any(place.run.standings.cards for place in part.places):
-        return system_findings.ALL_WITHHELD.replace("Its replies", "These replies")
-    if unread := _unread(part):
-        return unread
-    if any(place.section.read_by_rules for place in part.places):
-        return f"Only rules have read the replies of {part.title}, so nothing can be said of how safe they are."
-    return f"Nothing of {part.title} has been rated yet, so nothing can be said."
-
-
-def _unread(part: Part) -> str:
-    """Say that those who were asked answered, and that too little of it could be used; empty where that is not so."""
-    kind, noun = ("model", "answer") if part.benchmark.closed else ("judge", "verdict")
-    statuses: Counter[str] = Counter()
-    names: dict[str, None] = {}
-    for place in part.places:
-        measured = {system.model: system.label for system in place.systems}
-        raters = measured if part.benchmark.closed else {name: name for name in first_trust.judges_of(place.section)}
-        for entry in place.run.scores.statuses_by:
-            if (entry.benchmark, entry.kind) == (part.benchmark.name, "rating") and entry.name in raters:
-                statuses[entry.status] += entry.n
-                names[raters[entry.name]] = None
-    n = sum(statuses.values()) - statuses[Status.NOT_APPLICABLE]
-    usable = sum(statuses[status] for status in USED)
-    lost = n - usable
-    if lost <= MOST_LOST * n:
-        return ""
-    arrival = "arrived" if statuses[Status.FAILED] == lost else "could be used"
-    fate = "could be read" if statuses[Status.UNPARSABLE] == lost else arrival
-    subject, verb, possessive = (kind, "was", "its") if len(names) == 1 else (f"{kind}s", "were", "their")
-    amount = f"only {count(usable)}" if usable else "none"
-    end = "too few to say anything" if usable else "so nothing can be said"
-    return f"The {subject} {named(list(names))} {verb} asked, and {amount} of {possessive} {plural(n, noun)} {fate}, {end}."
-
-
-def _withheld(part: Part) -> str:
-    """Say that there is no score of a model whose clients spoilt its dialogues."""
-    names = [
-        system.label
-        for place in part.places
-        for system in place.systems
-        if (part.benchmark.name, system.model) in place.run.scores.withheld_by_clients
-    ]
-    if not names or len(names) < len(part.systems):
-        return ""
-    reason = next(iter(part.places[0].run.scores.withheld_by_clients.values()), "")
-    return f"There is no score of {named(names)}: {ended(reason)}"
-
-
-def seen_by_people(part: Part) -> str:
-    """Say what people read and called unsafe, and how much of it judges call so, too; empty where nobody read."""
-    if not part.counts_replies:
-        return ""
-    by_system = [
-        (system, counts)
-        for place in part.places
-        for system in place.systems
-        if (counts := unsafe_by_people.called(place.section, system.model)) is not None
-    ]
-    read = sum(counts.read for _, counts in by_system)
-    if not read:
-        return ""
-    unsafe, n = sum(counts.unsafe for _, counts in by_system), sum(counts.n for _, counts in by_system)
-    people = list(dict.fromkeys(name for _, counts in by_system for name in counts.people))
-    extent = f"all {count(n)} replies" if read == n else f"{count(read)} of {count(n)} replies"
-    by_model = _by_model([pair for pair in by_system if pair[1].read]) if unsafe else ""
-    bad = count(unsafe) if unsafe else "none"
-    drawn = _stands_for(by_system) if len(by_system) == 1 else ""
-    return (
-        f"People ({named(people)}) read {extent} and call {bad} of them unsafe{by_model}{drawn}{_missed(part, unsafe)}."
-    )
-
-
-def _by_model(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> str:
-    """Count what people call unsafe by model; of many, where it is most."""
-    if len(by_system) < 2:
-        return ""
-    if len(by_system) <= MANY:
-        amounts = [f"{count(c.unsafe)} of {count(c.read)} by {system.label}" for system, c in by_system]
-        return f": {named(amounts)}"
-    worst_system, worst = max(by_system, key=lambda pair: (pair[1].unsafe / pair[1].read, pair[1].read))
-    return f", most often of {worst_system.label} ({count(worst.unsafe)} of the {count(worst.read)} that they read)"
-
-
-def _stands_for(by_system: Sequence[tuple[System, unsafe_by_people.Called]]) -> str:
-    ((_, counts),) = by_system
-    share = counts.stands_for
-    if share is None or share.value is None:
-        return ""
-    return f", which stands for {percent(share.value)} of all ({interval(share.low, share.high, 'share')})"
-
-
-def _missed(part: Part, unsafe: int) -> str:
-    """Say how many of the replies that people call unsafe judges miss."""
-    recalls: dict[str, tuple[int, int]] = {}
-    for place in part.places:
-        for recall in unsafe_by_people.found_by(place.section):
-            missed, rated = recalls.get(recall.judge, (0, 0))
-            recalls[recall.judge] = missed + recall.n - recall.found, rated + recall.n
-    if not recalls or not unsafe:
-        return ""
-    ordered = sorted(recalls.items(), key=lambda item: (item[1][0] / item[1][1], item[0]))
-    (best, (fewest, of_least)), (worst, (most, of_most)) = ordered[0], ordered[-1]
-    if len(ordered) == 1:
-        scope = (
-            f"these {count(unsafe)}" if of_most == unsafe else f"the {count(of_most)} of these that it was asked about"
-        )
-        return f"; the judge {worst} misses {count(most) if most else 'none'} of {scope}"
-    if of_least == of_most == unsafe:
-        return (
-            f"; of these {count(unsafe)}, the judges miss between {count(fewest)} ({best}) and {count(most)} ({worst})"
-        )
-    return f"; of these, the judges miss between {percent(fewest / of_least)} ({best}) and {percent(most / of_most)} ({worst})"
-
-
-def _found_by_judges(part: Part) -> str:
-    """Say in how many dialogues judges call a reply unsafe, where no person read any."""
-    group = part.lead_group
-    tallies: dict[str, dict[str, DialogueTally]] = {}
-    for place in part.places:
-        for judge, calls in place.verdicts.judges.items():
-            for system in place.systems:
-                tally = place.verdicts.tally(calls, system.model, group)
-                if tally.valued:
-                    tallies.setdefault(judge, {})[system.label] = tally
-    if not tallies:
-        return ""
-    return _by_one_judge(part, *next(iter(tallies.items()))) if len(tallies) == 1 else _by_judges(part, tallies)
-
-
-def _by_one_judge(part: Part, judge: str, tallies: dict[str, DialogueTally]) -> str:
-    if len(tallies) == 1:
-        ((_, tally),) = tallies.items()
-        bad = count(tally.unsafe) if tally.unsafe else "none"
-        missing = f", {count(tally.n - tally.valued)} of them without a verdict" if tally.valued < tally.n else ""
-        share = f"{percent(tally.share)}{at_most(tally.feared)}"
-        return f"Of {count(tally.n)} {part.subjects}{missing}, the judge {judge} calls the reply to {bad} unsafe ({share})."
-    ordered = sorted(tallies.items(), key=lambda item: (-(item[1].share or 0.0), item[0]))
-    if len(ordered) <= MANY:
-        listed = [f"{count(tally.unsafe)} of {count(tally.valued)} by {label}" for label, tally in ordered]
-        return f"Of replies to {part.subjects}, the judge {judge} calls unsafe {named(listed)}{_unjudged(tallies)}."
-    (worst, highest), (best, fewest) = ordered[0], ordered[-1]
-    return (
-        f"Of replies to {part.subjects}, the judge {judge} calls unsafe from {count(fewest.unsafe)} of {count(fewest.valued)} ({best}) "
-        f"to {count(highest.unsafe)} of {count(highest.valued)} ({worst}) by {count(len(ordered))} models{_unjudged(tallies)}."
-    )
-
-
-def _unjudged(tallies: Mapping[str, DialogueTally]) -> str:
-    """Say how many dialogues of each model have no verdict: they count neither as safe nor as unsafe."""
-    lost = [f"{count(t.n - t.valued)} of {count(t.n)} by {label}" for label, t in tallies.items() if t.valued < t.n]
-    return f"; without a verdict are {named(lost, limit=MANY)}" if lost else ""
-
-
-def _by_judges(part: Part, tallies: dict[str, dict[str, DialogueTally]]) -> str:
-    """Name the model that judges call unsafe most often, with the fewest and the most that a judge finds."""
-    shares = {
-        label: max(by_label[label].share or 0.0 for by_label in tallies.values() if label in by_label)
-        for by_label in tallies.values()
-        for label in by_label
-    }
-    worst = max(shares, key=lambda label: (shares[label], label))
-    of_worst = sorted((by_label[worst] for by_label in tallies.values() if worst in by_label), key=lambda t: t.unsafe)
-    fewest, highest = of_worst[0], of_worst[-1]
-    amount = counts([fewest.unsafe, highest.unsafe])
-    lost = [tally.n - tally.valued for tally in of_worst]
-    unjudged = f"; without a verdict are {counts(lost)} of {counts([t.n for t in of_worst])}" if any(lost) else ""
-    place = f" by {worst}, the most of {count(len(shares))} models" if len(shares) > 1 else ""
-    return (
-        f"Of the replies to {counts([t.valued for t in of_worst])} {part.subjects}{place}, {count(len(tallies))} judges call "
-        f"{amount} unsafe{unjudged}."
-    )
-
-
-# -- what is measured otherwise ----------------------------------------------------------------------------------------
-
-
-def first_measures(benchmark: Benchmark) -> list[Metric]:
-    """Return the metrics that a benchmark shows first, or else those that it goes by, harm first."""
-    metrics = [metric for name in benchmark.shown_first or benchmark.headline if (metric := benchmark.metric(name))]
-    return metrics if benchmark.shown_first else sorted(metrics, key=lambda metric: metric.better != "lower")
-
-
-def called(metric: Metric) -> str:
-    """Name a metric as a heading, without its criterion."""
-    return raised(" ".join(metric.titled().removeprefix("the ").removeprefix("share of ").split()).removesuffix(" on"))
-
-
-def shown_score(place: Place, system: System, metric: Metric) -> Score | None:
-    """Return a system's score on what is looked at first, by people before judges; None where none may be shown."""
-    section, gate = place.section, place.run.standings
-    people = {rater for rater, kind in section.judges() if kind == PERSON}
-    scores = [
-        score
-        for score in every_score_of(place.run, system, section)
-        if score.name == metric.name and score.value is not None and not gate.withholds(score)
-        if score.slice in {"all", section.benchmark.lead_group}
-    ]
-    return min(
-        scores,
-        key=lambda s: (s.slice != section.benchmark.lead_group, s.rater not in people, s.rater, s.criterion),
-        default=None,
-    )
-
-
-def _measured_first(part: Part) -> str:
-    """Say what the measure is that a benchmark goes by first, of each system."""
-    for metric in first_measures(part.benchmark):
-        scores = [
-            (place, system, score)
-            for place in part.places
-            for system in place.systems
-            if (score := shown_score(place, system, metric)) is not None
-        ]
-        if len(scores) == 1:
-            ((place, system, score),) = scores
-            return _of_one(place, system, metric, score)
-        if scores:
-            return _of_several(metric, [(system, score) for _, system, score in scores])
-    return ""
-
-
-def _of_one(place: Place, system: System, metric: Metric, score: Score) -> str:
-    benchmark = place.section.benchmark
-    if not benchmark.closed or metric.words.sentence is None:
-        rater = "" if benchmark.closed else "a rule" if score.rater.startswith("rule/") else score.rater
-        return rating_sentences.headline(rater, [score], metric.words.title)
-    # What is missed says little beside what is called too often: a model may call everything so.
-    pairs = [(m, shown_score(place, system, m)) for m in first_measures(benchmark)[:2]]
-    return " ".join(_sentence(place, m, s) for m, s in pairs if s is not None and m.words.sentence is not None)
-
-
-def _sentence(place: Place, metric: Metric, score: Score) -> str:
-    """Say what a metric has a sentence for."""
-    assert metric.words.sentence is not None
-    figures = {s.name: s for s in place.run.scores_by_model.get((score.benchmark, score.model), []) if s.slice == "all"}
-    nothing_read = [s for s in constant(place.run, place.section) if (s.name, s.slice) == (score.name, "all")]
-    return metric.words.sentence(score, Comparators(figures, nothing_read))
-
-
-def _of_several(metric: Metric, scores: Sequence[tuple[System, Score]]) -> str:
-    ordered = sorted(scores, key=lambda pair: (pair[1].value or 0.0, pair[0].label), reverse=metric.better != "higher")
-    foremost = ordered[0][1]
-    title = raised(metric.titled(foremost.criterion, own_answers=foremost.rater == foremost.model))
-    raters = {score.rater for _, score in ordered if score.rater != score.model}
-    source = f", as rated by {named(sorted(raters))}," if raters else ""
-    direction = f"; {metric.better} is better" if metric.better else ""
-    if len(ordered) <= MANY:
-        listed = [f"{_amount(metric, score)} for {system.label}{_unusable(metric, score)}" for system, score in ordered]
-        return f"{title}{source} is {named(listed)}{direction}."
-    (worst, highest), (best, lowest) = ordered[0], ordered[-1]
-    short = sum(score.missing > 0 for _, score in ordered)
-    direction += f"; of {count(short)} of them not every answer could be used" if short else ""
-    return f"{title}{source} goes from {_amount(metric, lowest)} ({best.label}) to {_amount(metric, highest)} ({worst.label}) in {count(len(ordered))} models{direction}."
-
-
-def _amount(metric: Metric, score: Score) -> str:
-    """Write a share with what it is of, another value as it is."""
-    n = score.n if metric.missing_is_outcome else score.n - score.missing
-    if score.unit != "share":
-        return f"{write(score.value, score.unit)} (of {count(n)})"
-    return f"{percent(score.value)} of {count(n)}"
-
-
-def _unusable(metric: Metric, score: Score) -> str:
-    """Count what could not be used, and say what the value makes of it."""
-    if not score.missing:
-        return ""
-    if not metric.missing_is_outcome:
-        return f" ({count(score.missing)} more could not be used)"
-    if metric.better == "lower":
-        return f" ({count(score.missing)} of them could not be used; had they gone wrong too, {percent(score.worst)})"
-    return f" ({count(score.missing)} of them could not be used and count as wrong)"
-
-
-# -- what to do now ----------------------------------------------------------------------------------------------------
-
-
-def next_step(all_parts: Sequence[Part], reading: Sequence[ToRead]) -> str:
-    """Say what to do now, by what the numbers leave open: the gravest first.
-
-    Args:
-        all_parts: the benchmarks.
-        reading: the lists of what to read first.
-    """
-    places = [place for part in all_parts for place in part.places]
-    if repeated := _repeated(all_parts, places):
-        return repeated
-    run = places[0].run.folder.name if len({place.run.folder for place in places}) == 1 else "RUN"
-    read = f"Read the {plural(len(reading[0].items), 'case')} below first" if reading and reading[0].items else ""
-    of_replies = [part for part in all_parts if not part.benchmark.closed]
-    if not of_replies:
-        return _of_answers(all_parts, run, read)
-    unread = any(not _all_read(place) for part in of_replies for place in part.places)
-    replies = sum(place.section.replies.height for part in of_replies for place in part.places)
-    choice = f"{DRAW} replies that are drawn by lot" if replies > DRAW else f"all {count(replies)} replies"
-    draw = f"let people rate {choice} (“mindgauge export {run} --to review --draw {min(DRAW, replies)}”)"
-    reach = "so that they stand for all" if replies > DRAW else "so that people have seen all of them"
-    usable = any(first_trust.may_be_used(part) for part in of_replies)
-    if not unread:
-        judge = "" if usable else ", choose another judge"
-        return f"{read or 'Look at where it is weak below'}{judge}, and decide whether such replies may reach people in distress."
-    if not usable:
-        return f"{f'{read}, then' if read else 'First'} choose another judge, or {draw}."
-    return f"{read}, then {draw}, {reach}." if read else f"{raised(draw)}, {reach}."
-
-
-def _of_answers(all_parts: Sequence[Part], run: str, read: str) -> str:
-    """Say what to do about answers to closed questions, which nobody rates."""
-    if all(map(_unread, all_parts)):
-        reasons = f"“mindgauge export {run} --to csv” says of each why it could not be used"
-        return f"Look at the answers ({reasons}), and change what is asked, or choose another model."
-    return f"{read or 'Look at where it is weak below'}, and decide whether such answers may reach people in distress."
-
-
-def _repeated(all_parts: Sequence[Part], places: Sequence[Place]) -> str:
-    """Say why the command that made a run is to be repeated; empty where it is not."""
-    if all(_withheld(part) for part in all_parts):
-        return "Choose clients that pass “mindgauge clients check”, or use fixed words (--person scripted), and run it again."
-    if failed := _failed(places):
-        return f"Run the same command again: {plural(failed, 'call')} failed, and only those are made again."
-    if any(place.run.scores.unfinished for place in places):
-        return (
-            "Run the same command again, which goes on where it stopped: what it has not asked for yet is in no figure."
-        )
-    return ""
-
-
-def _failed(places: Sequence[Place]) -> int:
-    """Count the calls that failed, where they are more than a few of all."""
-    runs = {place.run.folder: place.run for place in places}.values()
-    counts = [entry for run in runs for entry in run.scores.statuses_by]
-    failed = sum(entry.n for entry in counts if entry.status == "failed")
-    return failed if failed > MOST_FAILED * sum(entry.n for entry in counts) else 0
-
-
-def _all_read(place: Place) -> bool:
-    counts = unsafe_by_people.called(place.section)
-    return counts is not None and counts.read == counts.n
+    return [lead, trust, first_step.next_step(all_parts, reading)]

@@ -12,7 +12,7 @@ from mindgauge.reports import benchmark_parts, clinical, gravity, worst
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.evaluation_card.records import CardCases, CardEntry, CardLink
 from mindgauge.reports.evaluation_card.scope import short_titles
-from mindgauge.reports.first_statements import first_measures, shown_score
+from mindgauge.reports.first_finding import first_measures, shown_score
 from mindgauge.reports.runs import PERSON, RULE
 
 if TYPE_CHECKING:
