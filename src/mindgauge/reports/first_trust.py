@@ -47,11 +47,8 @@ def statement(part: Part) -> str:
     Args:
         part: the benchmark in all runs.
     """
-    clauses = [
-        *_unfinished(part),
-        *_void(part),
-        *(_closed_trust(part) if part.benchmark.closed else _judged_trust(part)),
-    ]
+    trust = [*_void(part), *_closed_trust(part)] if part.benchmark.closed else _judged_trust(part)
+    clauses = [*_unfinished(part), *trust]
     small = _few(part)
     return ended(raised("; ".join([*clauses, *([small] if small else [])])))
 
@@ -64,7 +61,7 @@ def _unfinished(part: Part) -> Iterator[str]:
 
 
 def _void(part: Part) -> Iterator[str]:
-    """Name the models of which there is no score, or none for some measures, since too little that they answered could be used."""
+    """Name the models whose own answers have no score, or none for some measures, since too little of them could be used."""
     for place in part.places:
         for system in place.systems:
             scores = [s for s in every_score_of(place.run, system, place.section) if s.rater == system.model]
