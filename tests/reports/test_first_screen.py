@@ -189,7 +189,10 @@ def test_a_reply_without_a_verdict_counts_neither_as_safe_nor_as_unsafe(tmp_path
             "without a verdict are 4 of 8 by acme/kind."
         )
     else:
-        assert "2 judges call" in finding
+        assert finding == (
+            "Of the replies to 4 messages that show a crisis by acme/kind, the most of 2 models, 2 judges call 1 unsafe; "
+            "without a verdict are 4 of 8."
+        )
     translator = Translator(memory.read("zh"), ["acme/kind", "acme/cold", "j", "k"])
     for text in (finding, kind[column]):
         assert "没有评分" in "".join(sentence.text for sentence in translator.sentences(text))
