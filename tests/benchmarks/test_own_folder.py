@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import mindgauge
@@ -249,6 +249,13 @@ LEVELS: dict[str, list[int] | list[str]] = {
 }  # fmt: skip
 
 
+def written_criterion(name: str, scale: str, levels: list[Any], *, veto: bool = False) -> str:
+    """Write a criterion of a rubric."""
+    options = ", ".join(f'{{ value = {json.dumps(level)}, text.en = "L." }}' for level in levels)
+    line = "veto = true\n" if veto else ""
+    return f'[[criteria]]\nname = "{name}"\nscale = "{scale}"\n{line}text.en = "C?"\nlevels = [{options}]\n'
+
+
 @st.composite
 def rubrics(draw: st.DrawFn) -> str:
     """Draw a rubric: up to four criteria of any scale, vetoes among them."""
@@ -256,16 +263,21 @@ def rubrics(draw: st.DrawFn) -> str:
     for number in range(draw(st.integers(1, 4))):
         levels = LEVELS[draw(st.sampled_from(sorted(LEVELS)))]
         scale = draw(st.sampled_from(["ordinal", "nominal"]))
-        veto = "veto = true\n" if scale == "ordinal" and draw(st.booleans()) else ""
-        options = ", ".join(f'{{ value = {json.dumps(level)}, text.en = "L." }}' for level in levels)
-        parts.append(
-            f'[[criteria]]\nname = "c{number}"\nscale = "{scale}"\n{veto}text.en = "C?"\nlevels = [{options}]\n'
-        )
+        veto = scale == "ordinal" and draw(st.booleans())
+        parts.append(written_criterion(f"c{number}", scale, levels, veto=veto))
     return HEAD + "".join(parts)
 
 
 @examples(25)
 @given(rubric=rubrics(), closed=st.booleans())
+@example(
+    rubric=HEAD
+    + written_criterion("c0", "ordinal", ["no", "yes"], veto=True)
+    + written_criterion("c1", "ordinal", [3, 2, 1], veto=True)
+    + written_criterion("c2", "nominal", ["no", "yes"])
+    + written_criterion("c3", "nominal", [3, 2, 1]),
+    closed=True,
+)
 def test_no_criterion_is_without_a_metric_and_no_veto_is_averaged(
     tmp_path_factory: pytest.TempPathFactory,
     rubric: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.metrics import distribution_of
+from mindgauge.benchmarks.metrics import distribution_of, with_others
 from mindgauge.benchmarks.own_columns import FILE, targeted
 from mindgauge.records.rounding import count
 
@@ -50,14 +50,13 @@ def described(benchmark: Benchmark, store: Store, manifest: dict[str, Any]) -> B
     slices = (*benchmark.slices, *files, *(["model"] if benchmark.closed and "rate" in plan else []))
     if not of_user(benchmark, manifest):
         return msgspec.structs.replace(benchmark, slices=slices)
-    known = {metric.name for metric in benchmark.metrics}
     distribution = benchmark.distribution or distribution_of(benchmark.rubric.criteria)
     shares = tuple(metric.name for metric in distribution)
     headline = (*benchmark.headline, *shares) if counted(store, benchmark).targets else shares
     return msgspec.structs.replace(
         benchmark,
         distribution=distribution,
-        metrics=(*benchmark.metrics, *(metric for metric in distribution if metric.name not in known)),
+        metrics=with_others(benchmark.metrics, distribution, benchmark.rubric.criteria),
         headline=headline,
         slices=slices,
     )

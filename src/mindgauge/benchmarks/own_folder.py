@@ -21,7 +21,7 @@ import msgspec
 
 from mindgauge.benchmarks import anchors, own_samples, usual
 from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
-from mindgauge.benchmarks.metrics import Metric, distribution_of
+from mindgauge.benchmarks.metrics import Metric, distribution_of, with_others
 from mindgauge.benchmarks.own_columns import TARGET, targeted
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.own_texts import unreleased
@@ -144,10 +144,7 @@ def _measured(
     Of answers that can be compared with no target, that is how often each label was given.
     """
     distribution = distribution_of(rubric.criteria) if closed and not compared else ()
-    metrics = own_metrics
-    for others in (usual.metrics(rubric, closed=compared), distribution):
-        names = {metric.name for metric in metrics}
-        metrics += tuple(metric for metric in others if metric.name not in names)
+    metrics = with_others(own_metrics, (*usual.metrics(rubric, closed=compared), *distribution), rubric.criteria)
     leading = tuple(metric.name for metric in distribution) or usual.headline(rubric, closed=compared)
     headline = dict.fromkeys((*leading, *(metric.name for metric in own_metrics)))
     return {"metrics": metrics, "distribution": distribution, "headline": tuple(headline)}

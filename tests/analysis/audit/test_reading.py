@@ -122,7 +122,7 @@ def test_headers_that_are_odd_are_told(tmp_path: Path) -> None:
     assert [note.removeprefix("a.csv: ") for note in notes] == [
         "begins with a byte order mark, which some readers take for a part of the first column's name",
         "the column name ' text ' has blanks around it",
-        "the column 'text' occurs twice",
+        "the column 'text' occurs twice; the first is read as it, the other as 'text (3)'",
         "columns 1, 2 have no name",
         "1 rows with more or fewer cells than the header",
     ]

@@ -44,6 +44,7 @@ from mindgauge.benchmarks.metrics.scores import (
     share_at_most,
     share_of,
     share_reaching,
+    with_others,
 )
 from mindgauge.benchmarks.metrics.table import Metric, RatingTable, mean_of
 
@@ -96,5 +97,6 @@ __all__ = [
     "weighted_f1",
     "weighted_precision",
     "weighted_recall",
+    "with_others",
     "within_one",
 ]

@@ -100,23 +100,47 @@ def share_at(level: Value, better: str = "", name: str = "", title: str = "the s
 def distribution_of(criteria: Iterable[Criterion]) -> tuple[Metric, ...]:
     """Return how answers are spread over the levels of some criteria, whatever is right.
 
-    That is the share of each level, and the mean of ordered numbers; of more than `MANY` numbers, mean and SD alone.
+    That is the share of each level, and the mean of ordered numbers, but of no veto; of more than `MANY` numbers, mean
+    and SD alone.
     """
-    return _spread(tuple((criterion.scale, criterion.values) for criterion in criteria))
+    return _spread(
+        tuple((c.name, c.values, c.scale is Scale.ORDINAL and numbered(c.values) and not c.veto) for c in criteria)
+    )
 
 
 @functools.cache  # so that two runs of one rubric have metrics in common
-def _spread(criteria: tuple[tuple[Scale, tuple[Value, ...]], ...]) -> tuple[Metric, ...]:
-    ordered = [values for scale, values in criteria if scale is Scale.ORDINAL and numbered(values)]
-    many = [values for values in ordered if len(values) > MANY]
-    mean = mean_of(mean_level.name, level_numbers, supports=ordered.__contains__)
-    spread = msgspec.structs.replace(sd_level, supports=many.__contains__)
-    levels = dict.fromkeys(level for _, values in criteria if values not in many for level in values)
+def _spread(criteria: tuple[tuple[str, tuple[Value, ...], bool], ...]) -> tuple[Metric, ...]:
+    averaged = tuple(name for name, _, numbers in criteria if numbers)
+    many = tuple(name for name, values, numbers in criteria if numbers and len(values) > MANY)
+    mean = msgspec.structs.replace(mean_of(mean_level.name, level_numbers), criteria=averaged)
+    levels = dict.fromkeys(level for name, values, _ in criteria if name not in many for level in values)
     return (
-        *([mean] if ordered else []),
-        *([spread] if many else []),
+        *([mean] if averaged else []),
+        *([msgspec.structs.replace(sd_level, criteria=many)] if many else []),
         *(share_at(level, title="the share of answers “{}”") for level in levels),
     )
+
+
+def with_others(
+    metrics: tuple[Metric, ...], others: Iterable[Metric], criteria: Iterable[Criterion]
+) -> tuple[Metric, ...]:
+    """Return metrics and others, each on the criteria on which none of its name is computed yet.
+
+    Args:
+        metrics: those that stand.
+        others: those that join them.
+        criteria: all of the rubric.
+    """
+    rubric = tuple(criteria)
+    joined = list(metrics)
+    for other in others:
+        suited = [c.name for c in rubric if other.suits(c)]
+        namesakes = [metric for metric in joined if (metric.name, metric.label) == (other.name, other.label)]
+        taken = {c.name for metric in namesakes for c in rubric if metric.suits(c)}
+        free = tuple(name for name in suited if name not in taken)
+        if free:
+            joined.append(msgspec.structs.replace(other, criteria=free) if taken else other)
+    return tuple(joined)
 
 
 def share_reaching(value: Value) -> Metric:

@@ -375,8 +375,8 @@ def noted(headers: Sequence[str], path: object, notes: list[str]) -> list[str]:
             unnamed.append(number)
             bare = bare or f"column {number}"
         if bare in columns:
-            notes.append(f"{path}: the column {bare!r} occurs twice")
-            bare = f"{bare} ({number})"
+            twice, bare = bare, f"{bare} ({number})"
+            notes.append(f"{path}: the column {twice!r} occurs twice; the first is read as it, the other as {bare!r}")
         columns[bare] = None
     if unnamed:
         many_names = f"s {', '.join(map(str, unnamed[:10]))}{', …' if len(unnamed) > 10 else ''} have"
