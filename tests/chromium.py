@@ -1,5 +1,7 @@
-"""The browser that tests drive: Debian's, where it is installed."""
+"""The browser that tests drive: Debian's, where it is installed; the shell without windows first, for it takes a quarter less."""
 
 from pathlib import Path
 
-CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM = next(filter(Path.is_file, map(Path, ("/usr/bin/chromium-headless-shell", "/usr/bin/chromium"))), Path())
+FLAGS = ("--disable-gpu", "--disable-software-rasterizer")
+"""Pages are drawn on the processor, and not as if it were a graphics card."""

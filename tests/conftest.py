@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from mindgauge.records.files import private
 from mindgauge.runs import entry_test
-from tests.chromium import CHROMIUM
+from tests.chromium import CHROMIUM, FLAGS
 from tests.stub import Stub, completion, says, words
 from tests.thinned import FIFTH, WHOLE
 
@@ -66,7 +66,7 @@ def browser() -> Iterator[Any]:
     """Start the browser once for a module: its loop must not run beside what other modules await."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as started:
-        launched = started.chromium.launch(executable_path=str(CHROMIUM))
+        launched = started.chromium.launch(executable_path=str(CHROMIUM), args=[*FLAGS])
         yield launched
         launched.close()
 
