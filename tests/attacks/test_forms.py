@@ -14,8 +14,9 @@ import pytest
 
 import mindgauge
 from mindgauge.cli import main
-from mindgauge.records.redaction import HIDDEN, redacted, redacted_command
+from mindgauge.records.redaction import HIDDEN, redacted, redacted_command, redactor
 from tests.attacks.forms import FORMS, HARD, INNOCENT, WORD
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from tests.stub import Stub
@@ -43,9 +44,11 @@ def test_no_document_of_ours_holds_anything_that_is_hidden() -> None:
     """Prose, prompts, rubrics and commands; of an address with a user name, the user is hidden."""
     root = Path(mindgauge.__file__).parent
     changed: dict[str, str] = {}
+    clean = redactor()
     for path in sorted([*root.rglob("*.md"), *root.rglob("*.toml"), *(root.parents[1] / "docs").rglob("*.md")]):
         lines = path.read_text(encoding="utf-8").splitlines()
-        changed |= {f"{path.name}:{n}": redacted(line) for n, line in enumerate(lines, 1) if redacted(line) != line}
+        cleaned = enumerate(map(clean, lines), 1)
+        changed |= {f"{path.name}:{n}": line for n, line in cleaned if line != lines[n - 1]}
     assert not {where: line for where, line in changed.items() if "@" not in line}, changed
 
 
@@ -61,7 +64,7 @@ def test_words_of_a_command_end_where_the_shell_said(quote: str) -> None:
         assert shown.endswith("--limit 2")
 
 
-@pytest.mark.parametrize("hard", HARD)
+@pytest.mark.parametrize("hard", sampled(HARD, 2))
 def test_a_manifest_keeps_no_password(
     stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hard: str
 ) -> None:

@@ -116,6 +116,7 @@ def tried(stride: int, size: int = LARGE) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_twice_the_text_takes_no_reader_four_times_as_long() -> None:
     assert not tried(1_487)
 

@@ -22,6 +22,7 @@ from mindgauge.cli import main, terminal
 from mindgauge.models.settings import Settings
 from tests.conftest import obliging
 from tests.stub import Stub, says
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +113,7 @@ def commands(folder: Path) -> Iterator[list[str]]:
         yield words
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize("encoding", [later("utf-8"), "ascii"])
 def test_every_verb_prints_plainly(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-for-nothing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from tests.benchmarks.help_or_harm.conftest import Copy as Crises
 from tests.benchmarks.help_or_harm.conftest import _write as write_crises
 from tests.benchmarks.mentalbench import conftest as mentalbench
 from tests.benchmarks.trustmh import small_set
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,8 +126,9 @@ def _rows(material: Any) -> Any:
     return [table.drop(without, strict=False).rows() for table in (material.texts, material.ratings)]
 
 
-@pytest.mark.parametrize("layout", [linked, linked_one_by_one, zipped, zipped_beside])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    ("name", "layout"), sampled(itertools.product(FAMILIES, [linked, linked_one_by_one, zipped, zipped_beside]), 2)
+)
 def test_a_layout_changes_nothing_of_what_is_read(
     name: str, layout: Callable[[Path, Path], None], tmp_path: Path
 ) -> None:

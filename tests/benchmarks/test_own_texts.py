@@ -22,6 +22,7 @@ from mindgauge.store import Store
 from tests import in_process
 from tests.conftest import obliging
 from tests.stub import Stub
+from tests.thinned import of_few_variants
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)
+few = pytest.mark.parametrize("benchmark", of_few_variants(ALL), ids=lambda b: b.name)
 MESSAGES = (
     "I have not slept properly since Sunday and I keep snapping at the kids.",
     "Could you help me write a birthday card for my grandmother?",
@@ -66,7 +68,7 @@ def contents(taken: own_texts.TakenSamples) -> list[str]:
     return [sample.messages[0].content for sample in taken.samples]
 
 
-@each
+@few
 def test_what_it_asks_of_ours_comes_back_from_a_table(benchmark: Benchmark, tmp_path: Path) -> None:
     ours = stored(benchmark) or benchmark.own_samples()
     lines = []
@@ -93,7 +95,7 @@ def test_what_it_asks_of_ours_comes_back_from_a_table(benchmark: Benchmark, tmp_
         assert known.items() <= sample.tags.items()
 
 
-@each
+@few
 def test_a_table_is_asked_about_or_refused_with_what_it_lacks(
     benchmark: Benchmark, texts: Path, tmp_path: Path
 ) -> None:

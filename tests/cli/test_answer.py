@@ -177,7 +177,7 @@ def test_a_measure_of_a_model_s_own_answers_names_the_criterion_that_its_title_h
 
 
 @pytest.mark.parametrize("width", [80, later(120)])
-@pytest.mark.parametrize("verb", ["score", "compare", "status", "reliability", "audit"])
+@pytest.mark.parametrize("verb", ["score", later("compare"), "status", later("reliability"), "audit"])
 def test_answers_fit_the_terminal_and_a_pipe_holds_no_controls(
     verb: str, width: int, rated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,7 @@ def test_another_rubric_is_one_line(
     assert "trained on table@1, criterion 'label', but this is rated by dialogue_safety@" in err
 
 
+@pytest.mark.long
 def test_help_is_instant_and_a_baseline_needs_no_torch(trained: Path, tmp_path: Path) -> None:
     heavy = "{m for m in ('torch', 'transformers', 'sklearn', 'polars', 'numpy', 'mindgauge.raters.classifiers') if m in sys.modules}"
     helped = (

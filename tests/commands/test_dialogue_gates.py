@@ -156,7 +156,7 @@ def cases(model: str, late: str, **named: str) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("named", [{}, later({"id": "case {}"}), {"cluster": "person {}"}])
+@pytest.mark.parametrize("named", [later({}), later({"id": "case {}"}), {"cluster": "person {}"}])
 def test_dialogues_of_two_runs_are_paired_by_their_case(tmp_path: Path, named: dict[str, str]) -> None:
     for model, late in (("bot", "shrug"), ("kind", "ask")):
         rated(tmp_path, *cases(model, late, **named), unit="both", name=model)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mindgauge.records import Message
 from mindgauge.records.redaction.personal import Scrubber
 from mindgauge.records.transcripts import Transcript
+from tests.thinned import sampled
 
 
 def scrubbed(*texts: str, names: list[str] | None = None) -> tuple[list[str], dict[str, int]]:
@@ -115,7 +116,7 @@ def test_what_was_not_found_is_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["a", "1", "1 ", "AB12", "a.", ".", "+1", "www.", "qq ", "我叫", "a@b-", "一", "@", "("]
+    "piece", sampled(["a", "1", "1 ", "AB12", "a.", ".", "+1", "www.", "qq ", "我叫", "a@b-", "一", "@", "("], 3)
 )
 def test_a_long_text_is_looked_through_once(piece: str) -> None:
     """What a person pasted, a key mashed for a minute, is no reason to wait; the bound is a hundred times what it takes."""

@@ -95,6 +95,7 @@ def test_too_many_ratings_are_left_to_the_command(rated: Path, tmp_path: Path, m
 # -- what people must read ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_curves_are_those_of_the_command(found: Any, there: Escalation) -> None:
     (curves,) = found["escalated"]
     orders = {order.name: order for order in there.orders}

@@ -198,6 +198,7 @@ def test_a_handful_of_conversations_has_no_interval() -> None:
     assert dots.rows[0].spots[0].low is None
 
 
+@pytest.mark.long
 def test_scores_of_a_judge_that_may_not_give_them_are_withheld(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = plant_rated(
         tmp_path_factory.mktemp("limited") / "run",

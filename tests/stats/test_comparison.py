@@ -95,7 +95,7 @@ def test_scipy_gives_the_same_interval_of_a_difference() -> None:
 
 
 def test_p_values_are_adjusted_for_all_pairs() -> None:
-    found = compare(graded(5, 80, step=0.2), resamples=2000)
+    found = compare(graded(5, 80, step=0.2), resamples=500)
     p = p_values(found)
     assert len(p) == 10
     assert [(d.first, d.second) for d in found.differences[:5]] == [(0, 1), (0, 2), (0, 3), (0, 4), (1, 2)]

@@ -78,7 +78,7 @@ INDEPENDENT: list[tuple[dict[str, object], float]] = [
 @pytest.mark.parametrize(
     ("setting", "independent", "persons"),
     [
-        pytest.param(*row, persons, marks=[] if persons == 2 + place % 2 else pytest.mark.long)
+        pytest.param(*row, persons, marks=[] if persons == 2 + place % 2 and place % 3 == 0 else pytest.mark.long)
         for place, row in enumerate(INDEPENDENT)
         for persons in (2, 3)
     ],

@@ -17,6 +17,7 @@ from mindgauge.commands.annotate.import_ import annotate_import
 from mindgauge.records import Evidence, Message
 from mindgauge.reports.export.folder import ExportFolder
 from tests.annotation.conftest import PEOPLE, begin, own_items
+from tests.thinned import sampled
 
 from .conftest import SAFE, Said, known, label_batch, said, score, scored_items, submit
 
@@ -59,7 +60,7 @@ def test_labels_come_back_as_they_were(labelled: Annotation, fresh: Path, tmp_pa
     assert found.labels == len(said(labelled)) and found.form == to
 
 
-@pytest.mark.parametrize("to", FILES)
+@pytest.mark.parametrize("to", sampled(FILES, 2))
 def test_scores_on_many_criteria_come_back(tmp_path: Path, to: str) -> None:
     with begin(tmp_path / "first", items=scored_items(), instrument="mentalbench") as first:
         score(first)

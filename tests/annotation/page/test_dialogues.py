@@ -28,6 +28,7 @@ from mindgauge.store import Store
 from tests.annotation.page.labelling import Seat, text
 from tests.annotation.rounds_of_work import everybody_works
 from tests.runs.test_conversations import talker
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -309,7 +310,7 @@ def test_dialogues_that_a_client_failed_in_are_counted_and_not_labelled(tmp_path
 
 @pytest.mark.parametrize(
     ("form", "file"),
-    [("csv", "ratings.csv"), ("parquet", "ratings.parquet"), ("label-studio", "tasks.json"), ("potato", "annotations.jsonl")],
+    [("csv", "ratings.csv"), later("parquet", "ratings.parquet"), ("label-studio", "tasks.json"), later("potato", "annotations.jsonl")],
 )  # fmt: skip
 def test_what_is_exported_is_read_back_as_the_same(scripted: Path, tmp_path: Path, form: str, file: str) -> None:
     folder = tmp_path / "work"

@@ -17,6 +17,7 @@ from mindgauge.records import Status
 from mindgauge.records.errors import UsageError
 from mindgauge.store import Store, manifest
 from tests import in_process
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from mindgauge.records import Reply
@@ -95,7 +96,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, 2))
 def test_whatever_a_command_does_is_a_reply_that_failed_and_never_the_end(folder: Path, name: str) -> None:
     line, reason = FAULTS[name]
     timeout = "timeout = 0.3" if name == "hangs" else ""

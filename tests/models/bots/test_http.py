@@ -25,6 +25,7 @@ from tests import in_process
 from tests.conftest import obliging
 from tests.models.bots.careline import GREETING, GUARDED, Careline
 from tests.stub import Stub, words
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +122,7 @@ FAULTS: dict[str, tuple[Callable[..., Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", sampled(FAULTS, 2))
 def test_whatever_a_bot_answers_is_a_reply_that_failed_and_never_the_end(folder: Path, write: Any, name: str) -> None:
     fault, reason = FAULTS[name]
     with Careline(fault, greets=False) as bot:

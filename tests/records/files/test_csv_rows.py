@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mindgauge.records.errors import DataError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.files.mapping import FileLayout
+from tests.thinned import examples
 
 ODD = st.lists(
     st.sampled_from([
@@ -52,7 +53,7 @@ def as_a_whole(path: Path, layout: FileLayout, notes: list[str] | None) -> objec
         return str(error)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(examples(1500), deadline=None)
 @example(content="x\x01\u2028", layout=FileLayout(header=0), audited=False)
 @given(ODD | EVEN, LAYOUTS, st.booleans())
 def test_a_file_has_one_reading(content: str, layout: FileLayout, audited: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from xlsxwriter import Workbook  # type: ignore[import-untyped]
 from mindgauge import benchmarks
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import mapping
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -315,16 +317,19 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return {verb: _read(verb, "comma", folder / f"{number}".replace(",", "")) for number, verb in enumerate(VERBS)}
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("verb", "form"), sampled(itertools.product(VERBS, FORMS), 3))
 def test_every_verb_reads_every_form_alike(tmp_path: Path, verb: str, form: str, expected: dict[str, object]) -> None:
     assert expected[verb]
     assert _read(verb, form, tmp_path / "x") == expected[verb]
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("place", [place for place in PLACES if place != "plain"])
-@pytest.mark.parametrize("form", ["semicolon", "workbook, sheet and headers in row 3", "JSON", "Parquet"])
+WHEREVER = ("semicolon", "workbook, sheet and headers in row 3", "JSON", "Parquet")
+
+
+@pytest.mark.parametrize(
+    ("verb", "place", "form"),
+    sampled(itertools.product(VERBS, (place for place in PLACES if place != "plain"), WHEREVER), 3),
+)
 def test_every_verb_finds_it_wherever_it_lies(
     tmp_path: Path, verb: str, place: str, form: str, expected: dict[str, object]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from mindgauge.analysis.reliability.ratings import read as checked
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.ratings import RatingLayout, read
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -228,7 +229,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("raters", [PEOPLE, (*PEOPLE[:2], *MODELS)], ids=["people", "people and models"])
+@pytest.mark.parametrize("raters", [later(PEOPLE), (*PEOPLE[:2], *MODELS)], ids=["people", "people and models"])
 @pytest.mark.parametrize("write", SHAPES, ids=lambda write: write.__name__.removeprefix("as_"))
 def test_every_shape_is_read_alike(write: Any, raters: Sequence[str], tmp_path: Path) -> None:
     values = cells(raters=raters)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.transcripts import read
 from tests.records.transcripts.shapes import SHAPES, Spoken, labelled, messages
-from tests.thinned import examples, sampled
+from tests.thinned import examples, later, sampled
 
 HERE: list[Spoken] = [
     [("user", "I cannot sleep.\n\nAnd it does not stop."), ("assistant", "That wears one out.\n- Since when?"), ("user", "May."), ("assistant", "Long.")],
@@ -131,7 +131,7 @@ def test_no_json_breaks_the_reader(suffix: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", sampled(["[1", " ", "1:1 ", "a", "**", "[", "(", "- ", "a ", "a:\n", "user:\n\nbot:\n\n"], 4)
+    "part", sampled(["[1", " ", "1:1 ", "a", "**", "[", "(", "- ", "a ", "a:\n", later("user:\n\nbot:\n\n")], 4)
 )
 def test_long_texts_take_no_time(tmp_path: Path, part: str) -> None:
     for begin in ("", "user: a\nbot: b\n", "\n10:22 ", "\n[10"):

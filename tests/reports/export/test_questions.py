@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from mindgauge.runs.reply_tables import TAGS, read_dialogues, read_replies
 from mindgauge.store import Store
 from tests import in_process
 from tests.reports import talked
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +62,7 @@ def asked_of(name: str) -> list[Sample]:
     return DialoguePlan(benchmark.persons(None), PersonMode.PREFIXED).samples()
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize(("name", "form"), sampled(itertools.product(OPEN, FORMS), 3))
 def test_what_is_filled_in_is_read_back_as_the_same_samples(tmp_path: Path, name: str, form: str) -> None:
     benchmark, path = benchmarks.find_one(name), tmp_path / f"questions.{form}"
     asked = asked_of(name)

@@ -16,6 +16,7 @@ from mindgauge.reports.reader.rows import key
 from mindgauge.reports.texts import clean
 from tests.reports.conftest import CLOSED
 from tests.reports.reader.conftest import Content, open_runs, said, unpacked
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +68,7 @@ def test_every_reply_and_every_answer_is_a_line_with_its_text(made: Content) -> 
     assert sorted(made.numbers("rank")) == list(range(made.listed["lines"]))
 
 
-@pytest.mark.parametrize("made", OPEN_RUNS, indirect=True)
+@pytest.mark.parametrize("made", ["both", "judged", later("vetoed")], indirect=True)
 def test_signs_follow_from_the_verdicts(made: Content) -> None:
     run = made.runs[0]
     unheard = silent(run)

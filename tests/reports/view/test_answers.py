@@ -95,6 +95,7 @@ def test_an_answer_is_one_that_the_rubric_allows(tmp_path: Path) -> None:
     assert ratings(run, "Cleo") == []
 
 
+@pytest.mark.long
 def test_forty_drawn_replies_are_answered_blind_and_a_card_and_estimates_appear(tmp_path: Path) -> None:
     run = crisis.run(tmp_path / "run", people=(), judges=("fair/judge",), criteria=crisis.FEW)
     manifest.write(run, {**manifest.read(run), "plan": {**manifest.read(run)["plan"], "models": list(crisis.MODELS)}})
