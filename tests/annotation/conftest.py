@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SERVER = os.environ.get("MINDGAUGE_POSTGRES", "")
 POSTGRES = [pytest.mark.postgres, pytest.mark.skipif(not SERVER, reason="needs a server, named by MINDGAUGE_POSTGRES")]
+DRIVER = "postgresql+pg8000"
 PEOPLE = (
     Person("", "ana", Role.ANNOTATOR),
     Person("", "ben", Role.ANNOTATOR),
@@ -36,14 +37,12 @@ PEOPLE = (
 )
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=POSTGRES)])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'labels.sqlite'}"
-        return
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """Make a database once for a worker: making one for each test takes the server more than the tests take."""
     name = f"mindgauge_{uuid.uuid4().hex}"
     server = make_url(SERVER)
-    engine = create_engine(server.set(drivername="postgresql+pg8000"), isolation_level="AUTOCOMMIT")
+    engine = create_engine(server.set(drivername=DRIVER), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         # Whatever the server's own settings are: Chinese, and one order of letters.
         connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"))
@@ -57,6 +56,27 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
                 time.sleep(0.1)
             else:
                 break
+    engine.dispose()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=POSTGRES)])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'labels.sqlite'}"
+    url: str = request.getfixturevalue("postgres_url")
+    _emptied(url)
+    return url
+
+
+def _emptied(url: str) -> None:
+    """End what an earlier test left connected to a database, and drop all that is in it."""
+    engine = create_engine(make_url(url).set(drivername=DRIVER), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()"
+        ))  # fmt: skip
+        connection.execute(text("DROP OWNED BY CURRENT_USER"))
     engine.dispose()
 
 
