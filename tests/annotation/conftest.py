@@ -59,13 +59,16 @@ def postgres_url() -> Iterator[str]:
     engine.dispose()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=POSTGRES)])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name a database that holds nothing."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'labels.sqlite'}"
     url: str = request.getfixturevalue("postgres_url")
     _emptied(url)
     return url
+
+
+database_url = pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=POSTGRES)])(empty_database)
 
 
 def _emptied(url: str) -> None:

@@ -1,5 +1,11 @@
-"""A project on both databases, for the page."""
+"""A project on SQLite, and in the long form on PostgreSQL: what a page does with its database is tried one folder above."""
 
-from tests.annotation.conftest import database_url, project  # fixtures
+import pytest
 
-__all__ = ["database_url", "project"]
+from tests.annotation.conftest import POSTGRES, empty_database, postgres_url, project  # fixtures
+
+database_url = pytest.fixture(
+    params=["sqlite", pytest.param("postgresql", marks=[*POSTGRES, pytest.mark.long])], name="database_url"
+)(empty_database)
+
+__all__ = ["database_url", "postgres_url", "project"]
