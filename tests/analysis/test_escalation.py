@@ -12,6 +12,7 @@ from mindgauge.records import RaterKind, Status
 from mindgauge.records.errors import DataError, UsageError
 from tests.analysis.judged_run import CRITERION, World, said
 from tests.benchmarks.help_or_harm.conftest import loaded, real
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,6 +94,7 @@ class TestTheCliniciansReplies:
         assert order(clinicians, "length + category, no judge").reads.value == pytest.approx(0.337, abs=0.01)
 
 
+@pytest.mark.long
 def test_a_judge_who_sees_more_reads_less_and_an_ideal_one_reads_the_least(tmp_path: Path) -> None:
     world = World().people().judge("blurred", 1.5).judge("sharp", 0.5).judge("perfect", 0)
     found = escalation(world.write(tmp_path / "run"), unsafe=BAD, resamples=100)
@@ -103,7 +105,7 @@ def test_a_judge_who_sees_more_reads_less_and_an_ideal_one_reads_the_least(tmp_p
     assert msgspec.json.decode(msgspec.json.encode(found))["n"] == 200
 
 
-@pytest.mark.parametrize(("target", "said"), [(0.98, True), (0.5, False)])
+@pytest.mark.parametrize(("target", "said"), [(0.98, True), later(0.5, False)])
 def test_where_few_unsafe_are_left_unread_the_upper_ends_are_called_too_low(
     tmp_path: Path, target: float, said: bool
 ) -> None:
@@ -216,6 +218,7 @@ class TestWhatIsPromised:
         assert jury.passing.reads is not None
         assert 0.3 < jury.passing.reads < 0.9
 
+    @pytest.mark.long
     def test_whole_ties_are_promised_and_what_is_learned_is_promised_on_half(self, tmp_path: Path) -> None:
         first = escalation(
             World(600, 1).people().judge("a", 0.5).judge("b", 0.5).write(tmp_path / "a"), unsafe=BAD, resamples=100
@@ -277,6 +280,7 @@ class TestWhichLevelsPeoplesValueCanHave:
         best = next(s for s in clinicians.sets if (s.judge, s.group, s.name) == ("gpt-4o-mini", "level", "5"))
         assert (best.low, best.high, best.size) == (4.5, 5, 2)
 
+    @pytest.mark.long
     def test_a_sharp_judge_has_smaller_sets(self, tmp_path: Path) -> None:
         found = escalation(
             World(300).people().judge("sharp", 0.1).judge("blurred", 1.2).write(tmp_path / "r"),

@@ -156,6 +156,7 @@ def test_by_hand() -> None:
         independence.settle(table, ["anna", "bea"], ["bae"])
 
 
+@pytest.mark.long
 def test_false_alarms_are_rare() -> None:
     """Studies at the edge of what is allowed: one person errs a third as often, others differ in standards."""
     generator = np.random.default_rng(11)

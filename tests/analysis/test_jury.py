@@ -168,6 +168,7 @@ def usual() -> Panels:
     return of(three())
 
 
+@pytest.mark.long
 def test_members_have_the_figures_that_reliability_gives_them_and_juries_stand_beside() -> None:
     world = three()
     [found] = usual().panels

@@ -118,7 +118,9 @@ def test_an_annotation_project_is_not_written_through_a_link(tmp_path: Path, nam
 
 
 @pytest.mark.parametrize(("out", "stranger"), [("README.html", "README.md"), ("conf.html", "conf.json"), ("", "report.md"), ("", "report.json")])  # fmt: skip
-@pytest.mark.parametrize("content", [WORDS, b'{"software": "another"}', b"[" * 100_000, b"\xff\xfe", b""])
+@pytest.mark.parametrize(
+    "content", [later(WORDS), b'{"software": "another"}', later(b"[" * 100_000), b"\xff\xfe", later(b"")]
+)
 def test_a_report_replaces_only_what_a_report_wrote(
     rated: Path, tmp_path: Path, out: str, stranger: str, content: bytes
 ) -> None:

@@ -18,6 +18,7 @@ from mindgauge.records.rubric import Criterion, Level, Rubric, Scale
 from mindgauge.runs.entry_test import USUAL
 from tests.conftest import obliging
 from tests.stub import Stub, says
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,7 +163,7 @@ def test_a_short_test_weighs_pairs_and_whole_anchors_alike(tmp_path: Path) -> No
     assert {a.ratings["warmth"] for a in chosen if "warmth" in a.ratings} == {1, 2, 3}
 
 
-@pytest.mark.parametrize("benchmark", DIALOGUES, ids=lambda b: b.name)
+@pytest.mark.parametrize("benchmark", sampled(DIALOGUES, 3), ids=lambda b: b.name)
 def test_turns_dialogues_and_clients_are_anchored_each_with_a_prompt_of_its_own(
     benchmark: Benchmark, tmp_path: Path
 ) -> None:

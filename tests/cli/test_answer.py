@@ -93,6 +93,7 @@ def test_what_people_saw_stands_first_and_then_what_the_worst_judge_makes_of_it(
     assert text.splitlines()[-1] == f"Next: mindgauge report {rated}"
 
 
+@pytest.mark.long
 def test_the_rest_is_what_full_prints(rated: Path) -> None:
     short, full = said("score", rated), said("score", rated, "--full")
     assert head(short) == head(full)

@@ -16,6 +16,7 @@ from mindgauge.records.errors import UsageError
 from tests import in_process
 from tests.benchmarks.help_or_harm.conftest import Copy, loaded, real, small
 from tests.stub import PROBED, Stub, says, words
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,7 +101,7 @@ def test_figures_of_ours_are_compared_only_with_the_files_they_were_measured_on(
     assert verdicts(data) == ["differs", "missing"]
 
 
-@pytest.mark.parametrize("unread", [0, 1])
+@pytest.mark.parametrize("unread", [later(0), 1])
 def test_a_new_judge_stands_beside_each_person_with_n_and_what_is_missing(
     unread: int, small: Copy, tmp_path: Path
 ) -> None:

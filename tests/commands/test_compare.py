@@ -125,6 +125,7 @@ def test_the_terminal_says_who_is_better_on_what_and_at_what_cost(
         assert said in out
 
 
+@pytest.mark.long
 def test_ways_of_asking_one_model_have_costs_of_their_own_first_tries_included(tmp_path: Path) -> None:
     """Node by node, the first node is answered unreadably at first: that try is a call of this way, and of no other."""
 

@@ -78,6 +78,7 @@ def test_during_labelling_the_plan_rests_on_what_was_rated(tmp_path: Path) -> No
         mindgauge.reliability_plan(path, scale="1:5", assume={"unsafe": 0.1})
 
 
+@pytest.mark.long
 def test_people_alone_say_what_a_judge_as_one_more_of_them_would_take() -> None:
     world = World(systems=1, conversations=60)
     for person in ("anna", "bea"):

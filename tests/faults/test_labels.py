@@ -22,6 +22,7 @@ from mindgauge.annotation.tasks import Assignment
 from tests.annotation.conftest import POSTGRES, begin, own_items
 from tests.annotation.page.test_forms import typed_again
 from tests.annotation.page.visiting import Browser
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,7 @@ def submit(a: Annotation, name: str, form: str, note: str = NOTE) -> None:
     submissions.submit(a, a.named(name), at.item.id, at.phase, at.turn, form, said, note=note)
 
 
-@pytest.mark.parametrize("pages", [0, 6, 12, 24, 60])
+@pytest.mark.parametrize("pages", [0, later(6), 12, later(24), 60])
 def test_of_those_who_share_a_transaction_who_is_told_so_is_kept(tmp_path: Path, pages: int) -> None:
     with team(tmp_path / "project") as a:
         kept: set[str] = set()

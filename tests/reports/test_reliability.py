@@ -184,7 +184,7 @@ def test_the_command_takes_the_option(tmp_path: Path, capsys: pytest.CaptureFixt
     assert {w["shown"] for w in msgspec.json.decode(capsys.readouterr().out)["withheld"]} == {True}
 
 
-@pytest.mark.parametrize(("option", "hidden"), [([], True), (["--show-unreliable"], False)])
+@pytest.mark.parametrize(("option", "hidden"), [([], True), later(["--show-unreliable"], False)])
 def test_the_terminal_withholds_what_the_report_withholds(
     rated: Path, capsys: pytest.CaptureFixture[str], option: list[str], hidden: bool
 ) -> None:
@@ -204,7 +204,7 @@ def test_what_the_terminal_withholds_is_in_json(rated: Path, capsys: pytest.Capt
     assert all(m["value"] is not None for m in metrics if m["rater"] == KIND and m["name"] == "mean")
 
 
-@pytest.mark.parametrize(("option", "hidden"), [([], True), (["--show-unreliable"], False)])
+@pytest.mark.parametrize(("option", "hidden"), [([], True), later(["--show-unreliable"], False)])
 def test_the_table_of_labels_withholds_what_the_table_of_scores_withholds(
     rated: Path, monkeypatch: pytest.MonkeyPatch, option: list[str], hidden: bool
 ) -> None:

@@ -19,6 +19,7 @@ from mindgauge.records import Reply, Status
 from mindgauge.store import Store
 from tests.reports import talked
 from tests.stub import CUT, Stub, says
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -85,7 +86,7 @@ def kept(folder: Path, unit: str) -> list[Reply]:
         return [reply for reply in store.replies(NAME) if reply.provenance["unit"] == unit]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", sampled(WAYS, 2))
 def test_a_dialogue_that_the_target_breaks_off_is_in_every_figure(tmp_path: Path, way: str) -> None:
     answer, status, outcome = WAYS[way]
     with Stub(lambda body, _: answer() if turn_of(body) == BROKEN else listens(body)) as stub:

@@ -19,6 +19,7 @@ from mindgauge.store import Store, manifest
 from tests.conftest import obliging
 from tests.pages import text_of
 from tests.stub import Stub
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,10 +74,10 @@ def test_run_is_refused_before_any_call_and_leaves_nothing(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("model", "judge"),
     [
-        ("http://127.0.0.1:{a}/v1#bot", "http://127.0.0.1:{a}/v1#bot"),
+        later("http://127.0.0.1:{a}/v1#bot", "http://127.0.0.1:{a}/v1#bot"),
         ("http://127.0.0.1:{a}/v1#bot", "http://localhost:{a}/v1/#bot"),
         ("http://127.0.0.1:{a}/v1,http://127.0.0.1:{b}/v1#bot", "http://localhost:{b}/v1#bot"),
-        ("openai/bot", "http://localhost:{a}/v1#bot"),
+        later("openai/bot", "http://localhost:{a}/v1#bot"),
     ],
     ids=["the same words", "written otherwise", "one of several servers", "a provider's name"],
 )

@@ -52,6 +52,7 @@ def studied(x: np.ndarray, kept: np.ndarray | None = None) -> NestedStudy:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_crossed_design_gives_what_mean_squares_give() -> None:
     """Where no component is cut to 0, REML of a balanced design is expected mean squares."""
     random = np.random.default_rng(0)

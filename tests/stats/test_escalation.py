@@ -91,6 +91,7 @@ def test_labels_that_mean_nothing_are_not_found_early() -> None:
     assert np.mean(efforts) == pytest.approx(np.mean(chance), abs=3 * error + 0.01)
 
 
+@pytest.mark.long
 def test_a_leak_would_be_seen() -> None:
     """The check above can fail: risks of a fit to the very same replies find shuffled labels early."""
     generator = np.random.default_rng(0)

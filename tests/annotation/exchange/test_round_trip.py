@@ -107,7 +107,7 @@ NOTE = st.builds(
 REPLY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30)
 
 
-@pytest.mark.parametrize("to", FILES)
+@pytest.mark.parametrize("to", sampled(FILES, 2))
 @given(note=NOTE, reply=REPLY, asked=REPLY, data=st.data())
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_every_text_comes_back_to_the_letter(

@@ -373,6 +373,7 @@ def test_where_people_differ_on_the_turn_they_see_the_dialogue_and_both_turns(sc
         assert "From worst to best" not in question
 
 
+@pytest.mark.long
 def test_the_table_of_ratings_alone_says_the_same_agreement(closed: Path, tmp_path: Path) -> None:
     annotate_export(closed, to="csv", out=tmp_path / "out")
     in_run, in_table = (
@@ -383,6 +384,7 @@ def test_the_table_of_ratings_alone_says_the_same_agreement(closed: Path, tmp_pa
     assert alphas[0] is not None and alphas[0] == pytest.approx(alphas[1])
 
 
+@pytest.mark.long
 def test_people_read_the_persons_messages_of_transcripts_and_turns_are_counted_from_what_they_see(
     tmp_path: Path,
 ) -> None:

@@ -13,6 +13,7 @@ from mindgauge.commands.load import load
 from tests.benchmarks.psycrisis.conftest import DIMENSIONS, PSYCRISIS, VETOES
 from tests.conftest import obliging
 from tests.stub import Stub
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,7 @@ def test_what_does_not_suit_a_criterion_is_not_said_of_it(write: Callable[..., P
     assert {c for n, c in said if n == "share_yes"} == {*DIMENSIONS, "safe"}
 
 
-@pytest.mark.parametrize("mode", ["joint", "split"])
+@pytest.mark.parametrize("mode", ["joint", later("split")])
 def test_a_run_scores_its_gates_and_its_judge_takes_the_entry_test(tmp_path: Path, mode: str) -> None:
     with Stub(obliging) as stub, Stub(obliging) as other:
         found = mindgauge.run(

@@ -153,6 +153,7 @@ def test_a_group_that_is_served_worse_shows(served: Served) -> None:
     assert (tests["race"].p, tests["neutral"].p) == (1, 1)
 
 
+@pytest.mark.long
 def test_replies_that_are_alike_differ_in_nothing(tmp_path: Path) -> None:
     found = _run("nobody says this", tmp_path, [])
     for name in ("group_spread", "largest_gap", "noise_floor", "spread_above_noise"):

@@ -50,6 +50,7 @@ def test_the_panel_fits_a_terminal_of_100_columns(
     assert sum("a-judge-with-a-rather-long-name" in line for line in table[2:]) >= 2, "in several tables, whole"
 
 
+@pytest.mark.long
 def test_the_escalation_curve_says_what_ties_mean_and_lists_unseen_models(tmp_path: Path) -> None:
     run = Run(60).people().judge("a", 0.5).judge("b", 0.8).write(tmp_path / "run")
     found = CliRunner().invoke(app, ["judges", "escalation", str(run), "--unsafe", "<=2", "--resamples", "100"])

@@ -361,6 +361,7 @@ def test_released_texts_that_are_restricted_stay_away(loaded: Path, tmp_path: Pa
     assert not any(text[:40] in card.html for text in texts if len(text) > 40), "no message is on a card"
 
 
+@pytest.mark.long
 def test_it_stays_in_english_beside_a_report_in_chinese(run: Path, planted_card: CardFiles, tmp_path: Path) -> None:
     card = written(tmp_path, run, language="zh")
     assert '<html lang="zh' in card.report.read_text(encoding="utf-8")

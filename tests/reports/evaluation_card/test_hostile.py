@@ -72,7 +72,7 @@ def test_markdown_holds_no_markup_of_others(hostile_card: CardFiles) -> None:
 @pytest.mark.browser
 @pytest.mark.parametrize(
     ("width", "scheme"),
-    [(360, "dark"), later(360, "light"), later(768, "dark"), (768, "light"), later(1280, "dark"), (1280, "light")],
+    [(360, "dark"), later(360, "light"), later(768, "dark"), later(768, "light"), later(1280, "dark"), (1280, "light")],
 )
 @pytest.mark.parametrize("which", ["hostile_card", "crisis_card", later("suite_card")])
 def test_it_fits_and_axe_finds_nothing(

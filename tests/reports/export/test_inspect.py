@@ -204,6 +204,7 @@ def test_a_score_says_who_by_what_why_and_how_it_looks(tmp_path: Path) -> None:
     assert {"input_tokens", "output_tokens", "total_tokens"} <= usage.keys()  # else a viewer downloads a tokenizer
 
 
+@pytest.mark.long
 def test_a_log_is_plain_deflate_always_the_same_and_needs_no_package_of_inspects(run: Path, tmp_path: Path) -> None:
     code = (
         "import sys, mindgauge\n"
