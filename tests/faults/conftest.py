@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.annotation.conftest import database_url  # a fixture
+from tests.annotation.conftest import database_url, postgres_url  # fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["database_url"]
+__all__ = ["database_url", "postgres_url"]
 
 
 class Disk:
