@@ -111,6 +111,7 @@ def test_the_curves_are_those_of_the_command(found: Any, there: Escalation) -> N
     assert {judge: rows[judge] for judge in JUDGES} == pytest.approx(reads)
 
 
+@pytest.mark.long
 def test_the_page_says_what_can_be_promised_and_which_values_peoples_can_be(found: Any, there: Escalation) -> None:
     (curves,) = found["escalated"]
     jury = next(order for order in there.orders if order.name == "jury/mean")
