@@ -58,7 +58,7 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of installed packages, which brings one good benchmark, one that raises, and a model."""
     site = tmp_path / "site"
     folder(site, "sleep_worries")
-    (site / "broken_one.py").write_text("raise RuntimeError('no weights\\n  here')", encoding="utf-8")
+    (site / "broken_one.py").write_text("print('loading')\nraise RuntimeError('no weights\\n  here')", encoding="utf-8")
     (site / "own_model.py").write_text(
         "from mindgauge.models.scripted import Scripted\n"
         "def make(spec, settings):\n"
@@ -94,11 +94,14 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-def test_a_package_brings_a_benchmark_and_a_broken_one_keeps_nobody_from_the_others(packages: Path) -> None:
+def test_a_package_brings_a_benchmark_and_a_broken_one_keeps_nobody_from_the_others(
+    packages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert benchmarks.find_one("sleep_worries").folder == packages / "sleep_worries"
     assert benchmarks.find_one("psycrisis").folder.is_relative_to(OURS.parent), "ours cannot be replaced"
     listing = mindgauge.list()
     assert listing.broken["stranger/broken"] == "RuntimeError: no weights here", "on one line"
+    assert capsys.readouterr().out == "", "what a package prints is no part of a result"
     assert "'not a reference!'; it must be MODULE or MODULE:NAME" in listing.broken["odd"]
     assert "the entry points of this package cannot be read" in listing.broken["garbled"]
     assert {"sleep_worries", "psycrisis", "trustmh/knowledge"} <= {entry.name for entry in listing.benchmarks}

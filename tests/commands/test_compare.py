@@ -79,6 +79,19 @@ def test_two_runs_of_models_with_cost_and_time(two: list[Path]) -> None:
     assert unpriced is None, "nobody knows the price"
 
 
+def test_a_run_that_was_stopped_says_so_beside_one_that_was_not(
+    two: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store(two[1], write=True) as store:
+        last = [rating for rating in store.ratings(CRISIS) if rating.rater == "careless"][-3:]
+        for rating in last:
+            store.forget_rating(CRISIS, rating)
+    missing = "second: 3 of 28 ratings by careless are not there yet, and in no figure"
+    assert missing in compare(two).notes
+    _, out, err = invoke(monkeypatch, capsys, "compare", *two)
+    assert missing in " ".join((out + err).split())
+
+
 def test_json_keeps_its_contract(
     two: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,11 +11,13 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 from aiohttp import web
 
 import mindgauge
 from mindgauge.analysis.score import Scores
+from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
 from mindgauge.records import Status
 from mindgauge.records.errors import BudgetError, EndpointError, MindgaugeError, UsageError
@@ -287,6 +289,14 @@ import sys, mindgauge
 from mindgauge import Settings
 mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out=sys.argv[3], runs=3, qualify=False, settings=Settings(concurrency=8))
 """
+
+
+def test_a_table_in_memory_is_no_data_of_a_run_which_could_not_go_on() -> None:
+    table: Any = pl.DataFrame({"user": ["I cannot sleep."]})
+    with pytest.raises(
+        UsageError, match="data: expected a path, found DataFrame; write a table to a file and name that"
+    ):
+        mindgauge.run(RESPONSE, model=Scripted("m", lambda _: "I hear you."), data=table)
 
 
 @pytest.mark.parametrize("after", [later(40), 200, later(400)])

@@ -48,7 +48,7 @@ from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
@@ -179,9 +179,7 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
     @property
     def still_missing(self) -> str:
         """Say what was not asked for yet; empty where nothing is left."""
-        several = len(self.unfinished) > 1
-        parts = [f"{part} on {name}" if several else part for name, parts in self.unfinished.items() for part in parts]
-        return f"{named(parts)} are not there yet, and in no figure" if parts else ""
+        return still_missing(self.unfinished)
 
     @property
     def withheld_by_clients(self) -> dict[tuple[str, str], str]:
@@ -229,6 +227,13 @@ class Scores(Tabular, msgspec.Struct, frozen=True):
             for m in self.metrics
             if m.name == name and m.slice == slice_ and all(getattr(m, k) == v for k, v in fields.items())
         ]
+
+
+def still_missing(unfinished: Mapping[str, Sequence[str]]) -> str:
+    """Say what was not asked for yet, by benchmark; empty where nothing is left."""
+    several = len(unfinished) > 1
+    parts = [f"{part} on {name}" if several else part for name, parts in unfinished.items() for part in parts]
+    return f"{named(parts)} are not there yet, and in no figure" if parts else ""
 
 
 def open_run(folder: Path) -> tuple[Store, list[Benchmark], dict[str, Any]]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis import classifiers
 from mindgauge.analysis import compare as analysis
-from mindgauge.analysis.score import open_run
+from mindgauge.analysis.score import open_run, still_missing
+from mindgauge.commands.status import unasked
 from mindgauge.reports.standing import of_run
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
     cards = {(s.run, s.benchmark, s.criterion, s.card.judge): s.card for s in standings}
     comparison = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
     for folder in folders:
+        if missing := still_missing(unasked(folder)):
+            comparison.notes.append(f"{folder.name}: {missing}")
         store, benchmarks, manifest = open_run(folder)
         with store:
             comparison.notes.extend(classifiers.notes(store, [benchmark.name for benchmark in benchmarks], manifest))

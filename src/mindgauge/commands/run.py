@@ -135,6 +135,17 @@ def run(
     )  # fmt: skip
 
 
+def _path(data: object) -> Path | None:
+    """Return where data lies, None where there is none.
+
+    Raises:
+        UsageError: it lies in memory, from where a run cannot go on.
+    """
+    if data is not None and not isinstance(data, str | Path):
+        raise UsageError(f"data: expected a path, found {type(data).__name__}; write a table to a file and name that")
+    return Path(data) if data is not None else None
+
+
 def hold(
     named: Mapping[str, Benchmark],
     config: RunConfig,
@@ -166,7 +177,7 @@ def hold(
         text: whether texts are kept.
         dry_run: only say what it would take.
     """
-    folder = Path(data) if data is not None else None
+    folder = _path(data)
     named = {name: benchmark.on(folder) for name, benchmark in named.items()}
     rates = any(not (isinstance(entry, str) and entry.startswith(WITHOUT_PROTOCOL)) for entry in listed(judge))
     by_protocol = rates and not config.judging.recognises

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from importlib.metadata import EntryPoint, distributions
 from typing import NamedTuple
 
@@ -48,7 +50,8 @@ def load(point: EntryPoint) -> object:
     """
     if EntryPoint.pattern.match(point.value) is None:
         raise UsageError(f"its entry point says {point.value!r}; it must be MODULE or MODULE:NAME")
-    return point.load()
+    with contextlib.redirect_stdout(sys.stderr):  # what somebody else's code prints is no part of a result
+        return point.load()
 
 
 def fault(error: BaseException) -> str:

@@ -9,6 +9,7 @@ import errno
 import io
 import lzma
 import os
+import re
 import stat
 import struct
 import weakref
@@ -305,15 +306,24 @@ class Archive:
 
 
 def _written(entry: zipfile.ZipInfo) -> str:
-    """Return a file's name; one that is UTF-8 is so also where the zip does not say it, as zips of macOS do not."""
+    """Return a file's name, in the encoding that it is seen to be in where the zip does not say it.
+
+    Zips of macOS hold UTF-8 and those of a Chinese Windows GBK; both say code page 437, as the format has it.
+    """
     if entry.flag_bits & _UTF8:
         return entry.filename
     try:
-        return entry.filename.encode("cp437").decode()
+        written = entry.filename.encode("cp437")
     except UnicodeError:
         return entry.filename
+    try:
+        return written.decode()
+    except UnicodeError:
+        return written.decode("gb18030") if _HANZI.fullmatch(written) else entry.filename
 
 
+_HANZI = re.compile(rb"[\x00-\x7f]*(?:[\xb0-\xf7][\xa1-\xfe][\x00-\x7f]*)+")
+"""A name whose letters beyond ASCII are all characters of GB 2312: in code page 437 these would be frames and signs."""
 _UTF8 = 0x800
 """The flag of a name that is said to be in UTF-8; all others are in code page 437 by the format."""
 PACKED = 64 * bounds.ARCHIVE
