@@ -56,7 +56,7 @@ from stub import Stub
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.chat_endpoint import ChatModel
     from mindgauge.models.local import LocalModel
     from mindgauge.records import Exchange
 

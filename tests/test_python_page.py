@@ -21,7 +21,7 @@ from mindgauge.analysis.reliability.card import LIMITED, Reliability
 from mindgauge.analysis.score import Scores
 from mindgauge.commands.demo import Demonstration
 from mindgauge.records import RaterKind, Rating, Status
-from mindgauge.records.tabular import LINES, WIDTH, Tabular
+from mindgauge.records.command_result import LINES, WIDTH, Tabular
 from mindgauge.store import Store
 from tests.benchmarks.help_or_harm.conftest import Copy, small  # fixtures
 from tests.thinned import later

@@ -18,7 +18,7 @@ from mindgauge.analysis.reliability.scale import of_criterion
 from mindgauge.records import RaterKind, Rating, Reply, Status
 from mindgauge.records.rubric import Scale
 from mindgauge.records.rubric.criterion import better, numbers_of_levels, rising, shares
-from mindgauge.reports import system_findings, worst
+from mindgauge.reports import read_first, system_findings
 from mindgauge.reports.content import System
 from mindgauge.reports.profile.section import _worst
 from mindgauge.reports.runs import Section
@@ -138,7 +138,8 @@ def test_a_mean_s_direction_is_its_criterion_s(benchmark: Benchmark, criterion: 
 
 @each(OPEN)
 def test_the_report_s_list_of_the_worst(benchmark: Benchmark, criterion: Criterion, judged: dict[str, Planted]) -> None:
-    rated = worst._rated([SimpleNamespace(sections=[judged[benchmark.name].section], scores=SimpleNamespace(unfit=[]))])  # type: ignore[list-item]
+    run: Any = SimpleNamespace(sections=[judged[benchmark.name].section], scores=SimpleNamespace(unfit=[]))
+    rated = read_first._rated([run])
     lowest = rated.sort("mean", "later", "subject")["subject"].to_list()
     low, high = judged[benchmark.name].at[criterion.name]
     assert lowest.index(low) < lowest.index(high)

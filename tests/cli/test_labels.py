@@ -5,8 +5,8 @@ import pytest
 from mindgauge.analysis.score import Score, Scores
 from mindgauge.benchmarks.metrics import Metric, mean_level, share_at_most, share_of
 from mindgauge.cli import render
+from mindgauge.reports.reliability_gate import masked
 from mindgauge.reports.score_tables import OPEN, labels
-from mindgauge.reports.standing import masked
 
 
 def lines(capsys: pytest.CaptureFixture[str], *metrics: Metric, void: str = "") -> list[list[str]]:

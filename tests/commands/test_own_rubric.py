@@ -17,7 +17,7 @@ import mindgauge
 from mindgauge import benchmarks
 from mindgauge.annotation import tasks
 from mindgauge.annotation.project import Annotation
-from mindgauge.benchmarks import usual
+from mindgauge.benchmarks import rubric_defaults
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
 from mindgauge.benchmarks.standalone_rubric import alone
 from mindgauge.records import RaterKind
@@ -365,8 +365,8 @@ def every_rubric() -> Iterator[Rubric]:
 @pytest.mark.parametrize("rubric", list(every_rubric()), ids=lambda rubric: rubric.id)
 @pytest.mark.parametrize("closed", [False, True])
 def test_no_criterion_is_without_a_metric_and_no_veto_is_averaged(rubric: Rubric, closed: bool) -> None:
-    metrics, headline = usual.metrics(rubric, closed=closed), usual.headline(rubric, closed=closed)
-    assert metrics == usual.metrics(rubric, closed=closed), "two runs of one rubric have metrics in common"
+    metrics, headline = rubric_defaults.metrics(rubric, closed=closed), rubric_defaults.headline(rubric, closed=closed)
+    assert metrics == rubric_defaults.metrics(rubric, closed=closed), "two runs of one rubric have metrics in common"
     for criterion in rubric.criteria:
         own = {metric.name: metric for metric in metrics if metric.criteria and metric.suits(criterion)}
         assert own.keys() & set(headline), criterion.name

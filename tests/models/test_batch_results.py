@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mindgauge.models.batch.anthropic import AnthropicBatches
+from mindgauge.models.batch.anthropic_batches import AnthropicBatches
 from mindgauge.models.batch.files import Requests, Results, reader
-from mindgauge.models.batch.openai import OpenAIBatches
-from mindgauge.models.chat import ChatModel
+from mindgauge.models.batch.openai_batches import OpenAIBatches
+from mindgauge.models.chat_endpoint import ChatModel
 from mindgauge.records import Message, Status
 from mindgauge.records.request import Price, Request
 

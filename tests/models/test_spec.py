@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models import address
-from mindgauge.models.chat import ChatModel
+from mindgauge.models.chat_endpoint import ChatModel
 from mindgauge.models.providers import PROVIDERS
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model

@@ -17,7 +17,7 @@ from mindgauge.analysis.reliability.card import (
 )
 from mindgauge.reports import card_phrases, cards
 from mindgauge.reports.content import System
-from mindgauge.reports.standing import RunCard
+from mindgauge.reports.reliability_gate import RunCard
 
 REASON = "12 subjects rated by both, at least 30 are needed"
 CARD = ReliabilityCard(

@@ -11,7 +11,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.score import Score
 from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.help_or_harm.help_or_harm import MISSED, OVERCALLED
-from mindgauge.benchmarks.metrics.sentences import Comparators, least_recognised, lowest
+from mindgauge.benchmarks.metrics.metric_sentences import Comparators, least_recognised, lowest
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import decimal, interval, percent
 from mindgauge.records.rubric import Criterion, Level, Scale

@@ -14,7 +14,7 @@ from mindgauge.cli.annotate import new as new_command
 from mindgauge.cli.train import train as train_command
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.commands.training.options import Fitting, Learning, TrainOptions
-from mindgauge.models.chat import CallLimitOptions, CallLimits
+from mindgauge.models.chat_endpoint import CallLimitOptions, CallLimits
 from mindgauge.models.scripted import Scripted
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import OF_PROTOCOL, Asking, AskingOptions, Judging, JudgingOptions, RunConfig, RunOptions

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
-from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import msgspec
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.judging.paired import bound_of_mean
+from mindgauge.analysis.judge_comparison.paired import bound_of_mean
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.people import among
 from mindgauge.analysis.reliability.scale import ValueScale

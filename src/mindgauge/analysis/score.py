@@ -37,11 +37,11 @@ from mindgauge.benchmarks.metrics import (
     estimate,
     fleiss_kappa,
 )
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import Kind
 from mindgauge.records.rubric import Rubric
-from mindgauge.records.tabular import Tabular
 from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
 from mindgauge.store.continued import Continued

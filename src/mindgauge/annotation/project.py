@@ -1,4 +1,4 @@
-"""One annotation project: set up once, then read by everything else. What changes it stands in `work` and `rounds`."""
+"""One annotation project: set up once, then read by everything else. What changes it stands in `submissions` and `rounds`."""
 
 from __future__ import annotations
 

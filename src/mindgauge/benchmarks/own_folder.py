@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, own_samples, usual
+from mindgauge.benchmarks import anchors, own_samples, rubric_defaults
 from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
 from mindgauge.benchmarks.metrics import Metric, distribution_of, with_others
 from mindgauge.benchmarks.own_columns import TARGET, targeted
@@ -144,8 +144,10 @@ def _measured(
     Of answers that can be compared with no target, that is how often each label was given.
     """
     distribution = distribution_of(rubric.criteria) if closed and not compared else ()
-    metrics = with_others(own_metrics, (*usual.metrics(rubric, closed=compared), *distribution), rubric.criteria)
-    leading = tuple(metric.name for metric in distribution) or usual.headline(rubric, closed=compared)
+    metrics = with_others(
+        own_metrics, (*rubric_defaults.metrics(rubric, closed=compared), *distribution), rubric.criteria
+    )
+    leading = tuple(metric.name for metric in distribution) or rubric_defaults.headline(rubric, closed=compared)
     headline = dict.fromkeys((*leading, *(metric.name for metric in own_metrics)))
     return {"metrics": metrics, "distribution": distribution, "headline": tuple(headline)}
 
@@ -153,7 +155,7 @@ def _measured(
 def _with_usual(prompts: dict[str, dict[str, Prompt]], rubric: Rubric, *, closed: bool) -> dict[str, dict[str, Prompt]]:
     """Return a folder's prompts, and the usual ones for what it has none of; its own joint one also serves criterion by criterion."""
     own = {kind.removesuffix(".split") for kind in prompts}
-    usual_ones = usual.prompts(rubric, closed=closed)
+    usual_ones = rubric_defaults.prompts(rubric, closed=closed)
     return {kind: texts for kind, texts in usual_ones.items() if kind.removesuffix(".split") not in own} | prompts
 
 

@@ -1,6 +1,6 @@
 """A rubric file that stands alone, as a whole benchmark: people, models, classifiers and rules rate by the one instrument.
 
-What it lacks is the usual (`usual`): prompts, metrics. Its run keeps the file beside its ratings (`FILE`), so that it
+What it lacks is the usual (`rubric_defaults`): prompts, metrics. Its run keeps the file beside its ratings (`FILE`), so that it
 needs nothing else, and is the same instrument wherever the words are the same.
 """
 
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mindgauge.benchmarks import Benchmark, own_texts, registry, usual
+from mindgauge.benchmarks import Benchmark, own_texts, registry, rubric_defaults
 from mindgauge.benchmarks.benchmark import HERE
 from mindgauge.benchmarks.card import BenchmarkCard
 from mindgauge.records.errors import DataError, RubricError, UsageError
@@ -82,8 +82,8 @@ def _of(path: Path, *, messages: bool) -> Benchmark:
     worded = any(criterion.protocols for criterion in rubric.criteria)
     return Benchmark(
         name=rubric.id, folder=path.parent, card=card, rubric=rubric, standalone=True,
-        prompts=usual.prompts(rubric, closed=messages), metrics=usual.metrics(rubric, closed=messages),
-        headline=usual.headline(rubric, closed=messages), read=own_texts.unreleased,
+        prompts=rubric_defaults.prompts(rubric, closed=messages), metrics=rubric_defaults.metrics(rubric, closed=messages),
+        headline=rubric_defaults.headline(rubric, closed=messages), read=own_texts.unreleased,
         protocol=PROTOCOL if worded else "", slices=("language", "category"),
     )  # fmt: skip
 

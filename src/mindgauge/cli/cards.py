@@ -13,7 +13,7 @@ from mindgauge.records.rounding import NONE, bounded, count, decimal, plural
 from mindgauge.reports import card_phrases, cards, rater_tables
 from mindgauge.reports.card_phrases import label
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.standing import RunCard
+from mindgauge.reports.reliability_gate import RunCard
 from mindgauge.reports.table_renderings import narrowed
 from mindgauge.reports.unsafe_by_people import UnsafeRecall, found
 

@@ -13,7 +13,7 @@ from mindgauge.records.rounding import bounded, plural
 from mindgauge.runs.options import COMPARED, ONLY_TESTED, RunConfig
 
 if TYPE_CHECKING:
-    from mindgauge.analysis.judging.result import JudgeComparison
+    from mindgauge.analysis.judge_comparison.result import JudgeComparison
     from mindgauge.analysis.reliability.card import Bound
 
 
@@ -72,7 +72,7 @@ def compare(
 
 def _first(comparison: "JudgeComparison") -> None:
     """Print who agrees most with people, and how many differences between judges are real."""
-    from mindgauge.analysis.judging.result import MAIN
+    from mindgauge.analysis.judge_comparison.result import MAIN
 
     agreements = [
         (estimate.value, entry, name, estimate)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.score import Scores
     from mindgauge.reports.content import ReportTable
+    from mindgauge.reports.reliability_gate import ReliabilityGate
     from mindgauge.reports.runs import OpenRun
-    from mindgauge.reports.standing import ReliabilityGate
 
 
 def score(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.records import tabular
+from mindgauge.records import command_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mindgauge.records.tabular import Tabular
+    from mindgauge.records.command_result import Tabular
 
 
 def _summary(result: Tabular) -> Iterable[str]:
@@ -24,4 +24,4 @@ def _page(result: Tabular) -> str:
     return notebook.page(result)
 
 
-tabular.show_by(_summary, _page)
+command_result.show_by(_summary, _page)

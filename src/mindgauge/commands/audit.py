@@ -19,12 +19,12 @@ from mindgauge.analysis.audit.reading import known_forms as ratings_files
 from mindgauge.analysis.audit.reading.hub_tables import read_layout
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.benchmarks import hub_layout, own_folder
+from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import DataError, UnclearRatingsError, UsageError
 from mindgauge.records.files import folder, mapping
 from mindgauge.records.files import tables as reader
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ from mindgauge.analysis import classifiers
 from mindgauge.analysis import compare as analysis
 from mindgauge.analysis.score import open_run, still_missing
 from mindgauge.commands.status import unasked
-from mindgauge.reports.standing import of_run
+from mindgauge.reports.reliability_gate import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

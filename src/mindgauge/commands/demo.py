@@ -10,7 +10,7 @@ import msgspec
 from mindgauge.analysis.score import Scores
 from mindgauge.commands.report import report
 from mindgauge.commands.run import run
-from mindgauge.records.tabular import LINES, Tabular
+from mindgauge.records.command_result import LINES, Tabular
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import msgspec
 
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import megabytes, plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.address import destination, is_address
 from mindgauge.reports.export.folder import ExportFolder, Written
 from mindgauge.runs.options import refuse_unknown

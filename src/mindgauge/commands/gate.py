@@ -15,11 +15,11 @@ from mindgauge.analysis.gate import draft, measured, policy
 from mindgauge.analysis.gate.gate import Build, hold
 from mindgauge.analysis.gate.needs import GateEvidence, Unfinished
 from mindgauge.commands.status import status
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular
-from mindgauge.reports import gate_files, standing
+from mindgauge.reports import gate_files, reliability_gate
 from mindgauge.runs import entry_test
 from mindgauge.store import Store, manifest
 
@@ -176,7 +176,7 @@ def read_build(folder: Path, *, resamples: int = 2000, seed: int = 0) -> Build:
     store, benchmarks, content = score.open_run(folder)
     with store:
         tested = _tested(store)
-    cards = {key: run_card.card.verdict for key, run_card in standing.of_run(folder).cards.items()}
+    cards = {key: run_card.card.verdict for key, run_card in reliability_gate.of_run(folder).cards.items()}
     evidence = GateEvidence(cards, tested, content.get("plan", {}).get("samples", []), _unfinished(folder))
     return Build(measured.read(folder), scores, benchmarks, evidence)
 

@@ -9,10 +9,10 @@ import msgspec
 
 from mindgauge import benchmarks
 from mindgauge.benchmarks.persons.dialogues import dialogues
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

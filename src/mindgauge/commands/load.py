@@ -13,12 +13,12 @@ from mindgauge.benchmarks import hub_layout, own_ratings
 from mindgauge.benchmarks.hub_layout import entry_tests, records
 from mindgauge.benchmarks.hub_layout.reading import HubLayout
 from mindgauge.records import digest
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import folder as files
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs.plan import samples_hash
 from mindgauge.runs.rating_steps import put_gold
 from mindgauge.store import Store, manifest

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, usual
+from mindgauge.benchmarks import Benchmark, own_columns, own_folder, own_samples, rubric_defaults
 from mindgauge.commands.annotate.new import made_whole
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import folder as files
 from mindgauge.records.files import mapping, private, tables
 from mindgauge.records.files.folder import Readable
 from mindgauge.records.files.input_table import SEPARATED, WORKBOOKS, text_of
 from mindgauge.records.rubric import Rubric
-from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -295,7 +295,7 @@ def _word(header: str) -> str:
 
 def _write_prompts(draft: Path, benchmark: Benchmark) -> None:
     kinds = ("ask",) if benchmark.closed else ("judge", "judge.split")
-    for kind, prompts in usual.prompts(benchmark.rubric, closed=benchmark.closed).items():
+    for kind, prompts in rubric_defaults.prompts(benchmark.rubric, closed=benchmark.closed).items():
         for language, prompt in prompts.items() if kind in kinds else ():
             _put(draft / f"{kind}.{language}.md", f"{prompt.text}\n")
 

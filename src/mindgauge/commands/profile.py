@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.profile import profile as analysis
-from mindgauge.reports.standing import of_run
+from mindgauge.reports.reliability_gate import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.files.texts import neutralised
 from mindgauge.records.ratings import NOTHING_SAID, read
-from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

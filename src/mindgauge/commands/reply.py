@@ -10,9 +10,9 @@ import msgspec
 from mindgauge.analysis.score import open_run
 from mindgauge.benchmarks.restricted import open_samples
 from mindgauge.records import Message, Value
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError
-from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

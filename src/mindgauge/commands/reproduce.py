@@ -10,9 +10,9 @@ from mindgauge import benchmarks
 from mindgauge.analysis.beside_published import new_rows
 from mindgauge.analysis.published_row import NewRow
 from mindgauge.analysis.reproduce import CellComparison, compare, counts, load_published
+from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural
-from mindgauge.records.tabular import Tabular, first_of
 
 
 class Reproduction(Tabular, msgspec.Struct, frozen=True):

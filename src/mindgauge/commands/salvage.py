@@ -9,11 +9,11 @@ import msgspec
 
 from mindgauge.annotation import blind
 from mindgauge.benchmarks import standalone_rubric
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
 from mindgauge.records.rubric import Rubric
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.store import manifest, reading
 from mindgauge.store import salvage as store
 from mindgauge.store.failures import PENDING

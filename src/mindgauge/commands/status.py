@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, dollars, megabytes, plural
-from mindgauge.records.tabular import Tabular
 from mindgauge.runs.step_outputs import REPLY, judges, recorded
 from mindgauge.store import Store, manifest, reading
 from mindgauge.store.locks import writer

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from mindgauge.models import transport
-from mindgauge.models.chat import ChatModel
+from mindgauge.models.chat_endpoint import ChatModel
 from mindgauge.records.errors import EndpointError, UsageError
 from mindgauge.records.request import BARE, FREE
 

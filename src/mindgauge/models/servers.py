@@ -14,7 +14,7 @@ import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.models.chat import Throttle
+from mindgauge.models.chat_endpoint import Throttle
 from mindgauge.models.completion import FailureKind, RetryableError
 from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import EndpointError
@@ -22,7 +22,7 @@ from mindgauge.records.errors import EndpointError
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.chat_endpoint import ChatModel
     from mindgauge.records.request import Request
 
 
@@ -58,7 +58,7 @@ class Server:
         """Ask once, and again if it only has to be asked in other words; learn from it how the server is doing.
 
         Raises:
-            Unanswered: it did not answer.
+            RetryableError: it did not answer.
         """
         tried = self.health.begin(time.monotonic())
         try:

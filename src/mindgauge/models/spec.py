@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from importlib.metadata import EntryPoint
 
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.chat_endpoint import ChatModel
     from mindgauge.models.config_file import AnyConfig
     from mindgauge.models.settings import Settings
 
@@ -296,7 +296,7 @@ def _chat(
     connect: float | None = None,
     max_tokens_field: str = "max_tokens",
 ) -> ChatModel:
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.chat_endpoint import ChatModel
 
     host = urlsplit(url).hostname or ""
     if settings.local_only and not address.loopback(host):

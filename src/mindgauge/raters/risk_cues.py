@@ -1,4 +1,4 @@
-"""Where a person says that they are at risk: words in English and Chinese, in `cues.toml`, in two grades.
+"""Where a person says that they are at risk: words in English and Chinese, in `risk_cues.toml`, in two grades.
 
 They choose what a judge of a long dialogue is still shown, and rate nothing. A plain cue is said in so many words of the
 writer, and not denied. A hint is anything that may mean it: the same words denied or said of somebody else, or words of

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.analysis.reliability.card import ReliabilityCard, Share
-    from mindgauge.reports.standing import RunCard
+    from mindgauge.reports.reliability_gate import RunCard
 
     Judged = Sequence[tuple[str, RunCard]]
     from mindgauge.analysis.reliability.card import Bound

@@ -14,15 +14,15 @@ from mindgauge.records.rounding import counts, decimal, interval
 from mindgauge.reports import rater_tables
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, JudgeRow
-from mindgauge.reports.standing import UNRELIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard
     from mindgauge.reports.content import Cell, Kind, System
-    from mindgauge.reports.standing import RunCard
+    from mindgauge.reports.reliability_gate import RunCard
 
     Cards = Sequence[tuple[str, str, ReliabilityCard]]
     """What a judge is called here, the criterion, and its card."""

@@ -11,11 +11,11 @@ import msgspec
 
 from mindgauge.analysis.reliability.card import LIMITED, NOT_ESTIMABLE
 from mindgauge.benchmarks.metrics import accuracy
-from mindgauge.benchmarks.metrics.sentences import FEW
+from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import bounded, interval, p_value, plural, write
 from mindgauge.reports.content import Column, ReportTable, System
-from mindgauge.reports.standing import DOUBT, UNRELIABLE
+from mindgauge.reports.reliability_gate import DOUBT, UNRELIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.scoring_views import MOST_LOST, USED
-from mindgauge.benchmarks.metrics.sentences import Comparators, at_most
+from mindgauge.benchmarks.metrics.metric_sentences import Comparators, at_most
 from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import count, counts, interval, percent, plural, write

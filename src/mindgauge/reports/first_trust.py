@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERATE, NOT_ESTIMABLE
+from mindgauge.analysis.score import still_missing
 from mindgauge.benchmarks.anchors import EntryResult
-from mindgauge.benchmarks.metrics.sentences import FEW, SMALL
+from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL
 from mindgauge.records import Status
 from mindgauge.records.english import ended, named, raised
 from mindgauge.records.rounding import plural
@@ -56,8 +57,9 @@ def statement(part: Part) -> str:
 def _unfinished(part: Part) -> Iterator[str]:
     """Say what was not asked for yet in the runs of a benchmark: it is in no figure."""
     for run in {place.run.folder: place.run for place in part.places}.values():
-        if missing := run.scores.unfinished.get(part.benchmark.name):
-            yield f"the run is not finished: {named(missing, limit=FEW)} are not there yet, and in no figure"
+        parts = run.scores.unfinished.get(part.benchmark.name, [])
+        if missing := still_missing({part.benchmark.name: parts}):
+            yield f"the run is not finished: {missing}"
 
 
 def _void(part: Part) -> Iterator[str]:

@@ -11,7 +11,13 @@ from mindgauge.reports.content import Column, ReportTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeCost, JudgeDifference, Stability
+    from mindgauge.analysis.judge_comparison.result import (
+        JudgeAgreement,
+        JudgeComparison,
+        JudgeCost,
+        JudgeDifference,
+        Stability,
+    )
     from mindgauge.analysis.reliability.card import Bound
     from mindgauge.reports.content import Cell, Kind
 

@@ -15,9 +15,9 @@ from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports.card_phrases import NAMES, agreement, main
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.reliability_gate import of_replies, places_of
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import JurySection
-from mindgauge.reports.standing import of_replies, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from mindgauge.analysis import fitness
 from mindgauge.analysis.compared import SystemComparison
-from mindgauge.analysis.judging.result import JudgeComparison
+from mindgauge.analysis.judge_comparison.result import JudgeComparison
 from mindgauge.analysis.profile.records import Profile
 from mindgauge.analysis.reliability.card import LIMITED, Reliability
 from mindgauge.analysis.score import Scores
 from mindgauge.analysis.stress.result import Stress
 from mindgauge.records import Status
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named, raised
 from mindgauge.records.errors import MindgaugeError
 from mindgauge.records.rounding import bounded, count, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 from mindgauge.records.text import visible
-from mindgauge.reports import cards, compared, drawn_tables, judge_tables, score_tables, standing
+from mindgauge.reports import cards, compared, drawn_tables, judge_tables, reliability_gate, score_tables
 from mindgauge.reports import stress as stress_tables
 from mindgauge.reports.compared import RankedSystems
 from mindgauge.reports.profile import overview
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mindgauge.analysis.compared import Measure
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import ReportTable
-    from mindgauge.reports.standing import ReliabilityGate
+    from mindgauge.reports.reliability_gate import ReliabilityGate
 
 _ROWS = 50
 """Rows of a table that a notebook shows."""
@@ -60,7 +60,7 @@ def _gate(run: str) -> ReliabilityGate | None:
 @functools.lru_cache(maxsize=8)
 def _gate_of(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> ReliabilityGate:
     """Make the cards of a run once for each state that it has been in: print and notebook both ask."""
-    return standing.of_run(folder)
+    return reliability_gate.of_run(folder)
 
 
 # -- in lines ------------------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def _(result: Scores) -> list[str]:
 
 def _shown(result: Scores, gate: ReliabilityGate) -> list[Score]:
     """Return what is looked at first: on the whole, and one measure of everybody before the next measure of anybody."""
-    scores = score_tables.leading(standing.masked(result, gate))
+    scores = score_tables.leading(reliability_gate.masked(result, gate))
     places = {name: place for headline in result.headlines.values() for place, name in enumerate(headline.metrics)}
     return sorted(
         scores, key=lambda score: (score.slice != "all", places.get(score.name, len(places)), bool(score.void))
@@ -225,7 +225,7 @@ def _(result: Scores) -> Iterator[ReportTable]:
     gate = _gate(result.run)
     if gate is None:
         return
-    allowed = standing.masked(result, gate)
+    allowed = reliability_gate.masked(result, gate)
     if (drawn := drawn_tables.of_frames(result.frames)) is not None:
         yield drawn
     yield from score_tables.headlines(allowed, gate)

@@ -13,11 +13,11 @@ import msgspec
 from msgspec import structs
 
 from mindgauge.analysis.score import Scores
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular
 from mindgauge.reports import (
     answer_section,
     clinical,
@@ -26,15 +26,15 @@ from mindgauge.reports import (
     fidelity,
     first_screen,
     markdown_summary,
+    missing_verdicts,
     paired,
     provenance,
+    read_first,
     render,
     system_findings,
     texts,
     trust,
-    weak,
-    worst,
-    wrong,
+    weak_categories,
 )
 from mindgauge.reports import runs as opened
 from mindgauge.reports.evaluation_card import files as card_files
@@ -44,8 +44,8 @@ from mindgauge.reports.language.spoken import speaking
 from mindgauge.reports.profile import lead
 from mindgauge.reports.profile import section as suite_section
 from mindgauge.reports.reader import folder as reader_folder
+from mindgauge.reports.reliability_gate import SuppressedScore, withheld
 from mindgauge.reports.sections import Report, many
-from mindgauge.reports.standing import SuppressedScore, withheld
 from mindgauge.store.manifest import now, software
 
 if TYPE_CHECKING:
@@ -253,9 +253,9 @@ def _opened(
 
 def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | None) -> Report:
     """Gather everything a report says about open runs, and write the reader beside its page if that is named."""
-    reading = worst.to_read(runs, systems)
+    reading = read_first.to_read(runs, systems)
     on_page = {item.anchor for chosen in reading for item in chosen.items}
-    weaknesses = weak.weak(runs, systems, on_page)
+    weaknesses = weak_categories.weak(runs, systems, on_page)
     elsewhere = on_page | {item.anchor for item in weaknesses.cited}
     suite = suite_section.section(runs, systems, weaknesses.confusions, elsewhere)
     unchecked = answer_section.unchecked(runs)
@@ -296,7 +296,7 @@ def _gathered(runs: Sequence[OpenRun], systems: list[System], beside: Path | Non
         dialogues=dialogues.dialogues(runs, systems),
         weak=weaknesses,
         trust=trusted,
-        wrong=wrong.wrong(runs, systems),
+        wrong=missing_verdicts.wrong(runs, systems),
         paired=between,
         compared_title="Compared" if len(systems) > 1 else "Beside answers that read nothing",
         compared=paired.side_by_side(runs, systems, paired=bool(between and between.contrasts)),

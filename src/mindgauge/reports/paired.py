@@ -25,9 +25,9 @@ from mindgauge.reports.compared import (
     standings,
 )
 from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.score_tables import NUMBERS, numbers
-from mindgauge.reports.standing import UNRELIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

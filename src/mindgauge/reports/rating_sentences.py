@@ -6,12 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mindgauge.benchmarks.metrics import label_of
-from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, at_most, lowest
+from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, at_most, lowest
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.records.rubric.criterion import share_of
 from mindgauge.reports.content import REPLIES
-from mindgauge.reports.standing import DOUBT
+from mindgauge.reports.reliability_gate import DOUBT
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:

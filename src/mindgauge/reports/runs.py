@@ -18,7 +18,7 @@ from mindgauge.raters.window import Unit
 from mindgauge.records.rubric import Criterion, Scale
 from mindgauge.records.short_names import short_names
 from mindgauge.reports.content import CLIENT_MESSAGES, DIALOGUES, REPLIES, TURNS, Rated, System
-from mindgauge.reports.standing import ReliabilityGate, masked, standings
+from mindgauge.reports.reliability_gate import ReliabilityGate, masked, standings
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

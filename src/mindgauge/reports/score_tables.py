@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mindgauge.benchmarks.metrics import label_of
 from mindgauge.records.rounding import bounded, count, interval, write
 from mindgauge.reports.content import Column, ReportTable
-from mindgauge.reports.standing import ReliabilityGate
+from mindgauge.reports.reliability_gate import ReliabilityGate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

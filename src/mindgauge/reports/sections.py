@@ -15,7 +15,7 @@ from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTabl
 from mindgauge.reports.dialogue_records import DialoguePart
 from mindgauge.reports.draw.records import Dots
 from mindgauge.reports.profile.records import ProfileSection
-from mindgauge.reports.standing import RunCard, SuppressedScore
+from mindgauge.reports.reliability_gate import RunCard, SuppressedScore
 
 if TYPE_CHECKING:
     from collections.abc import Sized

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis import fitness, frame
-from mindgauge.benchmarks import usual
+from mindgauge.benchmarks import rubric_defaults
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, UNMOVED, label_of, mean_level
-from mindgauge.benchmarks.metrics.sentences import Comparators
+from mindgauge.benchmarks.metrics.metric_sentences import Comparators
 from mindgauge.records.english import ended, lowered, named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.records.rubric import Scale
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
     from mindgauge.records.rubric.composite import Composite
     from mindgauge.reports.content import System
+    from mindgauge.reports.reliability_gate import ReliabilityGate, RunCard
     from mindgauge.reports.runs import OpenRun, Section
-    from mindgauge.reports.standing import ReliabilityGate, RunCard
 
 
 def of_gates(
@@ -323,7 +323,7 @@ def _by_criterion(scores: Sequence[Score], judging: _ReplyVerdicts, *, vetoes: b
             by_rater = {lowered(judging.who(s)): [f for f in figures if f.rater == s.rater] for s in figures}
             yield rating_sentences.classes(criterion, by_rater)
         by_level = mean_level.name in titles or criterion.scale is Scale.NOMINAL
-        untold = titles.keys() - (usual.leading(criterion) if by_level else ())
+        untold = titles.keys() - (rubric_defaults.leading(criterion) if by_level else ())
         for name in (name for name in titles if name in untold):
             raters = [(lowered(judging.who(s)), s) for s in figures if s.name == name]
             if raters:

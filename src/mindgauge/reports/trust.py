@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from mindgauge.analysis.classifiers import Calibrated
     from mindgauge.analysis.reliability.card import ManyFacets, People
     from mindgauge.reports.content import Cell, System
+    from mindgauge.reports.reliability_gate import RunCard
     from mindgauge.reports.runs import OpenRun, Section
     from mindgauge.reports.sections import AgreementSection, EntryTestSection
-    from mindgauge.reports.standing import RunCard
 
 
 def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[CalibrationSection]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import polars as pl
 
 from mindgauge.analysis import drawn, unsafe_replies
-from mindgauge.benchmarks.metrics.sentences import at_least, at_most
+from mindgauge.benchmarks.metrics.metric_sentences import at_least, at_most
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.stats import sampling

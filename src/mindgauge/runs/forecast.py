@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.rounding import count, dollars, duration, plural
-from mindgauge.records.tabular import Tabular, first_of
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
 from mindgauge.runs.session import system_tokens, tokens
 from mindgauge.runs.steps import CallStep, PlannedStep

@@ -26,7 +26,7 @@ from mindgauge.benchmarks.metrics.conversations import (
     vetoed_dialogues,
     worst_turn,
 )
-from mindgauge.benchmarks.metrics.sentences import Comparators
+from mindgauge.benchmarks.metrics.metric_sentences import Comparators
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:

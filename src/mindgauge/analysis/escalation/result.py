@@ -9,9 +9,9 @@ import msgspec
 from mindgauge.analysis.escalation.guarantees import Guarantee
 from mindgauge.analysis.escalation.level_sets import LevelSet
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.rounding import bounded, count, percent, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):

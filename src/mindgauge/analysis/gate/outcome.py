@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from mindgauge.records import Value
+from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.rounding import Kind, plural
-from mindgauge.records.tabular import Tabular, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from mindgauge.analysis.reliability.card import Bound, ReliabilityCard, estimate_columns
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.rounding import bounded
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 _SHOWN = ("icc_a1", "alpha", "kappa_quadratic", "kappa", "percent", "pearson", "bias", "mse", "system_icc_c1")
 

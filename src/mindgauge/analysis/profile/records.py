@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.rounding import bounded, decimal, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     import polars as pl

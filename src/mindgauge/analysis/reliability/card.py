@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.analysis.independence import Dependence
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.ratings.account import Account
 from mindgauge.records.rounding import bounded, count, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,9 +11,9 @@ from scipy import special
 
 from mindgauge.analysis.reliability.card import GOOD, MODERATE
 from mindgauge.analysis.reliability.unsafe_levels import together
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, decimal, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 from mindgauge.stats import planning
 
 if TYPE_CHECKING:

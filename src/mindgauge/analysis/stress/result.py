@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.rounding import count
-from mindgauge.records.tabular import Tabular
 
 BIASED, CLEAN, CANNOT_TELL = "biased", "clean", "cannot tell"
 VALUE, LOST, HALO = "value", "lost", "halo"

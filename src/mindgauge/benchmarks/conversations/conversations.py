@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.benchmarks import Benchmark, own_texts, usual
+from mindgauge.benchmarks import Benchmark, own_texts, rubric_defaults
 from mindgauge.benchmarks.metrics import STATUS_RATES, conversations
 from mindgauge.benchmarks.persons import persona, plain_turn
 from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode, Persons, stored_turn
@@ -121,7 +121,7 @@ def _benchmark(name: str) -> Benchmark:
     )
     rubric = benchmark.rubric
     rated = msgspec.structs.replace(rubric, criteria=(*rubric.criteria, *_of_clients(situation)))
-    return msgspec.structs.replace(benchmark, rubric=rated, prompts=usual.prompts(rated))
+    return msgspec.structs.replace(benchmark, rubric=rated, prompts=rubric_defaults.prompts(rated))
 
 
 risk, dependence, delusion = map(_benchmark, ("risk", "dependence", "delusion"))

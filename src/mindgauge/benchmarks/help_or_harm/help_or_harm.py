@@ -26,7 +26,7 @@ from mindgauge.benchmarks.metrics import (
     share_at_most,
     status_rate,
 )
-from mindgauge.benchmarks.metrics.sentences import MetricWords, ShareFigure, taken
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, ShareFigure, taken
 
 HERE = Path(__file__).parent
 CRISES = (

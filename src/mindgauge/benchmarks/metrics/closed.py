@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.sentences import MetricWords, ShareFigure, least_recognised, right
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, ShareFigure, least_recognised, right
 from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, RatingTable, mean_of, ratio
 from mindgauge.records import Status
 from mindgauge.stats import agreement, classification

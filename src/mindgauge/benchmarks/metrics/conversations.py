@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.sentences import MetricWords, at_most, hits
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, at_most, hits
 from mindgauge.benchmarks.metrics.table import (
     Items,
     Metric,
@@ -36,7 +36,7 @@ from mindgauge.stats.survival import Waits, restricted_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from mindgauge.benchmarks.metrics.sentences import Comparators, MetricValue
+    from mindgauge.benchmarks.metrics.metric_sentences import Comparators, MetricValue
     from mindgauge.benchmarks.metrics.table import Codes, Floats, Mask, RatingTable
     from mindgauge.records import Value
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.sentences import MetricWords
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, mean_of
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.rounding import plural

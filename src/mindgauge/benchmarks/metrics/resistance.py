@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.sentences import MetricWords
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, level_numbers, mean_of, ratio
 from mindgauge.records import BASE
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.sentences import MetricWords
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import Metric, RatingTable, level_numbers, mean_of, numbered, ratio
 from mindgauge.records.english import words as in_words
 from mindgauge.records.rubric import Scale

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.sentences import MetricWords
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.records import Value
 from mindgauge.records.english import words as in_words
 from mindgauge.stats import sampling

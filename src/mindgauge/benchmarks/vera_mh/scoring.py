@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.benchmarks.metrics import Metric, share
-from mindgauge.benchmarks.metrics.sentences import MetricWords
+from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
 from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.benchmarks.vera_mh.tree import BEST, HARMFUL, WEAK
 

@@ -13,10 +13,10 @@ from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Phase
 from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.folder import ExportFolder, Written
 from mindgauge.store import Store, manifest
 

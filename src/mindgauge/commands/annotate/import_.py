@@ -9,9 +9,9 @@ import msgspec
 
 from mindgauge.annotation import exchange
 from mindgauge.annotation.project import Annotation
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.ratings import NOTHING_SAID
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.store import Store
 
 if TYPE_CHECKING:

@@ -27,11 +27,11 @@ from mindgauge.commands.annotate import drawing, source
 from mindgauge.commands.annotate.labelling import Labelling, LabellingOptions
 from mindgauge.raters.window import Unit
 from mindgauge.records import transcripts
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs import run_folder
 from mindgauge.runs.options import RunConfig, refuse_unknown
 from mindgauge.store import Store, locks, manifest

@@ -14,8 +14,8 @@ from mindgauge.annotation.people import access
 from mindgauge.annotation.project import Annotation
 from mindgauge.annotation.records import Answered, Phase, Policy, Role
 from mindgauge.annotation.tasks import progress
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from mindgauge.annotation.project import Batch

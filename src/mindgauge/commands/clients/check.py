@@ -12,8 +12,8 @@ from mindgauge.benchmarks.persons import listener
 from mindgauge.commands import run as running
 from mindgauge.commands.clients.list import situations
 from mindgauge.models.bots.function import Function
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.options import ClientCheckOptions, RunConfig, RunOptions
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mindgauge.benchmarks import registry
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,10 @@ import msgspec
 
 from mindgauge.commands.data import released
 from mindgauge.commands.data.download import PublicFile, UnreachableError, download, is_whole, session
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, EndpointError, UsageError
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, noted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

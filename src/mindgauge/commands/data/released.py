@@ -11,10 +11,10 @@ import msgspec
 from mindgauge import benchmarks
 from mindgauge.benchmarks.registry import asked_family
 from mindgauge.commands.data.download import PublicFile, is_whole
+from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import plural
-from mindgauge.records.tabular import Tabular, first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

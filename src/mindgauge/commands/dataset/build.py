@@ -11,8 +11,8 @@ from mindgauge.analysis.dataset import recipe as recipes
 from mindgauge.analysis.dataset.build import build
 from mindgauge.analysis.dataset.record import DROPPED, ITEMS, RECIPE, RECORD, DatasetRecord
 from mindgauge.commands.dataset import opened
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.folder import ExportFolder
 from mindgauge.store.manifest import software
 

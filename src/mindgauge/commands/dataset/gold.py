@@ -18,11 +18,11 @@ from mindgauge.annotation import ratings
 from mindgauge.annotation.project import Annotation
 from mindgauge.commands.dataset import opened
 from mindgauge.records import RaterKind, Status
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.drawn import DRAWN
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
 from mindgauge.records.rounding import count, percent, plural
-from mindgauge.records.tabular import Tabular
 from mindgauge.reports.export.folder import ExportFolder
 from mindgauge.store import Store
 

@@ -13,10 +13,10 @@ from mindgauge.analysis.dataset.labels import LabelFigure
 from mindgauge.benchmarks import standalone_rubric
 from mindgauge.commands.dataset import opened
 from mindgauge.commands.run import run
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.runs.forecast import DryRun
 
 if TYPE_CHECKING:

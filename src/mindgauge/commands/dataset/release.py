@@ -12,9 +12,9 @@ from mindgauge.analysis.dataset import record as records
 from mindgauge.analysis.dataset.licences import conflict, spdx
 from mindgauge.commands.audit import audit
 from mindgauge.commands.dataset import opened
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.rounding import megabytes, plural
-from mindgauge.records.tabular import Tabular
 from mindgauge.reports.export.dataset import release
 from mindgauge.reports.export.folder import ExportFolder, Written
 

@@ -20,9 +20,9 @@ from mindgauge.benchmarks.variants import by_name
 from mindgauge.commands.dataset import opened, writing
 from mindgauge.commands.dataset.writing import Writers, Wrote
 from mindgauge.models.family import same_family
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, noted
 from mindgauge.reports.export.folder import ExportFolder
 from mindgauge.runs import plan
 from mindgauge.runs.forecast import DryRun

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Unpack
 
 from mindgauge.analysis import fitness, frame
 from mindgauge.analysis import fitness as qualify_
-from mindgauge.analysis.judging import compare as judging
-from mindgauge.analysis.judging.compare import IntervalOptions
+from mindgauge.analysis.judge_comparison import compare as judging
+from mindgauge.analysis.judge_comparison.compare import IntervalOptions
 from mindgauge.benchmarks import instrument_folder, standalone_rubric
 from mindgauge.commands.qualified import remember
 from mindgauge.records import Status, digest
@@ -26,7 +26,7 @@ from mindgauge.store import ReplyScope, continued, manifest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.analysis.judging.result import JudgeComparison
+    from mindgauge.analysis.judge_comparison.result import JudgeComparison
     from mindgauge.records.files.texts import Frame
     from mindgauge.runs.options import AnyModel
 

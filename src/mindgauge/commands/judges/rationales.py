@@ -16,11 +16,11 @@ from mindgauge.analysis.score import open_run
 from mindgauge.annotation.blind import RATIONALES, Blind
 from mindgauge.benchmarks import restricted
 from mindgauge.records import RaterKind, Rating, Status
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private, tables
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.rounding import bounded, count, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 from mindgauge.reports.export import rationales as forms
 from mindgauge.reports.export.folder import ExportFolder, Written
 from mindgauge.reports.export.rationales import ASKED

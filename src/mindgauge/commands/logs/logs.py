@@ -10,11 +10,11 @@ import msgspec
 
 from mindgauge.commands.logs import sample as sampling
 from mindgauge.records import transcripts
+from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.redaction.personal import Scrubber
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular, noted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,9 +14,9 @@ from mindgauge.raters.classifiers.calibration import Abstention, Calibration
 from mindgauge.raters.classifiers.form import Reads
 from mindgauge.raters.classifiers.parts import DataSplit
 from mindgauge.raters.classifiers.saved import Decision
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.files import private
 from mindgauge.records.rounding import bounded, count, decimal
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

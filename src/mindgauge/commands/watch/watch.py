@@ -20,10 +20,10 @@ from mindgauge.commands.rate import rate
 from mindgauge.commands.watch import feed
 from mindgauge.commands.watch.feed import FileState, SeenDialogue
 from mindgauge.records import transcripts
+from mindgauge.records.command_result import Tabular
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import count, plural
-from mindgauge.records.tabular import Tabular
 from mindgauge.reports import watch_page
 from mindgauge.store import locks, manifest
 

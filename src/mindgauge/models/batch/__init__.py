@@ -24,10 +24,10 @@ def in_batches(model: Model, spec: str, settings: Settings) -> Model:
     Raises:
         UsageError: no batch service is known for it.
     """
-    from mindgauge.models.batch.anthropic import AnthropicBatches
+    from mindgauge.models.batch.anthropic_batches import AnthropicBatches
     from mindgauge.models.batch.model import BatchModel
-    from mindgauge.models.batch.openai import OpenAIBatches
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.batch.openai_batches import OpenAIBatches
+    from mindgauge.models.chat_endpoint import ChatModel
 
     anywhere = spec.startswith(("http://", "https://"))
     kind = "" if anywhere else spec.partition("/")[0]

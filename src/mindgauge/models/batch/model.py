@@ -6,10 +6,10 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Self
 
-from mindgauge.models.batch.anthropic import AnthropicBatches
+from mindgauge.models.batch.anthropic_batches import AnthropicBatches
 from mindgauge.models.batch.calls import BatchCall, BatchConfig
 from mindgauge.models.batch.carrier import BatchRunner, UnderWayError
-from mindgauge.models.batch.openai import OpenAIBatches
+from mindgauge.models.batch.openai_batches import OpenAIBatches
 from mindgauge.models.batch.transport import MissingError, OverdueError, RefusedError, Transport
 from mindgauge.records.errors import EndpointError, UsageError
 from mindgauge.records.request import identity
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mindgauge.models.batch.service import Service
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.chat_endpoint import ChatModel
     from mindgauge.models.settings import Settings
     from mindgauge.records import Exchange
     from mindgauge.records.request import Price, Request

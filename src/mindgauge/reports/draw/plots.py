@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.metrics.sentences import FEW
+from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.records.rounding import count, decimal, percent, precise
 from mindgauge.reports.draw.canvas import (
     COLOURS,

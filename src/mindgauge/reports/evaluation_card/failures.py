@@ -8,7 +8,7 @@ import polars as pl
 
 from mindgauge.records.english import named, raised, words
 from mindgauge.records.rounding import count, interval, percent, plural
-from mindgauge.reports import benchmark_parts, clinical, gravity, worst
+from mindgauge.reports import benchmark_parts, clinical, gravity, read_first
 from mindgauge.reports.dialogue_tallies import UnsafeVerdicts
 from mindgauge.reports.evaluation_card.records import CardCases, CardEntry, CardLink
 from mindgauge.reports.evaluation_card.scope import short_titles
@@ -62,8 +62,10 @@ def failures(report: Report, page: str, *, counted: bool) -> CardEntry:
         counted: whether anything was found unsafe, or missed.
     """
     entry = CardEntry("failures", "Known failures")
-    grave = [chosen for chosen in report.reading if chosen.title not in {worst.LOWEST, worst.CONTESTED_REPLIES}]
-    for place, chosen in enumerate(grave or [chosen for chosen in report.reading if chosen.title == worst.LOWEST]):
+    grave = [
+        chosen for chosen in report.reading if chosen.title not in {read_first.LOWEST, read_first.CONTESTED_REPLIES}
+    ]
+    for place, chosen in enumerate(grave or [chosen for chosen in report.reading if chosen.title == read_first.LOWEST]):
         links = [_link(case, page, report) for case in chosen.items[: MOST_MORE if place else MOST_CASES]]
         here = f", the first {len(links)} of them here" if len(links) < len(chosen.items) else ""
         amount = plural(len(chosen.items), "is in the report", "are in the report")

@@ -11,7 +11,7 @@ from mindgauge.benchmarks.anchors import EntryResult
 from mindgauge.benchmarks.metrics import fleiss_kappa
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports import card_phrases, provenance, standing
+from mindgauge.reports import card_phrases, provenance, reliability_gate
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.evaluation_card.records import CardEntry
 from mindgauge.reports.evaluation_card.scope import short_titles
@@ -248,4 +248,4 @@ def _among_people(run: OpenRun) -> dict[str, list[People]]:
     )
     if run.standings.people or not together:
         return run.standings.people
-    return standing.people_of(Path(run.folder), [section.benchmark for section in run.sections])
+    return reliability_gate.people_of(Path(run.folder), [section.benchmark for section in run.sections])

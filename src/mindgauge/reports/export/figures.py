@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mindgauge.analysis.score import Score, Scores
-    from mindgauge.reports.standing import ReliabilityGate
+    from mindgauge.reports.reliability_gate import ReliabilityGate
 
 UNTESTED = "not known: no people rated beside it, and it took no entry test"
 

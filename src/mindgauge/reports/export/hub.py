@@ -50,7 +50,7 @@ from mindgauge.reports.export.placed import (
 from mindgauge.reports.export.results import ModelResults
 from mindgauge.reports.export.reviews import JudgeSummary, raters, review_rows, scores, selections, stated
 from mindgauge.reports.export.templates import licence_id, rendered
-from mindgauge.reports.standing import of_run
+from mindgauge.reports.reliability_gate import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

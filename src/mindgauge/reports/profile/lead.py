@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from mindgauge.benchmarks import suite as suites
 from mindgauge.benchmarks.card import BenchmarkCard
-from mindgauge.benchmarks.metrics.sentences import FEW, SMALL
+from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, decimal, percent, plural
 from mindgauge.reports.profile import overview, phrases
 from mindgauge.reports.profile.records import not_estimable
-from mindgauge.reports.standing import DOUBT
+from mindgauge.reports.reliability_gate import DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.benchmarks.metrics.sentences import FEW
+from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.records.english import named
 from mindgauge.records.rounding import count, counts, decimal, interval, percent, plural
 

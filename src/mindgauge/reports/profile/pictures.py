@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.profile.figures import BENIGN, NO_VERDICT, PLAIN, UNTOUCHED, FigureKind
-from mindgauge.benchmarks.metrics.sentences import FEW
+from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.benchmarks.metrics.variants import NEUTRAL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import decimal, interval, percent

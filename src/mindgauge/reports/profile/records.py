@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mindgauge.analysis.profile import DimensionScore, TaskScore
+    from mindgauge.reports.reliability_gate import RunCard
     from mindgauge.reports.runs import OpenRun, Section
-    from mindgauge.reports.standing import RunCard
 
 
 class HeatCell(msgspec.Struct, frozen=True):

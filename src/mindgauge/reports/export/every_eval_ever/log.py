@@ -23,7 +23,7 @@ from mindgauge.reports.export.every_eval_ever import rows
 from mindgauge.reports.export.every_eval_ever.identity import ModelIdentity, file_ident
 from mindgauge.reports.export.figures import PublishedFigures
 from mindgauge.reports.export.inspect_logs.cases import by_model, in_pages
-from mindgauge.reports.standing import of_run
+from mindgauge.reports.reliability_gate import of_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
     from mindgauge.reports.export.folder import ExportFolder
     from mindgauge.reports.export.inspect_logs.cases import CasePlaces
-    from mindgauge.reports.standing import ReliabilityGate
+    from mindgauge.reports.reliability_gate import ReliabilityGate
     from mindgauge.store import Store
 
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")

@@ -8,8 +8,8 @@ import msgspec
 
 from mindgauge.analysis.fitness import Qualification
 from mindgauge.analysis.reliability.card import Bound, estimate_columns
+from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.rounding import bounded, count, plural
-from mindgauge.records.tabular import Tabular, first_of, noted
 
 MAIN = ("kappa_quadratic", "kappa", "accuracy")
 """The agreement that is named first, as far as a criterion's levels have it."""

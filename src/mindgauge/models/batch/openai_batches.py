@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from mindgauge.models.batch.transport import Transport
-    from mindgauge.models.chat import ChatModel
+    from mindgauge.models.chat_endpoint import ChatModel
     from mindgauge.records.request import Price, Request
     from mindgauge.store.batches import Submission
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from mindgauge.models.chat import ChatModel
+from mindgauge.models.chat_endpoint import ChatModel
 from mindgauge.models.completion import LONGEST_PAUSE, FailureKind, RetryableError
 from mindgauge.records import Exchange, Message, Status
 from mindgauge.records.errors import EndpointError

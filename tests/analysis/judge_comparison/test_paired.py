@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from mindgauge.analysis.judging.compare import IntervalOptions, _measured
-from mindgauge.analysis.judging.paired import bound_of_mean, bounds, of_systems, pair
+from mindgauge.analysis.judge_comparison.compare import IntervalOptions, _measured
+from mindgauge.analysis.judge_comparison.paired import bound_of_mean, bounds, of_systems, pair
 from mindgauge.analysis.reliability.scale import ValueScale
 from mindgauge.stats.jackknife import p_value
 from tests.thinned import later

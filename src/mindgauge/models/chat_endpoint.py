@@ -215,7 +215,7 @@ class ChatModel:
         """Ask once, when the throttle has a place; `attempt` counts from 1.
 
         Raises:
-            Unanswered: another attempt may help.
+            RetryableError: another attempt may help.
         """
         epoch = await self.throttle.enter()
         began = time.perf_counter()

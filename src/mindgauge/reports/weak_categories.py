@@ -9,25 +9,25 @@ import polars as pl
 
 from mindgauge.analysis.reliability.card import LIMITED
 from mindgauge.benchmarks.metrics import SHARES_OF_YES, mean_level
-from mindgauge.benchmarks.metrics.sentences import FEW, SMALL, ShareFigure
+from mindgauge.benchmarks.metrics.metric_sentences import FEW, SMALL, ShareFigure
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.reports import card_phrases, closed_answers, links
 from mindgauge.reports.closed_answers import confusions
 from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable
+from mindgauge.reports.reliability_gate import DOUBT
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.runs import names as short_names
 from mindgauge.reports.sections import Weak
-from mindgauge.reports.standing import DOUBT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import Cell, Rated, System
+    from mindgauge.reports.reliability_gate import RunCard
     from mindgauge.reports.runs import OpenRun, Section
-    from mindgauge.reports.standing import RunCard
 
     Found = Sequence[tuple[System, Score]]
 

@@ -10,8 +10,14 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.judging.paired import ACCURACY, bounds, of_systems, pair
-from mindgauge.analysis.judging.result import JudgeAgreement, JudgeComparison, JudgeCost, JudgeDifference, Stability
+from mindgauge.analysis.judge_comparison.paired import ACCURACY, bounds, of_systems, pair
+from mindgauge.analysis.judge_comparison.result import (
+    JudgeAgreement,
+    JudgeComparison,
+    JudgeCost,
+    JudgeDifference,
+    Stability,
+)
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.ratings import read
 from mindgauge.records import Status, instruments
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.judging.paired import Floats, JudgePair
+    from mindgauge.analysis.judge_comparison.paired import Floats, JudgePair
     from mindgauge.analysis.reliability.ratings import Ratings
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.benchmarks import Benchmark
