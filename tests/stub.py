@@ -88,6 +88,10 @@ class Loopback:
         self._loop.run_until_complete(start())
         self._loop.run_forever()
         self._loop.run_until_complete(runner.cleanup())
+        pending = asyncio.all_tasks(self._loop)  # answers that nobody waits for any more
+        for task in pending:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
         self._loop.close()
 
 
