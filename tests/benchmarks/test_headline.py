@@ -34,7 +34,7 @@ class Ran(NamedTuple):
     files: ReportFiles
 
 
-@pytest.fixture(scope="module", params=sampled(NAMES, 6))
+@pytest.fixture(scope="module", params=sampled(NAMES, 10))
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Two models of known skill answer our own samples, and a judge rates their replies where there are any."""
     task = benchmarks.find_one(request.param)

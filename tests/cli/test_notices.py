@@ -13,6 +13,7 @@ from mindgauge.cli import main
 from tests import in_process
 from tests.conftest import obliging
 from tests.stub import Stub
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ def notes(text: str) -> Counter[str]:
     return Counter(line for line in text.splitlines() if line.lower().startswith("note: "))
 
 
-@pytest.mark.parametrize("name", ["help_or_harm/response", "help_or_harm/crisis_type", "trustmh"])
+@pytest.mark.parametrize("name", ["help_or_harm/response", "help_or_harm/crisis_type", later("trustmh")])
 def test_a_note_stands_once_on_the_terminal_and_in_a_result_that_goes_elsewhere(tmp_path: Path, name: str) -> None:
     table, seen = tmp_path / "texts.csv", tmp_path / "seen"
     table.write_text("id,user\n1,I feel alone tonight\n1,\n2,I cannot sleep\n", encoding="utf-8")

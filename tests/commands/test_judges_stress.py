@@ -233,7 +233,7 @@ def test_a_budget_holds(warmth: Benchmark, tmp_path: Path) -> None:
         stress(judge, tmp_path / "r", max_cost=0.05)
 
 
-@pytest.mark.parametrize(("mode", "method"), [("split", "rule"), ("joint", "chain"), ("joint", "general")])
+@pytest.mark.parametrize(("mode", "method"), [("split", "rule"), ("joint", "chain"), later("joint", "general")])
 def test_every_mode_and_method(warmth: Benchmark, tmp_path: Path, mode: str, method: str) -> None:
     found = stress(Planted(warmth, noise=0.05), tmp_path / "r", mode=mode, method=method, limit=12, each=1)
     assert found.judge == ("acme/judge-7" if method == "rule" else f"acme/judge-7 ({method})")

@@ -32,7 +32,7 @@ def two_people(n: int, generator: np.random.Generator) -> tuple[panel.PanelLabel
 
 
 @pytest.mark.parametrize("criterion", [CRITERION, ORDER])
-@pytest.mark.parametrize(("number", "disputed"), [(8, 0), later(8, 8), later(16, 0), (24, 12)])
+@pytest.mark.parametrize(("number", "disputed"), [(8, 0), later(8, 8), later(16, 0), later(24, 12)])
 def test_an_interval_lies_where_the_coefficient_can(criterion: Criterion, number: int, disputed: int) -> None:
     generator = np.random.default_rng(7)
     widths = []

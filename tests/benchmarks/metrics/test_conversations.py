@@ -28,6 +28,7 @@ from mindgauge.benchmarks.metrics.conversations import (
 )
 from mindgauge.benchmarks.metrics.metric_sentences import Comparators
 from mindgauge.stats.proportion import clopper_pearson
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,7 +288,7 @@ def _table(metric: Metric, drawn: list[tuple[list[int | None], int, int]]) -> Ra
 FOLDED = [metric for metric in METRICS if metric.fold is not None]
 
 
-@pytest.mark.parametrize("metric", FOLDED, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", sampled(FOLDED, 2), ids=lambda metric: metric.name)
 @given(drawn=LISTS, seed=st.integers(0, 99))
 def test_the_order_of_rows_changes_nothing(
     metric: Metric, drawn: list[tuple[list[int | None], int, int]], seed: int
@@ -299,7 +300,7 @@ def test_the_order_of_rows_changes_nothing(
     assert (one.n, one.missing, one.clusters) == (other.n, other.missing, other.clusters)
 
 
-@pytest.mark.parametrize("metric", FOLDED, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("metric", sampled(FOLDED, 2), ids=lambda metric: metric.name)
 @given(drawn=LISTS)
 def test_a_missing_rating_is_never_a_zero_and_never_out_of_n(
     metric: Metric, drawn: list[tuple[list[int | None], int, int]]

@@ -13,6 +13,7 @@ import mindgauge
 from mindgauge.models.scripted import Scripted
 from tests.reports.conftest import plant_rated
 from tests.reports.export.conftest import write_run
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def findings(found: Audit) -> set[tuple[str, str, int]]:
     return {(f.id, f.severity, f.count) for f in found.findings}
 
 
-@pytest.fixture(params=RUNS, scope="module")
+@pytest.fixture(params=sampled(RUNS, 3), scope="module")
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audited")
     RUNS[request.param](folder / "run")
