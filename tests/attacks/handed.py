@@ -229,6 +229,12 @@ READERS: dict[str, dict[str, Callable[[Path], object]]] = {
 """The readers of a file by its ending."""
 
 
+def _noted(found: object) -> str:
+    """Return what an audit remarks on reading its files, which it reads where others refuse them."""
+    notes = (finding for finding in getattr(found, "findings", ()) if finding.id == "reader_notes")
+    return "; ".join(place for finding in notes for place in finding.where)
+
+
 def _hand(reader: str, path: Path) -> Outcome:
     from mindgauge.records.errors import MindgaugeError
 
@@ -237,7 +243,7 @@ def _hand(reader: str, path: Path) -> Outcome:
         found = READERS[path.suffix[1:]][reader](path)
         with contextlib.suppress(TypeError):
             msgspec.json.encode(found)  # what is kept and shown later
-        how, said = "read", ""
+        how, said = "read", _noted(found)
     except MindgaugeError as error:
         how, said = "refused", str(error)
         said.encode()

@@ -49,8 +49,11 @@ def _well(o: Outcome) -> bool:
     if wanted == "_":
         return o.how == "refused" or o.reader in ABSENT
     column = re.match(r"two of (\w+)", o.file)
-    named_only = o.reader == "audit" and o.file.endswith(("csv", "xlsx"))  # what it says of columns is a finding
-    unused = column is not None and (column[1] not in USED.get(o.reader, {column[1]}) or named_only)
+    if (
+        column is not None and o.reader == "audit" and o.file.endswith(("csv", "xlsx"))
+    ):  # what it says of columns is a finding
+        return f"the column '{column[1]}' occurs twice" in o.said or (o.how == "refused" and "twice" in o.said)
+    unused = column is not None and column[1] not in USED.get(o.reader, {column[1]})
     if not wanted or unused or o.reader in FOREIGN:
         return True
     return o.how == "refused" and re.search(wanted, o.said) is not None

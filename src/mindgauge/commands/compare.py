@@ -39,7 +39,7 @@ def compare(runs: str | Path | Sequence[str | Path], *, resamples: int = 2000, s
     comparison = analysis.compare(folders, cards=cards, resamples=resamples, seed=seed)
     for folder in folders:
         if missing := still_missing(unasked(folder)):
-            comparison.notes.append(f"{folder.name}: {missing}")
+            comparison.notes.append(f"{folder.resolve().name}: {missing}")
         store, benchmarks, manifest = open_run(folder)
         with store:
             comparison.notes.extend(classifiers.notes(store, [benchmark.name for benchmark in benchmarks], manifest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -141,7 +142,7 @@ def _path(data: object) -> Path | None:
     Raises:
         UsageError: it lies in memory, from where a run cannot go on.
     """
-    if data is not None and not isinstance(data, str | Path):
+    if data is not None and not isinstance(data, str | os.PathLike):
         raise UsageError(f"data: expected a path, found {type(data).__name__}; write a table to a file and name that")
     return Path(data) if data is not None else None
 
