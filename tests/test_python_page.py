@@ -258,6 +258,15 @@ def test_a_metric_of_one_s_own_is_the_mean_of_what_ratings_are_worth(judged: Sco
     assert scores.find("mean") == judged.find("mean")
 
 
+def test_a_metric_that_no_rating_tells_anything_is_said_to_be_undefined(judged: Scores) -> None:
+    scores = mindgauge.score(judged.run, metrics=mindgauge.metric(lambda value: None, name="silent"))
+    [silent] = scores.find("silent")
+    assert (silent.value, silent.low, silent.high) == (None, None, None)
+    assert silent.n == judged.find("mean")[0].n
+    assert silent.note
+    assert str(scores).splitlines()[1].startswith(f"careline: silent appropriateness not defined, n {silent.n}")
+
+
 def test_a_metric_may_look_at_targets_and_be_about_a_criterion(tmp_path: Path) -> None:
     def guess(message: str) -> dict[str, Any]:
         return {

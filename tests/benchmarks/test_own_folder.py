@@ -217,6 +217,35 @@ def test_a_metric_that_breaks_is_named_in_one_line_and_answers_are_kept(
     assert typed("score", tmp_path / "run").returncode == 0
 
 
+NOT_DEFINED = "import numpy as np\nfrom mindgauge.benchmarks.metrics import Metric\nown = Metric('own', lambda table, weights: np.full(len(weights), np.nan))\n"
+
+
+def test_a_metric_that_is_not_defined_is_said_to_be_so(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth", metrics__py=NOT_DEFINED)
+    run(place, tmp_path / "run")
+    figures = mindgauge.score(tmp_path / "run").find("own", slice="all")
+    assert figures
+    for figure in figures:
+        assert figure.value is None
+        assert figure.n
+        assert figure.note
+    assert "own warm" in typed("score", tmp_path / "run").stdout
+
+
+def test_where_no_measure_is_defined_nobody_says_that_nothing_was_rated(tmp_path: Path) -> None:
+    place = least(tmp_path / "warmth")
+    benchmark = (
+        "from pathlib import Path\nfrom mindgauge.benchmarks import Benchmark\n"
+        "warmth = Benchmark.from_folder(Path(__file__).parent, metrics=(own,))\n"
+    )
+    (place / "warmth.py").write_text(NOT_DEFINED + benchmark, encoding="utf-8")
+    assert benchmarks.asked_one(str(place)).headline == ("own",)
+    run(place, tmp_path / "run")
+    said = typed("score", tmp_path / "run").stdout
+    assert "no measure is defined on these ratings" in said
+    assert "has been rated yet" not in said
+
+
 def test_a_closed_question_about_replies_shows_the_reply(tmp_path: Path) -> None:
     place = least(
         tmp_path / "replies", card__toml='title = "Replies"\nclosed = true\n',

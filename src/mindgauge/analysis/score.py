@@ -360,9 +360,9 @@ def _with(metrics: Sequence[Metric], benchmark: Benchmark) -> Benchmark:
     twice = next((metric.name for metric in metrics if names.count(metric.name) > 1), None)
     if twice is not None:
         raise UsageError(f"{benchmark.name} has a metric {twice} already: give yours another name")
-    own = tuple(metric.name for metric in metrics)
+    own = tuple(msgspec.structs.replace(metric, expected=True) for metric in metrics)
     return msgspec.structs.replace(
-        benchmark, metrics=(*benchmark.metrics, *metrics), headline=(*own, *benchmark.headline)
+        benchmark, metrics=(*benchmark.metrics, *own), headline=(*(metric.name for metric in own), *benchmark.headline)
     )
 
 
@@ -539,9 +539,10 @@ def _one(metric: Metric, columns: RatingTable, slice_: str, resamples: int, seed
 def _undefined(
     question: scoring_views.ScoringQuestion, columns: RatingTable, figures: dict[str, Estimate | None]
 ) -> dict[str, Estimate | None]:
-    """Return what a suite goes by and is not defined on these ratings, so that it is told and not left out."""
+    """Return what a suite goes by, or a user expects, and is not defined on these ratings, so that this is said."""
     headlines = suite.headlines(question.benchmark.name)
-    silent = [m for m in question.metrics if m.name in headlines and not m.label and figures[m.name] is None]
+    expected = [m for m in question.metrics if (m.name in headlines or m.expected) and not m.label]
+    silent = [metric for metric in expected if figures[metric.name] is None]
     silent_figures = {metric.name: estimate(metric, columns, resamples=1) for metric in silent}
     return {name: figure for name, figure in silent_figures.items() if figure.n}
 

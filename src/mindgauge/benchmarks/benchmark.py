@@ -167,8 +167,9 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "metrics", tuple(guarded(m, self.name) for m in self.metrics))
 
     def _first_metrics(self) -> tuple[str, ...]:
-        """Return what its suite goes by, and its first metrics of a direction, of no single label and no status."""
-        own = [m.name for m in self.metrics if m.better and not m.label and not m.of_status]
+        """Return what its suite goes by, and its first metrics of no single label and no status, those of a direction if any."""
+        whole = [metric for metric in self.metrics if not metric.label and not metric.of_status]
+        own = [metric.name for metric in whole if metric.better] or [metric.name for metric in whole]
         names = dict.fromkeys([*(name for name in own if name in suite.headlines(self.name)), *own])
         return tuple(names)[:FIRST]
 

@@ -122,7 +122,10 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         things = "one thing is" if count == 1 else f"{count} things are"
         raise FaultsError(f"{folder} is no benchmark yet, {things} wrong", reading.faults)
     compared = closed and (samples is None or any(targeted(sample) for sample in samples.samples))
-    details = _measured(rubric, own_metrics, closed=closed, compared=compared) | details
+    measured = _measured(rubric, own_metrics, closed=closed, compared=compared)
+    if "metrics" in details:  # it goes by those, then
+        del measured["headline"]
+    details = measured | details
     if closed and "ask" not in prompts and samples is not None and _about_reply(samples.samples):
         prompts = {"ask": _about_replies(), **prompts}
     return {
@@ -314,7 +317,7 @@ class _Reading:
             return ()
         named = getattr(module, "metrics", None)
         items = named if isinstance(named, Iterable) else vars(module).values()
-        metrics = tuple(item for item in items if isinstance(item, Metric))
+        metrics = tuple(msgspec.structs.replace(item, expected=True) for item in items if isinstance(item, Metric))
         if not metrics:
             self.add(
                 METRICS, "no metric stands in it; write metrics = (…), as docs/own_benchmark.md shows, or take it out"

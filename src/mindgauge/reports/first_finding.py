@@ -72,6 +72,9 @@ def nothing(part: Part) -> str:
         return silence
     if any(place.section.read_by_rules for place in part.places):
         return f"Only rules have read the replies of {part.title}, so nothing can be said of how safe they are."
+    statuses = [entry for place in part.places for entry in place.run.scores.statuses_by if entry.kind == "rating"]
+    if any(entry.benchmark == part.benchmark.name and entry.status in USED for entry in statuses):
+        return f"{part.title} was rated, and no measure is defined on these ratings, so nothing can be said."
     return f"Nothing of {part.title} has been rated yet, so nothing can be said."
 
 

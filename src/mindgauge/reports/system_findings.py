@@ -148,6 +148,7 @@ def silenced(runs: Sequence[OpenRun]) -> set[str]:
 ALL_WITHHELD = (
     "Its replies were rated, but only by judges that agree too little with people, so nothing can be said of them."
 )
+UNDEFINED = "It was rated, and no measure is defined on these ratings, so nothing can be said."
 MANY = 3
 """With more criteria than this, each rater is told in one sentence."""
 
@@ -196,6 +197,8 @@ def told(
     if withheld and not any(sentences):
         sentences = [ALL_WITHHELD]
     facts = [fact for fact in (*first, *void_notes, *sentences, *last) if fact]
+    if not facts and scores and all(score.value is None for score in scores):
+        facts = [UNDEFINED]
     separate = len(section.judges()) > 2 and len(section.ordinal) <= MANY
     return SystemFindings(system, facts if separate else [" ".join(facts)] if facts else [], withheld)
 

@@ -250,6 +250,8 @@ class Metric(msgspec.Struct, frozen=True):
     then, and `item_score` has the shape (m,)."""
     waits: Callable[[RatingTable], Recognition] | None = None
     """Where it is a restricted mean of waits: these. Such metrics can be compared cluster by cluster."""
+    expected: bool = False
+    """Whether a user looks for it, since it is their own: where it is not defined, that is said, and it is not left out."""
     fills: Callable[[RatingTable], Iterator[RatingTable]] = _filled
     """The ways of filling in missing ratings, the least and the most favourable for each item among them."""
 
