@@ -12,7 +12,7 @@ import tomllib
 from collections import Counter, defaultdict
 from enum import StrEnum
 from functools import cache, reduce
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -140,7 +140,7 @@ def derived(prompts: Iterable[tuple[str, str]]) -> dict[JailbreakKind, tuple[Jai
 def _templates(kind: JailbreakKind, prompts: list[str]) -> list[JailbreakTemplate]:
     if kind is JailbreakKind.MULTITASK:
         return _multitask(prompts)
-    shared = [_beginning(prompts, place) for place in range(len(prompts))]
+    shared = _beginnings(prompts)
     ways = Counter(_hinge(beginning) for beginning in {*shared})
     hinges = [hinge for hinge, count in sorted(ways.items()) if hinge and count > 1]
     groups: dict[str, list[str]] = defaultdict(list)
@@ -162,17 +162,23 @@ def _hinge(beginning: str) -> str:
     return match[0].rstrip() if match else ""
 
 
-def _beginning(prompts: list[str], place: int) -> str:
-    """Return what a prompt has in common with a neighbour in alphabetical order, up to where a request could begin."""
-    near = [prompts[other] for other in (place - 1, place + 1) if 0 <= other < len(prompts)]
-    common = max((_common(prompts[place], other) for other in near), key=len, default="")
-    match = _BOUNDARY.match(common)
-    return match[0] if match else ""
+def _beginnings(prompts: list[str]) -> list[str]:
+    """Return what each prompt has in common with a neighbour in alphabetical order, up to where a request could begin."""
+    common = ["", *(_common(text, following) for text, following in pairwise(prompts)), ""]
+    matches = [_BOUNDARY.match(max(around, key=len)) for around in pairwise(common)]
+    return [match[0] if match else "" for match in matches]
 
 
 def _common(text: str, other: str) -> str:
-    """Return the beginning that two texts share."""
-    return text[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, other, strict=False)))]
+    """Return the beginning that two texts share, whose end is looked for by halves."""
+    known, end = 0, min(len(text), len(other))
+    while known < end:
+        middle = (known + end + 1) // 2
+        if text[known:middle] == other[known:middle]:
+            known = middle
+        else:
+            end = middle - 1
+    return text[:known]
 
 
 def _end(beginning: str, prompts: list[str]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import tomllib
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -114,20 +114,49 @@ def perturb(
         item: what the text belongs to, so that equal texts of two items get different noise.
         language: of the unrelated sentences, `en` or `zh`.
     """
-    segments = _words(text, generator(seed, item, "segments"))
+    draws = _draws(text, seed, item)
+    segments = draws.segments
     if not segments or not intensity:
         return Perturbed(text)
-    letters, characters = _characters(text, intensity, generator(seed, item, Depth.CHARACTER))
+    letters, characters = _characters(text, intensity, draws.of_characters)
     line = [("".join(letters[start:end]), text[end:gap]) for start, end, gap in segments]
     words: list[int] = []
     if depth is not Depth.CHARACTER:
-        line, words = _reordered(line, intensity, generator(seed, item, Depth.WORD))
+        line, words = _reordered(line, intensity, draws.of_words)
     sentences: list[str] = []
     if depth is Depth.SENTENCE:
-        ends = _ends(text, [end for _, end, _ in segments])
-        line, sentences = _inserted(line, ends, intensity, language, generator(seed, item, Depth.SENTENCE))
+        line, sentences = _inserted(line, draws.ends, intensity, language, generator(seed, item, Depth.SENTENCE))
     noisy = text[: segments[0][0]] + "".join(word + gap for word, gap in line)
     return Perturbed(noisy if noisy.strip() else text, tuple(characters), tuple(words), tuple(sentences))
+
+
+class _Draws:
+    """What is drawn for a text, and where its words and sentences end: the same at every depth and intensity."""
+
+    def __init__(self, text: str, seed: int, item: str) -> None:
+        self._text, self._seed, self._item = text, seed, item
+        self.segments = _words(text, generator(seed, item, "segments"))
+
+    @cached_property
+    def of_characters(self) -> tuple[list[float], ...]:
+        """Return whether each character is hit, what is done to it, and by which symbol."""
+        draws = generator(self._seed, self._item, Depth.CHARACTER)
+        return tuple(uniforms(draws, len(self._text)) for _ in range(3))
+
+    @cached_property
+    def of_words(self) -> list[list[float]]:
+        """Return for each word whether it is hit, what is done to it, and how three are shuffled."""
+        draws = generator(self._seed, self._item, Depth.WORD)
+        return [uniforms(draws, 5) for _ in self.segments]
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Return the places of the words that end a sentence."""
+        return _ends(self._text, [end for _, end, _ in self.segments])
+
+
+_draws = lru_cache(maxsize=64)(_Draws)
+"""Of the texts of one sample, which is asked about at every depth and intensity in turn."""
 
 
 def _words(text: str, draws: random.Random) -> list[tuple[int, int, int]]:
@@ -144,11 +173,11 @@ def _words(text: str, draws: random.Random) -> list[tuple[int, int, int]]:
     return [(start, end, gap) for (start, end), gap in zip(spans, nexts, strict=True)]
 
 
-def _characters(text: str, intensity: float, draws: random.Random) -> tuple[list[str], list[int]]:
+def _characters(text: str, intensity: float, draws: tuple[list[float], ...]) -> tuple[list[str], list[int]]:
     """Write each character as it is, or, where it is hit, in another case, doubled, with a symbol, alike, or not at all."""
-    letters, size = [*text], len(text)
-    hit, operation, symbol = (uniforms(draws, size) for _ in range(3))
-    hits = [place for place in range(size) if hit[place] < intensity and not text[place].isspace()]
+    letters = [*text]
+    hit, operation, symbol = draws
+    hits = [place for place, draw in enumerate(hit) if draw < intensity and not text[place].isspace()]
     for place in hits:
         letters[place] = _changed(text[place], operation[place], symbol[place])
     return letters, hits
@@ -162,12 +191,11 @@ def _changed(character: str, operation: float, symbol: float) -> str:
 
 
 def _reordered(
-    line: list[tuple[str, str]], intensity: float, draws: random.Random
+    line: list[tuple[str, str]], intensity: float, draws: list[list[float]]
 ) -> tuple[list[tuple[str, str]], list[int]]:
     """Drop words, swap them with the next, or shuffle three; blanks stay where they are."""
     places, dropped, hits = [*range(len(line))], set(), []
-    for place in range(len(line)):
-        hit, operation, *keys = uniforms(draws, 5)
+    for place, (hit, operation, *keys) in enumerate(draws):
         if hit >= intensity:
             continue
         hits.append(place)
