@@ -230,7 +230,8 @@ def json_value(text: str, *, as_written: bool = False, mended: bool = True) -> A
         raise Fault(f"broken JSON ({error.msg})", error.lineno) from error
     except RecursionError as error:
         raise Fault(_TOO_DEEP) from error
-    _refuse_deep(value)
+    if text.count("[") + text.count("{") > DEPTH:
+        _refuse_deep(value)
     if len(text) > CELL:
         _refuse_long(value)
     if _HALF.search(text):

@@ -216,11 +216,12 @@ def members(path: Path, place: PurePosixPath) -> list[File]:
         DataError: it cannot be opened.
     """
     archive = Archive(path)  # open as long as somebody may read: a zip of thousands has a long table of contents
-    lying = [
-        File(place / name, f"{path}/{name}", partial(archive.read, entry))
-        for entry in archive.entries
-        if not any(map(hidden, (name := PurePosixPath(entry.filename)).parts))
-    ]
+    lying = []
+    for entry in archive.entries:
+        parts = [part for part in entry.filename.split("/") if part not in {"", "."}]
+        if not any(map(hidden, parts)):
+            name = "/".join(parts)
+            lying.append(File(place / name, f"{path}/{name}", partial(archive.read, entry)))
     by_place = {file.place: file for file in lying}
     if len(by_place) < len(lying):
         repeated = bounds.twice([str(file.place) for file in lying])

@@ -86,7 +86,13 @@ def read(cell: str) -> tuple[list[str], bool]:
     return texts, True
 
 
+_PLAIN = re.compile(r"[^\\\x00\ud800-\udfff]*")
+"""What stands for itself between quotes."""
+
+
 def _text(literal: str) -> str:
+    if _PLAIN.fullmatch(literal):  # a tenth of the time
+        return literal[1:-1]
     try:
         with warnings.catch_warnings(action="ignore"):  # a backslash that escapes nothing
             return str(ast.literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r")))
