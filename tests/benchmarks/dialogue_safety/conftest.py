@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS
+from mindgauge.benchmarks.dialogue_safety.outputs import load
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Released
@@ -121,3 +122,9 @@ def real() -> Path:
     if not all((folder / name).is_file() for name in ("test.json", "ChatGPT_gen_0301.zip", "finetuned_bert.zip")):
         pytest.skip(f"the authors' files are not at hand ({folder}); set MINDGAUGE_DATA")
     return folder
+
+
+@pytest.fixture(scope="session")
+def loaded(real: Path) -> Released:
+    """What the authors' files hold, to be read."""
+    return load(real)

@@ -20,8 +20,10 @@ from mindgauge.records import Status
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mindgauge.benchmarks import Released
     from mindgauge.benchmarks.dialogue_safety.inputs import ReleasedItem
     from mindgauge.benchmarks.dialogue_safety.outputs import Outputs
+    from mindgauge.benchmarks.dialogue_safety.released import DialogueSafetyRelease
     from mindgauge.records import Sample
 
 
@@ -31,13 +33,18 @@ def samples(real: Path) -> list[Sample]:
 
 
 @pytest.fixture(scope="module")
-def items(real: Path) -> list[ReleasedItem]:
-    return inputs(released.find(real)).items["test"]
+def files(real: Path) -> DialogueSafetyRelease:
+    return released.find(real)
 
 
 @pytest.fixture(scope="module")
-def runs(real: Path, items: list[ReleasedItem]) -> list[Outputs]:
-    return outputs.read(released.find(real), items, [])
+def items(files: DialogueSafetyRelease) -> list[ReleasedItem]:
+    return inputs(files).items["test"]
+
+
+@pytest.fixture(scope="module")
+def runs(files: DialogueSafetyRelease, items: list[ReleasedItem]) -> list[Outputs]:
+    return outputs.read(files, items, [])
 
 
 def test_labels(real: Path, items: list[ReleasedItem]) -> None:
@@ -110,8 +117,8 @@ def test_outputs_repeat_the_test_items(real: Path, runs: list[Outputs]) -> None:
             assert (output.item.context, output.item.response, output.item.label) == (*row.values(),)
 
 
-def test_prompts_were_emptied_before_we_got_them(real: Path) -> None:
-    for run in released.find(real).runs[:10]:
+def test_prompts_were_emptied_before_we_got_them(files: DialogueSafetyRelease) -> None:
+    for run in files.runs[:10]:
         assert all(json.loads(member.read())["context"] == [] for member in run.items.values())
 
 
@@ -131,7 +138,7 @@ def test_both_ways_to_read_an_answer_agree_on_all(runs: list[Outputs]) -> None:
     assert only_a_stop == 274
 
 
-def test_all_is_loaded_in_seconds_and_nothing_is_lost(real: Path) -> None:
+def test_all_is_loaded_in_seconds_and_nothing_is_lost(real: Path, loaded: Released) -> None:
     started = time.process_time()
     found = load(real)
     assert time.process_time() - started < 8  # about 0.7 here
@@ -144,4 +151,4 @@ def test_all_is_loaded_in_seconds_and_nothing_is_lost(real: Path) -> None:
         "ChatGPT_gen/0613/few_shot",
         "finetuned_model_predict/hfl-chinese-roberta-wwm-ext-large",
     ]
-    assert load(real) == found
+    assert loaded == found

@@ -12,15 +12,16 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from mindgauge.analysis.reproduce import compare, load_published
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, SAFE
-from mindgauge.benchmarks.dialogue_safety.outputs import load
 from mindgauge.benchmarks.dialogue_safety.reproduce import PUBLISHED, codes, majority, reproduce
 
 from .conftest import CHAT, ENCODER, ITEMS, guess, label
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from mindgauge.analysis.reproduce import CellComparison
+    from mindgauge.benchmarks import RecomputedCell, Released
 
     from .conftest import Copy
 
@@ -30,13 +31,21 @@ FIGURES = ("accuracy", "precision", "recall", "f1")
 
 
 def compared(data: Path) -> dict[Key, CellComparison]:
-    found = compare(load_published(PUBLISHED), reproduce(data))
-    return {(c.table, c.row, c.column): c for c in found if c.verdict != "repaired"}
+    return both(reproduce(data))[0]
 
 
 def repaired(data: Path) -> dict[Key, CellComparison]:
-    found = compare(load_published(PUBLISHED), reproduce(data))
-    return {(c.table, c.row, c.column): c for c in found if c.verdict == "repaired"}
+    return both(reproduce(data))[1]
+
+
+def both(cells: Iterable[RecomputedCell]) -> tuple[dict[Key, CellComparison], dict[Key, CellComparison]]:
+    """Return the figures that are held against the published ones, and the repaired ones."""
+    found = compare(load_published(PUBLISHED), cells)
+    as_published, ours = (
+        {(c.table, c.row, c.column): c for c in found if (c.verdict == "repaired") == is_ours}
+        for is_ours in (False, True)
+    )
+    return as_published, ours
 
 
 def number(found: CellComparison) -> float:
@@ -50,8 +59,13 @@ def half_up(value: float) -> float:
 
 
 @pytest.fixture(scope="module")
-def of_paper(real: Path) -> dict[Key, CellComparison]:
-    return compared(real)
+def recomputed(real: Path) -> list[RecomputedCell]:
+    return list(reproduce(real))
+
+
+@pytest.fixture(scope="module")
+def of_paper(recomputed: list[RecomputedCell]) -> dict[Key, CellComparison]:
+    return both(recomputed)[0]
 
 
 # -- the authors' files --------------------------------------------------------------------------------------------
@@ -81,8 +95,8 @@ def test_halves_are_rounded_up(of_paper: dict[Key, CellComparison]) -> None:
     assert [half_up(x) for x in (70.249, 70.35, 44.65)] == [70.2, 70.4, 44.7]
 
 
-def test_weighted_recall_repeats_the_accuracy_and_macro_averages_do_not(real: Path) -> None:
-    found, ours = compared(real), repaired(real)
+def test_weighted_recall_repeats_the_accuracy_and_macro_averages_do_not(recomputed: list[RecomputedCell]) -> None:
+    found, ours = both(recomputed)
     assert len(ours) == 24
     for row in (ZERO, FEW, BERT):
         assert number(found["results", row, "recall"]) == pytest.approx(number(found["results", row, "accuracy"]))
@@ -91,9 +105,9 @@ def test_weighted_recall_repeats_the_accuracy_and_macro_averages_do_not(real: Pa
     assert half_up(number(ours["results", BERT, "f1"])) == 45.9
 
 
-def test_majority_with_other_rules_for_ties(real: Path) -> None:
+def test_majority_with_other_rules_for_ties(loaded: Released) -> None:
     """Ties to the lowest id would give 48.625, 49.375 and 70.750."""
-    found = load(real)
+    found = loaded
     gold = codes(str(sample.target) for sample in found.samples)
     by: dict[str, dict[int, dict[str, str | None]]] = {}
     for r in found.ratings:
@@ -111,11 +125,11 @@ def test_majority_with_other_rules_for_ties(real: Path) -> None:
         assert 100 * (votes.argmax(axis=0) == gold).mean() == pytest.approx(lowest)
 
 
-def test_two_runs_are_identical_and_fast(real: Path) -> None:
+def test_two_runs_are_identical_and_fast(real: Path, recomputed: list[RecomputedCell]) -> None:
     started = time.process_time()
-    first = sorted(reproduce(real), key=repr)
+    again = sorted(reproduce(real), key=repr)
     assert time.process_time() - started < 10  # about 0.7 here
-    assert sorted(reproduce(real), key=repr) == first
+    assert again == sorted(recomputed, key=repr)
 
 
 # -- published numbers alone ---------------------------------------------------------------------------------------
@@ -156,7 +170,7 @@ def by_sklearn(runs: list[list[int]], average: str) -> dict[str, tuple[float, fl
 
 
 def test_a_small_copy_is_as_scikit_learn_has_it(small: Copy) -> None:
-    found, ours = compared(small.root), repaired(small.root)
+    found, ours = both(reproduce(small.root))
     chat = [[guess(item, run) for item in range(ITEMS)] for run in range(5)]
     encoder = [[guess(item, run + 1) for item in range(ITEMS)] for run in range(5)]
     for row, runs in ((ZERO, chat), (FEW, [chat[0]] * 5), (BERT, encoder)):
@@ -171,10 +185,9 @@ def test_an_answer_that_only_we_can_read_counts_in_our_figures_only(small: Copy)
     right = number(compared(small.root)["results", ZERO, "accuracy"])
     small.answer("zero_shot/one/1", "It is a case of humanoid mimicry")
     assert guess(1, 0) == label(1)
-    found = compared(small.root)["results", ZERO, "accuracy"]
+    found, ours = (cells["results", ZERO, "accuracy"] for cells in both(reproduce(small.root)))
     assert number(found) == pytest.approx(right - 100 / ITEMS / 5)
     assert "1 of 60 answers cannot be read by the authors' rule" in found.note
-    ours = repaired(small.root)["results", ZERO, "accuracy"]
     assert number(ours) == pytest.approx(right)
     assert ours.note == "answers read leniently"
 

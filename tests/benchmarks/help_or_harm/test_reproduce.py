@@ -25,13 +25,21 @@ ARCHIVED = {"derived.judges.archived", "derived.judges.people", "derived.judges.
 
 
 def compared(data: Path) -> dict[Key, CellComparison]:
-    found = compare(load_published(PUBLISHED), reproduce(data))
+    return as_published(compare(load_published(PUBLISHED), reproduce(data)))
+
+
+def as_published(found: list[CellComparison]) -> dict[Key, CellComparison]:
     return {(c.table, c.row, c.column): c for c in found if c.verdict != "repaired"}
 
 
-def repaired(data: Path) -> dict[Key, float | str | None]:
-    found = compare(load_published(PUBLISHED), reproduce(data))
+def repaired(found: list[CellComparison]) -> dict[Key, float | str | None]:
     return {(c.table, c.row, c.column): c.recomputed for c in found if c.verdict == "repaired"}
+
+
+@pytest.fixture(scope="module")
+def beside(real: Path) -> list[CellComparison]:
+    """Every figure of the authors' files beside the published one."""
+    return compare(load_published(PUBLISHED), reproduce(real))
 
 
 # -- the authors' files --------------------------------------------------------------------------------------------
@@ -53,8 +61,8 @@ def test_every_number_that_the_paper_prints_and_the_files_hold_is_reproduced(rea
     assert found["labels.fleiss", "four people", "kappa"].recomputed == pytest.approx(0.54874, abs=5e-6)
 
 
-def test_no_figure_differs(real: Path) -> None:
-    assert [key for key, cell in compared(real).items() if cell.verdict == "differs"] == []
+def test_no_figure_differs(beside: list[CellComparison]) -> None:
+    assert [key for key, cell in as_published(beside).items() if cell.verdict == "differs"] == []
 
 
 def with_two_more_models(real: Path, folder: Path) -> Path:
@@ -78,8 +86,10 @@ def with_two_more_models(real: Path, folder: Path) -> Path:
     return folder
 
 
-def test_figures_of_a_part_are_held_against_that_part_alone(real: Path, tmp_path: Path) -> None:
-    before, after = compared(real), compared(with_two_more_models(real, tmp_path / "more"))
+def test_figures_of_a_part_are_held_against_that_part_alone(
+    real: Path, beside: list[CellComparison], tmp_path: Path
+) -> None:
+    before, after = as_published(beside), compared(with_two_more_models(real, tmp_path / "more"))
     assert after == before, "what was measured on three models is not held against five"
 
 
@@ -97,20 +107,19 @@ def test_figures_of_a_part_are_not_held_against_less_of_it(real: Path, tmp_path:
     assert not any(c.verdict == "differs" for c in found.values())
 
 
-def test_the_fifth_vote(real: Path) -> None:
-    found = compared(real)
+def test_the_fifth_vote(beside: list[CellComparison]) -> None:
+    found = as_published(beside)
     table = "derived.labels.consensus"
     rows = ("fifth vote equals gpt-4o-mini's label", "changed by the fifth vote", "ties broken by it")
     assert [found[table, row, "rows"].recomputed for row in rows] == [206, 42, 27]
     assert found[table, "pluralities turned null by it", "rows"].recomputed == 15
-    honest = repaired(real)
+    honest = repaired(beside)
     assert [honest[table, "shipped", c] for c in ("null", "no_crisis", "risk_taking_behaviours")] == [28, 78, 3]
     accuracy = honest["derived.labels.against_consensus", "gpt-4o-mini", "accuracy"]
     assert accuracy == pytest.approx(0.843, abs=5e-4)
 
 
-def test_repaired_intervals_are_wider(real: Path) -> None:
-    beside = compare(load_published(PUBLISHED), reproduce(real))
+def test_repaired_intervals_are_wider(beside: list[CellComparison]) -> None:
     widths = [c for c in beside if c.verdict == "repaired" and c.column == "half_width"]
     assert len(widths) == 3
     assert all(float(c.recomputed or 0) > 1.5 * float(c.published) for c in widths)
@@ -147,7 +156,8 @@ def test_test_responses_are_computed_where_they_are(small: Copy) -> None:
         for row, score in zip(rows, ("1", 2, 3, 5), strict=True):
             row["evaluation"] = score
         path.write_text(json.dumps(rows))
-    found = compared(small.root)
+    recomputed = compare(load_published(PUBLISHED), reproduce(small.root))
+    found = as_published(recomputed)
     row = {key[2]: c.recomputed for key, c in found.items() if key[:2] == ("test.responses", "deepseek-v3.2")}
     half_width = row.pop("half_width")
     assert row == {
@@ -165,7 +175,7 @@ def test_test_responses_are_computed_where_they_are(small: Copy) -> None:
     assert found["test.category_share_1", "deepseek-v3.2", "self-harm"].recomputed == 0
     assert found["test.responses", "gpt-5-nano", "std"].recomputed == pytest.approx((2 / 3) ** 0.5)
     assert found["test.responses", "grok-4-fast", "mean"].verdict == "missing"
-    wider = repaired(small.root)["test.responses", "deepseek-v3.2", "half_width"]
+    wider = repaired(recomputed)["test.responses", "deepseek-v3.2", "half_width"]
     assert wider is not None
     assert half_width is not None
     assert wider > half_width
