@@ -140,10 +140,11 @@ def escaped(handler: Echoes) -> Any:
 
 def leaks(folder: Path) -> Iterator[str]:
     """Yield where a key stands in files or cells, in any of the forms."""
+    keys = {name: form(KEY) for name, form in FORMS.items()}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         for part in (path.read_bytes(), *(_cells(path) if path.suffix == ".sqlite" else [])):
             text = part.decode(errors="replace")
-            yield from (f"{path.name}: {name}" for name, form in FORMS.items() if form(KEY) in text)
+            yield from (f"{path.name}: {name}" for name, key in keys.items() if key in text)
             if len(text) < 10_000 and without(text, KEY) != text:
                 yield f"{path.name}: {text[:300]}"
 

@@ -14,7 +14,7 @@ from mindgauge.raters.judge import Judge, Mode
 from mindgauge.records.prompt import Nonces
 from mindgauge.records.rubric import Method
 from tests.attacks.spies import outside
-from tests.thinned import sampled
+from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,14 @@ def reaching(benchmark: Benchmark, mode: Mode, method: Method) -> Iterator[str]:
                     yield attempt.id
 
 
-@pytest.mark.parametrize(("name", "mode", "method"), sampled(itertools.product(NAMES, Mode, Method), 2))
+SETTINGS = [
+    setting if number in {0, 5, 7, 10} else later(*setting)
+    for number, setting in enumerate(itertools.product(NAMES, Mode, Method))
+]
+"""Each benchmark, mode and method at least once; all that they make in the long form."""
+
+
+@pytest.mark.parametrize(("name", "mode", "method"), SETTINGS)
 def test_none_leaves_the_fence_by_a_mark_of_an_earlier_prompt(name: str, mode: Mode, method: Method) -> None:
     assert not [*reaching(benchmarks.find_one(name), mode, method)]
 

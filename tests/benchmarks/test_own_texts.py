@@ -22,7 +22,7 @@ from mindgauge.store import Store
 from tests import in_process
 from tests.conftest import obliging
 from tests.stub import Stub
-from tests.thinned import of_few_variants
+from tests.thinned import of_few_variants, sampled
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
@@ -95,7 +95,11 @@ def test_what_it_asks_of_ours_comes_back_from_a_table(benchmark: Benchmark, tmp_
         assert known.items() <= sample.tags.items()
 
 
-@few
+@pytest.mark.parametrize(
+    "benchmark",
+    [*sampled([b for b in ALL if b.name not in MORE], 2), *(b for b in ALL if b.name in MORE)],
+    ids=lambda b: b.name,
+)
 def test_a_table_is_asked_about_or_refused_with_what_it_lacks(
     benchmark: Benchmark, texts: Path, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ from mindgauge.raters.window import Unit
 from mindgauge.store import Store
 from tests.conftest import obliging
 from tests.stub import Stub, says
-from tests.thinned import of_few_variants, sampled
+from tests.thinned import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 ALL = [benchmarks.find_one(name) for name in benchmarks.names()]
 each = pytest.mark.parametrize("benchmark", ALL, ids=lambda b: b.name)
-few = pytest.mark.parametrize("benchmark", of_few_variants(ALL), ids=lambda b: b.name)
 some = pytest.mark.parametrize("benchmark", sampled(ALL, 3), ids=lambda b: b.name)
 REPEATS = 2
 _FENCE = re.compile(r"<(dialogue|message|reply|story|posts|question|item)[^<>]* ([0-9a-f]{16})>")
@@ -62,7 +61,7 @@ def check(bodies: list[dict[str, Any]], claimed: Sent | None) -> None:
         assert body.keys() <= {"model", "messages", "seed", "max_tokens", "temperature", "response_format"}
 
 
-@few
+@pytest.mark.parametrize("benchmark", sampled(ALL, 2), ids=lambda b: b.name)
 def test_every_request_is_as_the_card_says(benchmark: Benchmark, tmp_path: Path) -> None:
     with Stub(answering) as stub:
         more: dict[str, Any] = {} if benchmark.closed else {"judge": stub.judge, "judge_runs": REPEATS}
@@ -84,10 +83,8 @@ def test_every_request_is_as_the_card_says(benchmark: Benchmark, tmp_path: Path)
     assert stated == {json.dumps({} if claimed.temperature == "own" else {"temperature": claimed.temperature})}
 
 
-@each
+@pytest.mark.parametrize("benchmark", [b for b in ALL if not b.closed], ids=lambda b: b.name)
 def test_an_open_question_is_the_bare_dialogue(benchmark: Benchmark, tmp_path: Path) -> None:
-    if benchmark.closed:
-        pytest.skip("a closed question is put in words of ours")
     with Stub(obliging) as stub:
         mindgauge.run(benchmark.name, model=stub.model, out=tmp_path, limit=3)
         with Store(tmp_path) as store:

@@ -224,7 +224,7 @@ def test_an_endless_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_small_answer_that_unpacks_to_a_huge_one_is_cut_off_in_little_memory() -> None:
-    bomb = gzip.compress(b'{"choices": [{"message": {"content": "' + b"a" * 200_000_000 + b'"}}]}', 1)
+    bomb = gzip.compress(b'{"choices": [{"message": {"content": "' + b"a" * 130_000_000 + b'"}}]}', 1)
 
     def handler(body: dict[str, Any], n: int) -> web.StreamResponse:
         return web.Response(body=bomb, headers={"Content-Encoding": "gzip"}, content_type="application/json")

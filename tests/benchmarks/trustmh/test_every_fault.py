@@ -312,6 +312,7 @@ def with_one_more(path: str, its: bytes) -> bytes:
     return end.join([*lines, lines[-1], b""])
 
 
+@pytest.mark.parametrize("content", ["made", later("released")], indirect=True)
 @every
 def test_a_column_of_another_name(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
     its = content(case.path)
@@ -396,6 +397,7 @@ WAYS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.parametrize("content", ["made", later("released")], indirect=True)
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_what_does_not_matter(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
     its = {path: content(path) for path in (case.path, *case.others)}
@@ -414,6 +416,7 @@ def test_what_does_not_matter(case: Case, content: Callable[[str], bytes], whole
         assert len(found[1]) == len(whole[1])
 
 
+@pytest.mark.parametrize("content", ["made", later("released")], indirect=True)
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_twice(case: Case, content: Callable[[str], bytes], whole: Any, tmp_path: Path) -> None:
     its = {path: content(path) for path in (case.path, *case.others)}

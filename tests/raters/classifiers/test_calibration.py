@@ -35,7 +35,7 @@ def labelled(codes: list[int], groups: list[int]) -> DataSplit:
 
 @pytest.mark.parametrize("sharpness", [0.5, 1.0, 3.0])
 def test_temperature_finds_how_much_too_sharp_logits_are(sharpness: float) -> None:
-    logits, part = drawn(20_000, sharpness=sharpness)
+    logits, part = drawn(8_000, sharpness=sharpness)
     assert calibration.temperature(logits, part.codes) == pytest.approx(sharpness, rel=0.05)
 
 
