@@ -97,7 +97,14 @@ def test_what_it_asks_of_ours_comes_back_from_a_table(benchmark: Benchmark, tmp_
 
 @pytest.mark.parametrize(
     "benchmark",
-    [*sampled([b for b in ALL if b.name not in MORE], 2), *(b for b in ALL if b.name in MORE)],
+    [
+        *(b for b in ALL if b.name in MORE),
+        *(
+            b
+            for closed in (True, False)
+            for b in sampled([b for b in ALL if b.name not in MORE and b.closed is closed], 2)
+        ),
+    ],
     ids=lambda b: b.name,
 )
 def test_a_table_is_asked_about_or_refused_with_what_it_lacks(

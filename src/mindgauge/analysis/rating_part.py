@@ -37,7 +37,7 @@ class _CodedTexts(NamedTuple):
         column = column.cast(pl.String)
         names = sorted(name for name in column.unique().to_list() if name is not None)
         place = column.cast(pl.Enum(names)).to_physical().cast(pl.UInt32)
-        return cls(["", *names], (place + 1).fill_null(0).to_numpy().astype(np.min_scalar_type(len(names))))
+        return cls(["", *names], np.nan_to_num((place + 1).to_numpy()).astype(np.min_scalar_type(len(names))))
 
 
 class _RatingTexts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import datetime
 import platform
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+@cache  # a package's metadata is a mail that is parsed anew each time
 def software() -> str:
     """Return this program's name and version, as provenance carries it."""
     return f"mindgauge {version('mindgauge')}"
