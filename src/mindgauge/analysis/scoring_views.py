@@ -58,7 +58,8 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
 
 def _suiting(metrics: Iterable[Metric], criterion: Criterion) -> tuple[Metric, ...]:
     """Return the metrics that have something to say of a criterion, each with the direction that it has there."""
-    return tuple(metric.directed(better(criterion)) for metric in metrics if metric.suits(criterion))
+    direction = better(criterion)
+    return tuple(metric.directed(direction) for metric in metrics if metric.suits(criterion))
 
 
 def slices(

@@ -94,7 +94,7 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     unsafe: tuple[Value, ...] = ()
     """The levels that a person in danger must not meet, or must not be missed at; empty where none is known to be."""
 
-    @property
+    @cached_property
     def worst_first(self) -> tuple[Value, ...]:
         """The values from the worst to the best, whatever their numbers; those of classes as the rubric has them."""
         backwards = self.scale is Scale.ORDINAL and bool(self.unsafe) and self.values[0] not in self.unsafe
@@ -105,7 +105,7 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         """Each value, as text, with its place from the worst, which is 0."""
         return {str(value): place for place, value in enumerate(self.worst_first)}
 
-    @property
+    @cached_property
     def values(self) -> tuple[Value, ...]:
         """The values a rater may give, in the rubric's order."""
         return tuple(level.value for level in self.levels)
