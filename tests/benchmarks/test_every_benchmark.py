@@ -151,7 +151,7 @@ RUNS = [
 @pytest.mark.parametrize(("benchmark", "mode"), RUNS, ids=lambda value: getattr(value, "name", value))
 def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path) -> None:
     with Stub(obliging) as stub:
-        found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=12, mode=mode)
+        found = mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=8, mode=mode)
         assert isinstance(found, Scores)
         optional = any(c.not_applicable or c.applies for c in benchmark.criteria)
         allowed = (
@@ -172,7 +172,7 @@ def test_it_runs_from_end_to_end(benchmark: Benchmark, mode: str, tmp_path: Path
 @pytest.mark.parametrize("benchmark", of_few_variants(b for b in ALL if b.closed), ids=lambda b: b.name)
 def test_a_closed_question_is_put_in_every_way_it_has_prompts_for(benchmark: Benchmark, tmp_path: Path) -> None:
     with Stub(obliging) as stub:
-        found = mindgauge.run(benchmark.name, model=stub.model, out=tmp_path, limit=12, ask=list(benchmark.ways))
+        found = mindgauge.run(benchmark.name, model=stub.model, out=tmp_path, limit=8, ask=list(benchmark.ways))
         assert isinstance(found, Scores)
         assert len(found.models) == len(benchmark.ways)
         applying = any(criterion.applies for criterion in benchmark.criteria)
@@ -189,7 +189,7 @@ def test_a_hostile_reply_cannot_leave_its_fence(benchmark: Benchmark, tmp_path: 
         return obliging(body, n) if "response_format" in body else says(hostile)
 
     with Stub(handler) as stub:
-        mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=7)
+        mindgauge.run(benchmark.name, model=stub.model, judge=stub.judge, out=tmp_path, limit=5)
         judged = [body["messages"][0]["content"] for body in stub.bodies if "response_format" in body]
     kinds = Counter[str]()
     for text in judged:

@@ -51,7 +51,7 @@ def honest(found: Estimate) -> bool:
     return found.low < found.high and found.low - 1e-9 <= found.value <= found.high + 1e-9
 
 
-@pytest.mark.parametrize("benchmark", sampled(ALL, 3), ids=lambda b: b.name)
+@pytest.mark.parametrize("benchmark", sampled(ALL, 4), ids=lambda b: b.name)
 def test_where_all_agree_intervals_have_a_width_or_a_reason(benchmark: Benchmark) -> None:
     false = []
     for criterion in benchmark.criteria:

@@ -287,7 +287,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(stub: Stub, tmp_path: Path, m
 SCRIPT = """
 import sys, mindgauge
 from mindgauge import Settings
-mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out=sys.argv[3], runs=3, qualify=False, settings=Settings(concurrency=8))
+mindgauge.run("help_or_harm/response", model=sys.argv[1], judge=sys.argv[2], out=sys.argv[3], runs=2, qualify=False, settings=Settings(concurrency=8))
 """
 
 
@@ -313,7 +313,7 @@ def test_a_kill_repeats_no_finished_call(tmp_path: Path, after: int) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         subprocess.run(command, check=True)
-        assert 672 <= stub.calls <= 672 + 8, "only calls in flight at the kill may be made again"
+        assert 448 <= stub.calls <= 448 + 8, "only calls in flight at the kill may be made again"
         killed = mindgauge.score(tmp_path / "r")
         settings = Settings(concurrency=8)
         mindgauge.run(
@@ -321,7 +321,7 @@ def test_a_kill_repeats_no_finished_call(tmp_path: Path, after: int) -> None:
             model=stub.model,
             judge=stub.judge,
             out=tmp_path / "unharmed",
-            runs=3,
+            runs=2,
             qualify=False,
             settings=settings,
         )

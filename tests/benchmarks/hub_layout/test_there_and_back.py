@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -110,11 +111,18 @@ def test_the_authors_card_loaded_keeps_its_ids(tmp_path: Path) -> None:
     assert set(table["response_id"]) == {row["response_id"] for row in planted.responses("test", "deepseek-chat")}
 
 
-def test_another_benchmarks_export_is_refused(tmp_path: Path) -> None:
-    write_run(tmp_path / "run")
-    mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0", dataset="a/b")
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export, to be read or copied."""
+    folder = tmp_path_factory.mktemp("exported")
+    write_run(folder / "run")
+    mindgauge.export(folder / "run", to="hub", out=folder / "hub", licence="CC-BY-4.0", dataset="a/b")
+    return folder / "hub"
+
+
+def test_another_benchmarks_export_is_refused(exported: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="an export of help_or_harm/response, not of psycrisis"):
-        mindgauge.load("psycrisis", data=tmp_path / "hub", out=tmp_path / "loaded")
+        mindgauge.load("psycrisis", data=exported, out=tmp_path / "loaded")
 
 
 @pytest.mark.parametrize(
@@ -122,9 +130,10 @@ def test_another_benchmarks_export_is_refused(tmp_path: Path) -> None:
     [("details", '{"status": "bogus"}', "'bogus' in details is no status"), ("details", "{", "details is no JSON"),
      ("evaluation_run", 10**9, "evaluation_run counts repeats, and is not 1000000000")],
 )  # fmt: skip
-def test_a_damaged_export_is_told_in_one_line(tmp_path: Path, column: str, cell: object, problem: str) -> None:
-    write_run(tmp_path / "run")
-    mindgauge.export(tmp_path / "run", to="hub", out=tmp_path / "hub", licence="CC-BY-4.0")
+def test_a_damaged_export_is_told_in_one_line(
+    exported: Path, tmp_path: Path, column: str, cell: object, problem: str
+) -> None:
+    shutil.copytree(exported, tmp_path / "hub")
     path = min((tmp_path / "hub" / "evaluations" / "llm_raw").rglob("*.parquet"))
     pl.read_parquet(path).with_columns(pl.lit(cell).alias(column)).write_parquet(path)
     with pytest.raises(DataError, match=problem):

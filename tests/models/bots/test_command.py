@@ -96,7 +96,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(FAULTS, 2))
+@pytest.mark.parametrize("name", sampled(FAULTS, 3))
 def test_whatever_a_command_does_is_a_reply_that_failed_and_never_the_end(folder: Path, name: str) -> None:
     line, reason = FAULTS[name]
     timeout = "timeout = 0.3" if name == "hangs" else ""

@@ -122,7 +122,7 @@ FAULTS: dict[str, tuple[Callable[..., Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sampled(FAULTS, 2))
+@pytest.mark.parametrize("name", sampled(FAULTS, 3))
 def test_whatever_a_bot_answers_is_a_reply_that_failed_and_never_the_end(folder: Path, write: Any, name: str) -> None:
     fault, reason = FAULTS[name]
     with Careline(fault, greets=False) as bot:
