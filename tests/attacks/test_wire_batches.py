@@ -314,21 +314,21 @@ def outcome_of(
 ) -> Callable[[tuple[str, str]], Outcome | BaseException]:
     """Return what came of a case, which is run with others of its kind when one of them is first asked for."""
     folder = tmp_path_factory.mktemp("runs")
-    known: dict[tuple[str, str], Outcome | BaseException] = {}
+    results: dict[tuple[str, str], Outcome | BaseException] = {}
 
     async def run(cases: list[tuple[str, str]]) -> list[Outcome | BaseException]:
         outcomes = (_outcome(*case, folder / str(CASES.index(case))) for case in cases)
         return await asyncio.gather(*outcomes, return_exceptions=True)
 
     def outcome(case: tuple[str, str]) -> Outcome | BaseException:
-        if case not in known:
+        if case not in results:
             alike = [other for other in CASES if (other in USUAL) == (case in USUAL)]
             start = alike.index(case) // TOGETHER * TOGETHER
             cases = alike[start : start + TOGETHER]
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("MINDGAUGE_BATCH_PAUSE", "0.02")
-                known.update(zip(cases, asyncio.run(run(cases)), strict=True))
-        return known[case]
+                results.update(zip(cases, asyncio.run(run(cases)), strict=True))
+        return results[case]
 
     return outcome
 

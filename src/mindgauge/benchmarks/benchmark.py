@@ -540,9 +540,9 @@ def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) 
     turns: dict[object, int] = {}
     ranked = []
     for position, (first, *_) in enumerate(groups.values()):
-        its = kind(first)
-        turns[its] = turns.get(its, 0) + 1
-        ranked.append((turns[its], position))
+        label = kind(first)
+        turns[label] = turns.get(label, 0) + 1
+        ranked.append((turns[label], position))
     places = {position for _, position in sorted(ranked)[:limit]}
     chosen = {ident for position, ident in enumerate(groups) if position in places}
     return [sample for sample in samples if base(sample) in chosen]

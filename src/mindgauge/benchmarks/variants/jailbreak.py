@@ -171,14 +171,14 @@ def _beginnings(prompts: list[str]) -> list[str]:
 
 def _common(text: str, other: str) -> str:
     """Return the beginning that two texts share, whose end is looked for by halves."""
-    known, end = 0, min(len(text), len(other))
-    while known < end:
-        middle = (known + end + 1) // 2
-        if text[known:middle] == other[known:middle]:
-            known = middle
+    start, end = 0, min(len(text), len(other))
+    while start < end:
+        middle = (start + end + 1) // 2
+        if text[start:middle] == other[start:middle]:
+            start = middle
         else:
             end = middle - 1
-    return text[:known]
+    return text[:start]
 
 
 def _end(beginning: str, prompts: list[str]) -> str:

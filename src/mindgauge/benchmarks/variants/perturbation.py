@@ -130,7 +130,7 @@ def perturb(
     return Perturbed(noisy if noisy.strip() else text, tuple(characters), tuple(words), tuple(sentences))
 
 
-class _Draws:
+class _NoiseDraws:
     """What is drawn for a text, and where its words and sentences end: the same at every depth and intensity."""
 
     def __init__(self, text: str, seed: int, item: str) -> None:
@@ -155,7 +155,7 @@ class _Draws:
         return _ends(self._text, [end for _, end, _ in self.segments])
 
 
-_draws = lru_cache(maxsize=64)(_Draws)
+_draws = lru_cache(maxsize=64)(_NoiseDraws)
 """Of the texts of one sample, which is asked about at every depth and intensity in turn."""
 
 
