@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
 
 import mindgauge
+from tests.made_once import made_once
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
 
 SOURCE = Path(mindgauge.__file__).parent
 ROOMS = {
@@ -47,71 +49,85 @@ WIDE = {
 """Functions that may have more parameters, and why."""
 
 
-@cache
-def modules() -> dict[str, tuple[Path, ast.Module]]:
-    """Return every module of the package by its dotted name."""
-    parsed = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        name = ".".join(["mindgauge", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__")
-        parsed[name] = path, ast.parse(path.read_text(encoding="utf-8"))
-    return parsed
+class Code(NamedTuple):
+    """What the tests ask of a module's code."""
+
+    place: str
+    classes: list[tuple[str, int]]
+    """With the line of each."""
+    names: Counter[str]
+    """Those of parameters, and of what is assigned."""
+    functions: list[tuple[str, int]]
+    """With the number of each one's parameters."""
+    imported: set[str]
+    """Modules of ours that it imports anywhere: at its top, in a function, for types alone."""
 
 
-def nodes(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    for path, tree in modules().values():
-        for node in ast.walk(tree):
-            if isinstance(node, kinds):
-                yield path.relative_to(SOURCE).as_posix(), node
+@pytest.fixture(scope="module")
+def modules(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Code]:
+    """Every module of the package by its dotted name; one worker walks them all, once."""
+    return made_once(tmp_path_factory, "names", lambda _: walked())
 
 
-def imports(name: str) -> set[str]:
-    """Return the modules that one imports anywhere: at its top, in a function, for types alone."""
-    known = modules()
-    path, tree = known[name]
+def walked() -> dict[str, Code]:
+    paths = {
+        ".".join(["mindgauge", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(".__init__"): path
+        for path in sorted(SOURCE.rglob("*.py"))
+    }
+    return {name: read(name, path, paths.keys()) for name, path in paths.items()}
+
+
+def read(name: str, path: Path, known: AbstractSet[str]) -> Code:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    imported: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            imported.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
-            imported.update(dotted if (dotted := f"{base}.{alias.name}") in known else base for alias in node.names)
-    return (imported & known.keys()) - {name}
+    code = Code(path.relative_to(SOURCE).as_posix(), [], Counter(), [], set())
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ClassDef():
+                code.classes.append((node.name, node.lineno))
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                code.functions.append((node.name, len(parameters)))
+            case ast.arg():
+                code.names[node.arg.strip("_")] += 1
+            case ast.Name(ctx=ast.Store()):
+                code.names[node.id.strip("_")] += 1
+            case ast.Import():
+                code.imported.update(alias.name for alias in node.names)
+            case ast.ImportFrom():
+                above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+                base = ".".join([*above, *([node.module] if node.module else [])])
+                dotted = (f"{base}.{alias.name}" for alias in node.names)
+                code.imported.update(module if module in known else base for module in dotted)
+    return code._replace(imported=(code.imported & known) - {name})
 
 
-def test_no_two_classes_share_a_name() -> None:
+def test_no_two_classes_share_a_name(modules: dict[str, Code]) -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for place, node in nodes(ast.ClassDef):
-        assert isinstance(node, ast.ClassDef)
-        places[node.name].append(f"{place}:{node.lineno}")
+    for code in modules.values():
+        for name, line in code.classes:
+            places[name].append(f"{code.place}:{line}")
     assert {name: shared for name, shared in places.items() if len(shared) > 1} == {}
 
 
-def test_assigned_names_are_nouns_of_the_domain() -> None:
-    names: Counter[str] = Counter()
-    for _, node in nodes(ast.Name, ast.arg):
-        if isinstance(node, ast.arg):
-            names[node.arg.strip("_")] += 1
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names[node.id.strip("_")] += 1
+def test_assigned_names_are_nouns_of_the_domain(modules: dict[str, Code]) -> None:
+    names = sum((code.names for code in modules.values()), Counter[str]())
     wordless = {name: n for name, n in names.most_common() if name in FUNCTION_WORDS}
     assert sum(wordless.values()) <= ALLOWED * names.total(), wordless
 
 
-def test_no_function_is_wider_than_a_reader_can_hold() -> None:
-    wide = {}
-    for place, node in nodes(ast.FunctionDef, ast.AsyncFunctionDef):
-        assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-        if len(parameters) > WIDEST:
-            wide[f"{place}:{node.name}"] = len(parameters)
+def test_no_function_is_wider_than_a_reader_can_hold(modules: dict[str, Code]) -> None:
+    wide = {
+        f"{code.place}:{name}": parameters
+        for code in modules.values()
+        for name, parameters in code.functions
+        if parameters > WIDEST
+    }
     assert wide.keys() - WIDE.keys() == set(), wide
     assert WIDE.keys() - wide.keys() == set(), "these are narrow by now: they need no exception"
 
 
-def test_no_module_is_part_of_a_circle() -> None:
-    graph = {name: imports(name) for name in modules()}
+def test_no_module_is_part_of_a_circle(modules: dict[str, Code]) -> None:
+    graph = {name: code.imported for name, code in modules.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
