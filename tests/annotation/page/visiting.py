@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from fastapi.testclient import TestClient
+import httpx2
 
 from mindgauge.annotation import people, submissions, tasks
 from mindgauge.annotation.page.serve import create_app
@@ -13,18 +14,33 @@ from mindgauge.annotation.records import Answer, Answered, Phase
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-    from httpx2 import Response
 
     from mindgauge.annotation.project import Annotation
 
 HERE = "http://127.0.0.1:8765"
 
 
-class Browser(TestClient):
+class Calls(httpx2.BaseTransport):
+    """Calls an application in this thread; starlette's TestClient crosses to two threads of its own for each request."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self.app = httpx2.ASGITransport(app)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.read()
+        return asyncio.run(self.answer(request))
+
+    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+        answer = await self.app.handle_async_request(request)
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
+
+
+class Browser(httpx2.Client):
     """A client that follows no redirects and, once somebody is in, knows what their forms carry."""
 
     def __init__(self, app: FastAPI, url: str = HERE) -> None:
-        super().__init__(app, base_url=url, follow_redirects=False)
+        super().__init__(transport=Calls(app), base_url=url, follow_redirects=False)
+        self.app = app
         self.annotation: Annotation = app.state.annotation
         self.name = self.csrf = ""
 
@@ -38,7 +54,7 @@ class Browser(TestClient):
             assert self.hand_in("/notice").status_code == 303
         return self
 
-    def hand_in(self, path: str, **fields: str) -> Response:
+    def hand_in(self, path: str, **fields: str) -> httpx2.Response:
         """Post a form of this session."""
         return self.post(path, data={"csrf": self.csrf, **fields})
 
