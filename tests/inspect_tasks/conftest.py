@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytest.importorskip(
-    "inspect_ai", reason="inspect-ai is not installed; `make test-inspect` installs it in places of its own"
-)
+if importlib.util.find_spec("inspect_ai") is None:
+    pytest.skip(
+        "inspect-ai is not installed; `make test-inspect` installs it in places of its own", allow_module_level=True
+    )
 
 
 @pytest.fixture(autouse=True, scope="module")

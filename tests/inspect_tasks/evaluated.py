@@ -6,15 +6,18 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import Exchange, Status, digest
+from tests.on_use import OnUse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import inspect_ai.model as of_inspect
+
     from mindgauge.records.request import Request
+else:
+    of_inspect = OnUse("inspect_ai.model")
 
 KIND, STRICT = "mockllm/kind", "mockllm/strict"
 NONCE = re.compile(r"(?<=<)(reply|dialogue) \w+|(?<=</)(reply|dialogue) \w+|\b[0-9a-f]{8,}\b")
@@ -47,11 +50,13 @@ def in_inspect(answer: Callable[[list[Any], Any], str], name: str) -> Any:
     """Return a model of Inspect's own mock provider."""
 
     def output(messages: list[Any], _: Any, __: Any, config: Any) -> Any:
-        given = ModelOutput.from_content("mock", answer(messages, config))
-        given.usage = ModelUsage(input_tokens=3, output_tokens=2, total_tokens=5)  # else it downloads a tokenizer
+        given = of_inspect.ModelOutput.from_content("mock", answer(messages, config))
+        given.usage = of_inspect.ModelUsage(
+            input_tokens=3, output_tokens=2, total_tokens=5
+        )  # else it downloads a tokenizer
         return given
 
-    return get_model(name, custom_outputs=output, memoize=False)
+    return of_inspect.get_model(name, custom_outputs=output, memoize=False)
 
 
 def tested() -> Any:

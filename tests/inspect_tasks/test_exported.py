@@ -9,23 +9,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from inspect_ai import score
-from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample, read_eval_log_sample_summaries
 
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.commands.export import export
-from mindgauge.commands.inspect.scorer import judge
 from mindgauge.records import Status
 from mindgauge.records.inspect_logs.log import not_a_number
 from mindgauge.store import Store
 from tests.inspect_tasks import evaluated
+from tests.on_use import OnUse
 from tests.reports import asked, talked
 from tests.reports.export.conftest import NAME, write_run
 from tests.thinned import later
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import inspect_ai
+    from inspect_ai import log as logs
+
+    from mindgauge.commands.inspect import scorer as of_tasks
+else:
+    inspect_ai, logs = OnUse("inspect_ai"), OnUse("inspect_ai.log")
+    of_tasks = OnUse("mindgauge.commands.inspect.scorer")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 RUNS: dict[str, Callable[[Path], Path]] = {
@@ -41,19 +47,19 @@ def test_inspect_reads_every_sample_and_score(tmp_path: Path, kind: str) -> None
     folder = RUNS[kind](tmp_path / "run")
     out = tmp_path / "logs"
     written = [file.file for file in export(folder, to="inspect", out=out).files if file.file.endswith(".eval")]
-    listed = list_eval_logs(str(out))
+    listed = logs.list_eval_logs(str(out))
     assert sorted(Path(info.name).name for info in listed) == sorted(written)
     assert {info.task for info in listed} == {f"mindgauge-{NAMES[kind]}".replace("_", "-").replace("/", "-")}
     said = 0
     for info in listed:
-        log = read_eval_log(info)
+        log = logs.read_eval_log(info)
         assert (log.version, log.status, log.eval.task) == (2, "success", f"mindgauge/{NAMES[kind]}")
         assert log.results is not None
         assert log.results.total_samples == len(log.samples or ())
-        summaries = read_eval_log_sample_summaries(info)
+        summaries = logs.read_eval_log_sample_summaries(info)
         assert len(summaries) == len(log.samples or ())
         for sample in log.samples or ():
-            again = read_eval_log_sample(info, id=sample.id, epoch=sample.epoch)
+            again = logs.read_eval_log_sample(info, id=sample.id, epoch=sample.epoch)
             assert again.messages == sample.messages
             assert sample.scores
             for given in sample.scores.values():
@@ -99,12 +105,14 @@ def test_inspect_bundles_them_as_a_site(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_inspect_scores_a_log_of_ours_with_our_scorer(tmp_path: Path) -> None:
     """A run that no judge rated is rated in Inspect."""
-    if "model_roles" not in inspect.signature(score).parameters:
+    if "model_roles" not in inspect.signature(inspect_ai.score).parameters:
         pytest.skip("this inspect-ai scores logs without roles of models")
     mindgauge.run("mentalbench", model=evaluated.tested_here(), out=tmp_path / "run", limit=3)
     export(tmp_path / "run", to="inspect", out=tmp_path / "logs")
-    (info,) = list_eval_logs(str(tmp_path / "logs"))
-    scorer = judge(benchmark="mentalbench")
-    scored = score(read_eval_log(info), scorer, action="append", model_roles={"grader": evaluated.grader()})
+    (info,) = logs.list_eval_logs(str(tmp_path / "logs"))
+    scorer = of_tasks.judge(benchmark="mentalbench")
+    scored = inspect_ai.score(
+        logs.read_eval_log(info), scorer, action="append", model_roles={"grader": evaluated.grader()}
+    )
     criteria = {criterion.name for criterion in benchmarks.find_one("mentalbench").rubric.criteria}
     assert [set(sample.scores["judge"].value) for sample in scored.samples or ()] == [criteria] * 3

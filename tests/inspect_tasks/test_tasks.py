@@ -11,18 +11,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import inspect_ai
 import pytest
-from inspect_ai import eval as evaluate
-from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.log import read_eval_log
-from inspect_ai.model import GenerateConfig
 
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.benchmarks.metrics import STATUS_RATES
-from mindgauge.commands.inspect import model as adapter
-from mindgauge.commands.inspect.tasks import TASKS
 from mindgauge.raters.window import WHOLE
 from mindgauge.records import Message, Status, inspect_logs
 from mindgauge.records.inspect_logs import scores
@@ -31,12 +24,23 @@ from mindgauge.runs.reply_tables import read_replies
 from mindgauge.store import Store
 from tests.inspect_tasks import evaluated
 from tests.inspect_tasks.evaluated import KIND, STRICT
+from tests.on_use import OnUse
 from tests.stub import PROBED, Stub, completion
 
 if TYPE_CHECKING:
+    import inspect_ai
     from aiohttp import web
+    from inspect_ai import log as logs
+    from inspect_ai import model as models
+    from inspect_ai._util import error as errors
 
     from mindgauge.analysis.score import Scores
+    from mindgauge.commands.inspect import model as adapter
+    from mindgauge.commands.inspect import tasks
+else:
+    inspect_ai, logs, models = OnUse("inspect_ai"), OnUse("inspect_ai.log"), OnUse("inspect_ai.model")
+    errors = OnUse("inspect_ai._util.error")
+    adapter, tasks = OnUse("mindgauge.commands.inspect.model"), OnUse("mindgauge.commands.inspect.tasks")
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what inspect-ai and its libraries warn of is theirs to mend
 COMPARED: dict[str, dict[str, Any]] = {
@@ -96,8 +100,8 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Scores
     for name, options in COMPARED.items():
         folder = base / name.replace("/", "-")
         computed = run_here(name, folder, options)
-        (log,) = evaluate(
-            TASKS[name](**options), model=evaluated.tested(), model_roles={"grader": evaluated.grader()}, display="none",
+        (log,) = inspect_ai.eval(
+            tasks.TASKS[name](**options), model=evaluated.tested(), model_roles={"grader": evaluated.grader()}, display="none",
             epochs=1 if "turns" in options else REPEATS, sample_id=asked_here(name, folder), log_dir=str(base / "logs"),
         )  # fmt: skip
         assert log.status == "success", log.error
@@ -148,9 +152,9 @@ def test_replies_of_the_log_are_those_of_the_run(name: str, compared: Any) -> No
 
 def test_every_benchmark_with_open_questions_is_a_task() -> None:
     expected = {name for name in benchmarks.names() if not benchmarks.find_one(name).closed}
-    assert set(TASKS) == expected
+    assert set(tasks.TASKS) == expected
     for name in expected:
-        task = TASKS[name]()
+        task = tasks.TASKS[name]()
         material = benchmarks.find_one(name)
         assert len(task.dataset) > 0
         assert task.metadata["instrument"] == material.instrument().name
@@ -163,7 +167,7 @@ def test_inspect_finds_the_tasks_by_the_entry_point() -> None:
     assert point.value == "mindgauge.commands.inspect._registry"
     from inspect_ai._util.registry import registry_lookup
 
-    for name in TASKS:
+    for name in tasks.TASKS:
         assert registry_lookup("task", f"mindgauge/{name}") is not None
 
 
@@ -220,7 +224,7 @@ def test_the_command_line_and_a_server(tmp_path: Path) -> None:
         here = [body for body in server.bodies if body.get("max_tokens") != PROBED]
     assert len(there) == len(here) > 3
     assert sorted(map(compared_calls, there)) == sorted(map(compared_calls, here))
-    assert len(read_eval_log(str(path)).samples or ()) == 3
+    assert len(logs.read_eval_log(str(path)).samples or ()) == 3
 
 
 @pytest.mark.parametrize(
@@ -243,10 +247,10 @@ def test_wrong_use_ends_in_one_line_before_anything_is_asked(
     roles = {"grader": evaluated.in_inspect(nobody, grader)} if grader else {}
     tested = evaluated.in_inspect(nobody, KIND)
     try:
-        (log,) = evaluate(
+        (log,) = inspect_ai.eval(
             f"mindgauge/{name}", model=tested, model_roles=roles, task_args=options, limit=1, display="none", log_dir=str(tmp_path)
         )  # fmt: skip
-    except PrerequisiteError as error:
+    except errors.PrerequisiteError as error:
         said = str(error.message)
     else:
         assert log.status == "error"
@@ -263,8 +267,8 @@ def test_a_call_that_fails_for_good_is_a_reply_that_never_came(tmp_path: Path) -
             raise RuntimeError("503\nbusy")
         return evaluated.replied([(m.role, m.text) for m in messages])
 
-    (log,) = evaluate(
-        TASKS["mentalbench"](), model=evaluated.in_inspect(broken, KIND), limit=8, display="none",
+    (log,) = inspect_ai.eval(
+        tasks.TASKS["mentalbench"](), model=evaluated.in_inspect(broken, KIND), limit=8, display="none",
         model_roles={"grader": evaluated.grader()}, log_dir=str(tmp_path),
     )  # fmt: skip
     assert log.status == "success"
@@ -288,7 +292,7 @@ def test_people_change_a_score_and_both_stand_in_the_ratings(tmp_path: Path, com
         from inspect_ai.log import ProvenanceData
     except ImportError:
         from inspect_ai.scorer import ProvenanceData
-    log = read_eval_log(compared["help_or_harm/response"][2].location)
+    log = logs.read_eval_log(compared["help_or_harm/response"][2].location)
     sample = next(s for s in log.samples if s.scores["judge"].metadata["status"]["appropriateness"] == "ok")
     before = int(sample.scores["judge"].value["appropriateness"])
     after = 1 if before != 1 else 5
@@ -317,7 +321,7 @@ class _Named:
     """A model with a configuration of its own."""
 
     def __init__(self, **config: Any) -> None:
-        self.config = GenerateConfig(**config)
+        self.config = models.GenerateConfig(**config)
         self.asked: list[Any] = []
 
     def __str__(self) -> str:
@@ -325,7 +329,7 @@ class _Named:
 
     async def generate(self, messages: list[Any], config: Any) -> Any:
         self.asked.append(config)
-        return inspect_ai.model.ModelOutput.from_content("acme", "{}", stop_reason="max_tokens")
+        return models.ModelOutput.from_content("acme", "{}", stop_reason="max_tokens")
 
 
 def test_what_the_user_sets_for_a_model_holds_and_all_else_is_as_in_a_run() -> None:
