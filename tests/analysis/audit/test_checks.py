@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mindgauge.analysis.audit import checks
 from mindgauge.analysis.audit.order import STRAIGHT
+from mindgauge.analysis.audit.view import View
 from mindgauge.benchmarks.released import RATINGS, TEXTS, Material, frame
 from tests.analysis.audit import plants_of_ratings, plants_of_texts
 from tests.analysis.audit.clean import (
@@ -26,7 +27,7 @@ from tests.analysis.audit.clean import (
     usual,
     usual_labels,
 )
-from tests.thinned import examples
+from tests.thinned import examples, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +78,8 @@ def test_every_check_is_documented() -> None:
 def test_a_planted_fault_is_found(ident: str) -> None:
     plant = PLANTS[ident]()
     assert found(ident, plant.before) == []
-    findings = [finding for finding in checks.run(plant.after, "here") if finding.id == ident]
+    (check,) = (check for check in checks.CHECKS if check.id == ident)
+    findings = check.findings(View(plant.after), "here")
     assert sum(finding.count for finding in findings) == plant.times
     where = [place for finding in findings for place in finding.where]
     assert set(plant.where) <= set(where)
@@ -85,6 +87,14 @@ def test_a_planted_fault_is_found(ident: str) -> None:
         assert finding.subject == "here"
         assert finding.effect and finding.message
         assert len(finding.where) <= 11
+
+
+@pytest.mark.parametrize("ident", sampled(sorted(PLANTS), 8))
+def test_a_whole_audit_has_what_a_check_finds(ident: str) -> None:
+    plant = PLANTS[ident]()
+    findings = checks.run(plant.after, "here")
+    assert sum(finding.count for finding in findings if finding.id == ident) == plant.times
+    assert {finding.subject for finding in findings} == {"here"}
 
 
 @given(st.sets(st.integers(0, 359), min_size=1, max_size=30), st.sampled_from(["0", "6", "-1", "99"]))
