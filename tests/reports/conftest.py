@@ -9,6 +9,7 @@ from hypothesis import settings
 from msgspec import structs
 
 from mindgauge import benchmarks
+from mindgauge.analysis.score import Scores
 from mindgauge.records import Evidence, Message, RaterKind, Rating, Reply, Sample, Status, Value
 from mindgauge.reports.evaluation_card.facts import OwnerFacts
 from mindgauge.reports.page import ReportFiles, write
@@ -277,10 +278,19 @@ def crisis_files(tmp_path_factory: pytest.TempPathFactory) -> ReportFiles:
 
 
 @pytest.fixture(scope="session")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of tasks of every dimension of a suite, of few samples each, or of more in the long form."""
+def suite_scored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Scores]:
+    """A run of tasks of every dimension of a suite, of few samples each, or of more in the long form; and its scores."""
     limit = suite_run.LIMIT if settings().max_examples < WHOLE else 30
-    return made_once(tmp_path_factory, f"suite-{limit}", lambda folder: suite_run.run(folder / "run", limit=limit))
+
+    def make(folder: Path) -> tuple[Path, Scores]:
+        return folder / "run", suite_run.scored(folder / "run", suite_run.NAMES, limit)
+
+    return made_once(tmp_path_factory, f"suite-{limit}", make)
+
+
+@pytest.fixture(scope="session")
+def suite(suite_scored: tuple[Path, Scores]) -> Path:
+    return suite_scored[0]
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import mindgauge
+from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
 from mindgauge.records.request import Request
 
@@ -68,6 +69,7 @@ TASKS = (
     "knowledge", "emotional_support", "severity", "jailbreak", "fairness", "privacy_awareness", "robustness_support",
     "sycophancy_oeq", "ethics",
 )  # fmt: skip
+NAMES = tuple(f"trustmh/{task}" for task in TASKS)
 LIMIT = 16
 
 
@@ -78,5 +80,12 @@ def run(folder: Path, tasks: tuple[str, ...] = TASKS, limit: int = LIMIT) -> Pat
 
 def run_of(folder: Path, names: tuple[str, ...], limit: int) -> Path:
     """Write a run of any benchmarks by the same models and judge."""
-    mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge(), out=folder, limit=limit)
+    scored(folder, names, limit)
     return folder
+
+
+def scored(folder: Path, names: tuple[str, ...], limit: int) -> Scores:
+    """Write it, and return its scores."""
+    scores = mindgauge.run(names, model=[model(name) for name in MODELS], judge=judge(), out=folder, limit=limit)
+    assert isinstance(scores, Scores)
+    return scores

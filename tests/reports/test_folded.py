@@ -16,6 +16,7 @@ from mindgauge.reports.profile.lead import findings, lead, not_shown, points
 from mindgauge.reports.profile.records import ProfileSection, cast
 from tests.chromium import CHROMIUM
 from tests.reports import profiled, suite_run
+from tests.thinned import later
 
 NAMES = {f"trustmh/{task}" for task in suite_run.TASKS}
 
@@ -219,7 +220,7 @@ def test_it_can_be_read_to_the_end(browser: Any, suite_files: ReportFiles) -> No
 
 @pytest.mark.browser
 @in_browser
-@pytest.mark.parametrize("which", ["#weak .picture .wide svg", "#compared .picture .wide svg", "#how pre[id]"])
+@pytest.mark.parametrize("which", ["#weak .picture .wide svg", later("#compared .picture .wide svg"), "#how pre[id]"])
 def test_a_link_into_a_fold_opens_it(browser: Any, suite_files: ReportFiles, which: str) -> None:
     page = browser.new_page(viewport={"width": 1100, "height": 900})
     page.goto(suite_files.path.as_uri())

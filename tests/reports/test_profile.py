@@ -13,6 +13,7 @@ from mindgauge.analysis.profile import profile
 from mindgauge.analysis.profile.figures import FigureKind, FigureMark, TaskFigure, panels
 from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.analysis.reliability.card import LIMITED
+from mindgauge.analysis.score import Scores
 from mindgauge.reports import page as report_page
 from mindgauge.reports import runs as opened
 from mindgauge.reports.draw import drawing
@@ -303,8 +304,9 @@ def test_values_outside_the_axis_stay_inside_the_picture() -> None:
 
 
 @pytest.fixture(scope="module")
-def measured(suite: Path) -> OpenRun:
-    return opened.read(suite, 0)
+def measured(suite_scored: tuple[Path, Scores]) -> OpenRun:
+    folder, scores = suite_scored
+    return opened.read(folder, 0, scores=scores)
 
 
 @pytest.fixture(scope="module")
