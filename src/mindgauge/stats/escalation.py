@@ -110,10 +110,10 @@ def fold_of(cluster: Codes, unsafe: Mask, present: Mask, folds: int, generator: 
     Replies that are not present get -1. There are never more folds than conversations.
     """
     place = np.full(len(cluster), -1)
-    risky = np.unique(cluster[present & unsafe])
-    rest = np.setdiff1d(cluster[present], risky)
-    shuffled = np.concatenate([generator.permutation(risky), generator.permutation(rest)])
     number = np.empty(int(cluster.max()) + 1, dtype=np.intp)
+    here, risky = (np.bincount(cluster[which], minlength=len(number)) > 0 for which in (present, present & unsafe))
+    parts = (generator.permutation(np.flatnonzero(part)) for part in (risky, here & ~risky))
+    shuffled = np.concatenate([*parts])
     number[shuffled] = np.arange(len(shuffled))
     place[present] = number[cluster[present]] % folds
     return place

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Codes = NDArray[np.intp]
 
 POPULATION = 20_000
 """Conversations of the made-up population."""
@@ -225,17 +226,22 @@ class World:
 
     def _latent(self, target: float, noise: Floats) -> float:
         """Return the correlation of latent levels with which values agree to a target."""
+        q = self.assumed.levels
+        first = np.searchsorted(self.cuts, noise[0]) * q
         low, high = 0.0, 1.0
         for _ in range(30):
             middle = (low + high) / 2
             other = middle * noise[0] + math.sqrt(1 - middle**2) * noise[1]
-            pair = [self._values(part)[:, None] for part in (noise[0], other)]
-            low, high = (
-                (middle, high)
-                if self.agreement(SimulatedRatings(pair[0][..., None], pair[1])) < target
-                else (low, middle)
-            )
+            code = first + sum(other > cut for cut in self.cuts)  # quicker than a search, where cuts are few
+            low, high = (middle, high) if self._agreed(np.bincount(code, minlength=q * q)) < target else (low, middle)
         return (low + high) / 2
+
+    def _agreed(self, pairs: Codes) -> float:
+        """Return the agreement of two raters of whose pairs of values there are so many, shape (levels²,)."""
+        if not self.assumed.ordered:
+            return float(self.coefficient(pairs[None])[0])
+        x, y = np.divmod(np.arange(len(pairs)), self.assumed.levels)
+        return float(self.coefficient(np.array([[pairs @ part for part in moments.terms(x, y)]]))[0])
 
     def _values(self, latent: Floats) -> Floats:
         return np.searchsorted(self.cuts, latent).astype(float)
