@@ -239,7 +239,7 @@ class World:
     def _agreed(self, pairs: Codes) -> float:
         """Return the agreement of two raters of whose pairs of values there are so many, shape (levels²,)."""
         if not self.assumed.ordered:
-            return float(self.coefficient(pairs[None])[0])
+            return float(self.coefficient(pairs[None].astype(float))[0])
         x, y = np.divmod(np.arange(len(pairs)), self.assumed.levels)
         return float(self.coefficient(np.array([[pairs @ part for part in moments.terms(x, y)]]))[0])
 
