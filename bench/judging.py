@@ -31,7 +31,6 @@ import numpy as np
 
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
-from mindgauge.analysis.stress.alarms import alarms
 from mindgauge.analysis.stress.injection import attempts, injected
 from mindgauge.analysis.stress.items import OriginalReply
 from mindgauge.commands.judges.stress import stress as judges_stress
@@ -44,6 +43,7 @@ from mindgauge.records.rubric import Method
 from mindgauge.runs.rating_steps import RatingStep
 from mindgauge.runs.session import Budget, Session
 from mindgauge.store import Store
+from tests.analysis.stress.alarms import alarms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,6 @@ from mindgauge.stats.survival import (
     kaplan_meier,
     mean_interval,
     restricted_mean,
-    survival_at,
 )
 
 if TYPE_CHECKING:
@@ -152,22 +151,6 @@ def test_where_all_wait_the_same_the_interval_is_exact_and_has_a_width() -> None
     never = mean_interval(waits([(5, 0)] * 20), 5)
     assert (never.value, never.high) == (5.0, 5.0)
     assert never.low == pytest.approx(5 * 0.025 ** (1 / 20))
-    at_once = survival_at(waits([(0, 1)] * 20), np.array([0.0]))[0]
-    assert (at_once.value, at_once.low) == (0.0, 0.0)
-    assert at_once.high == pytest.approx(1 - 0.025 ** (1 / 20))
-
-
-def test_curve_points_lie_in_their_intervals() -> None:
-    rows = waits(MERCAPTOPURINE)
-    points = survival_at(rows, np.array([6.0, 10.0, 23.0]))
-    values = [0.857, 0.753, 0.448]
-    for point, value in zip(points, values, strict=True):
-        assert point.value == pytest.approx(value, abs=5e-4)
-        assert point.low is not None and point.high is not None
-        assert point.low < value < point.high
-    # Greenwood's standard error of S(10) is .0963 (Collett 2015): the percentile interval is about as wide.
-    width = (points[1].high or 0) - (points[1].low or 0)
-    assert width == pytest.approx(2 * 1.96 * 0.0963, rel=0.2)
 
 
 def test_the_two_arms_of_freireich_1963_differ() -> None:

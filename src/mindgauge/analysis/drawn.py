@@ -24,8 +24,6 @@ COLUMNS: dict[str, type[pl.DataType]] = {
     "probability": pl.Float64, "stratum": pl.String, "stratum_size": pl.Float64, "conversations": pl.Float64,
     "frame": pl.Float64, "draw": pl.String,
 }  # fmt: skip
-WEIGHT = "weight"
-"""The column with what a rating stands for, scaled so that subjects count once on average."""
 
 
 def unpacked(rows: pl.DataFrame, column: str) -> pl.DataFrame:

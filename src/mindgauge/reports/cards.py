@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.reliability import rule
@@ -11,17 +10,25 @@ from mindgauge.analysis.reliability.card import BLIND_END, GOOD, LIMITED, MODERA
 from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import counts, decimal, interval
-from mindgauge.reports import rater_tables
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, anchor
+from mindgauge.reports.rater_tables import (
+    WHO,
+    bound_cells,
+    bound_columns,
+    card_rows,
+    named_tables,
+    of_judges,
+    of_people,
+)
 from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.sections import AgreementPanel, AgreementSection, Axis, JudgeRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mindgauge.analysis.reliability.card import CardPart, Contested, ManyFacets, People, ReliabilityCard
-    from mindgauge.reports.content import Cell, Kind, System
+    from mindgauge.reports.content import Cell, System
     from mindgauge.reports.reliability_gate import RunCard
 
     Cards = Sequence[tuple[str, str, ReliabilityCard]]
@@ -46,7 +53,7 @@ def picture(
         facets: of people and criteria.
     """
     benchmark = judged[0][1].benchmark
-    ident = re.sub(r"[^a-z0-9]+", "-", benchmark.casefold()).strip("-")
+    ident = anchor(benchmark)
     cards = [standing.card for _, standing in judged]
     by_name = [(judge.label, standing.criterion, standing.card) for judge, standing in judged]
     axis = _axis(cards)
@@ -54,7 +61,7 @@ def picture(
     rows = [_row(judge, standing, axis, ranked=ranked) for judge, standing in judged]
     return AgreementSection(
         benchmark, finding([(judge.label, standing) for judge, standing in judged]), _measure(cards, axis), axis,
-        list(_panels(rows, ident)), [*sheets(by_name, anchors, ident), *rater_tables.of_people(people, facets, ident)], corrected(by_name, ident),
+        list(_panels(rows, ident)), [*sheets(by_name, anchors, ident), *of_people(people, facets, ident)], corrected(by_name, ident),
     )  # fmt: skip
 
 
@@ -136,7 +143,6 @@ def _measure(cards: Sequence[ReliabilityCard], axis: Axis) -> str:
     return f"{text}. n {counts(card.n - card.missing for card in cards)} replies."
 
 
-_WHO = [Column("judge"), Column("criterion")]
 _NOTHING = Bound(None)
 _OVERVIEW = (
     "“Single replies” and “ranking systems” are two permissions, since one does not imply the other. Agreement is on single "
@@ -163,41 +169,39 @@ def sheets(cards: Cards, anchors: set[str], ident: str) -> list[ReportTable]:
     tables = [
         _overview(cards),
         _unsafe_end(cards),
-        ReportTable("estimates", "Every estimate", [*_WHO, Column("estimate"), *_bounds("value"), Column("note")],
-              _rows(cards, lambda card: [[label(name), *_cells(b), b.note] for name, b in card.estimates.items()])),
+        ReportTable("estimates", "Every estimate", [*WHO, Column("estimate"), *bound_columns("value"), Column("note")],
+              card_rows(cards, lambda card: [[label(name), *bound_cells(b), b.note] for name, b in card.estimates.items()])),
         ReportTable("error", "The judges' error: limits of agreement, and its parts", [
-            *_WHO, *_bounds("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
+            *WHO, *bound_columns("bias"), Column("limits from", "level"), Column("to", "level"), Column("mean square", "level"),
             Column("common shift", "level"), Column("systems' own shifts", "level"), Column("single replies", "level"),
-        ], _rows(ordered, _error), _ERROR),
+        ], card_rows(ordered, _error), _ERROR),
         ReportTable("widths", "How wide the intervals are, by what is resampled", [
-            *_WHO, Column("estimate"), Column("conversations", "level"), Column("systems", "level"), Column("both", "level"),
-        ], _rows(cards, _widths), _WIDTHS),
+            *WHO, Column("estimate"), Column("conversations", "level"), Column("systems", "level"), Column("both", "level"),
+        ], card_rows(cards, _widths), _WIDTHS),
         ReportTable("by-system", "Agreement by system", [
-            *_WHO, Column("system"), Column("n", "count"), *_bounds("agreement"), *_bounds("bias"), Column("same value", "share"),
-        ], _rows(cards, lambda card: [_part(card, part) for part in card.by_system])),
+            *WHO, Column("system"), Column("n", "count"), *bound_columns("agreement"), *bound_columns("bias"), Column("same value", "share"),
+        ], card_rows(cards, lambda card: [_part(card, part) for part in card.by_system])),
         ReportTable("by-category", "Agreement by category", [
-            *_WHO, Column("category"), Column("n", "count"), *_bounds("agreement"), *_bounds("bias"), Column("same value", "share"),
+            *WHO, Column("category"), Column("n", "count"), *bound_columns("agreement"), *bound_columns("bias"), Column("same value", "share"),
             Column("people's mean", "level"), Column("judge's mean", "level"),
-        ], _rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
+        ], card_rows(cards, lambda card: [[*_part(card, p), _value(p, "people_mean"), _own(p)] for p in card.by_category])),
         _contested(cards, anchors),
     ]  # fmt: skip
-    for table in tables:
-        table.name = f"{table.name}-{ident}"
-    return [*(table for table in tables if table.rows), *rater_tables.of_judges(cards, ident)]
+    return [*named_tables(tables, ident), *of_judges(cards, ident)]
 
 
 def corrected(cards: Cards, ident: str) -> ReportTable | None:
     """Put each judge's mean beside people's, and beside its own corrected by theirs or why it is not; None without means."""
-    rows = _rows(
+    rows = card_rows(
         cards,
         lambda card: [
-            [words(c.system) if c.system else "all", *_cells(c.corrected), *_raw(card, c.raw), *_cells(c.people), c.judged,
+            [words(c.system) if c.system else "all", *bound_cells(c.corrected), *_raw(card, c.raw), *bound_cells(c.people), c.judged,
              c.rated_by_people, c.gain, c.corrected.note]
             for c in card.corrected
         ],
     )  # fmt: skip
     columns = [
-        *_WHO, Column("system"), *_bounds("corrected"), *_bounds("judge alone"), *_bounds("people alone"), Column("judged", "count"),
+        *WHO, Column("system"), *bound_columns("corrected"), *bound_columns("judge alone"), *bound_columns("people alone"), Column("judged", "count"),
         Column("rated by people", "count"), Column("gain", "level"), Column("note"),
     ]  # fmt: skip
     note = (
@@ -217,19 +221,6 @@ def corrected_title(differing: Iterable[str]) -> str:
     return with_instruments("Mean scores: the judge corrected by people, the judge alone, people alone", differing)
 
 
-def _rows(cards: Cards, rows_of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:
-    """Put judge and criterion before the rows of each card."""
-    return [[judge, words(criterion), *row] for judge, criterion, card in cards for row in rows_of(card)]
-
-
-def _bounds(name: str, kind: Kind = "level") -> list[Column]:
-    return [Column(name, kind), Column("from", kind), Column("to", kind)]
-
-
-def _cells(bound: Bound) -> list[Cell]:
-    return [bound.value, bound.low, bound.high]
-
-
 def _raw(card: ReliabilityCard, bound: Bound) -> list[Cell]:
     """Return a judge's own mean; of one that may not give it, the verdict, or the mean marked where it is shown."""
     if bound.note == LIMITED:
@@ -244,19 +235,19 @@ def _overview(cards: Cards) -> ReportTable:
         share = card.danger.found if card.danger is not None else Share(None)
         return [
             card.rate_replies.verdict, card.rank_systems.verdict, NAMES[name],
-            *_cells(agreement(card)), *_cells(ceiling(card) or _NOTHING), *_cells(repeated(card) or _NOTHING),
-            *_cells(card.estimates.get("bias", _NOTHING)),
-            *_cells(card.estimates.get("system_icc_c1", _NOTHING)), card.n, card.missing, card.clusters, len(card.systems),
+            *bound_cells(agreement(card)), *bound_cells(ceiling(card) or _NOTHING), *bound_cells(repeated(card) or _NOTHING),
+            *bound_cells(card.estimates.get("bias", _NOTHING)),
+            *bound_cells(card.estimates.get("system_icc_c1", _NOTHING)), card.n, card.missing, card.clusters, len(card.systems),
             card.contested_count, *((share.n, share.events) if card.danger is not None else (None, None)),
         ]  # fmt: skip
 
     columns = [
-        *_WHO, Column("single replies"), Column("ranking systems"), Column("coefficient"), *_bounds("agreement"),
-        *_bounds("people with people"), *_bounds("judge with itself"), *_bounds("bias"), *_bounds("systems' ICC(C,1)"),
+        *WHO, Column("single replies"), Column("ranking systems"), Column("coefficient"), *bound_columns("agreement"),
+        *bound_columns("people with people"), *bound_columns("judge with itself"), *bound_columns("bias"), *bound_columns("systems' ICC(C,1)"),
         Column("n", "count"), Column("missing", "count"), Column("conversations", "count"), Column("systems", "count"),
         Column("contested", "count"), Column("called unsafe by people", "count"), Column("of these, by it too", "count"),
     ]  # fmt: skip
-    return ReportTable("cards", "The cards in numbers", columns, _rows(cards, lambda card: [row(card)]), _OVERVIEW)
+    return ReportTable("cards", "The cards in numbers", columns, card_rows(cards, lambda card: [row(card)]), _OVERVIEW)
 
 
 def _unsafe_end(cards: Cards) -> ReportTable:
@@ -283,16 +274,16 @@ def _unsafe_end(cards: Cards) -> ReportTable:
         ]
 
     columns = [
-        *_WHO, Column("unsafe levels"), Column("share"), *_bounds("value", "share"), Column("replies", "count"),
+        *WHO, Column("unsafe levels"), Column("share"), *bound_columns("value", "share"), Column("replies", "count"),
         Column("of", "count"), Column("note"),
     ]  # fmt: skip
-    return ReportTable("unsafe", "The judges at the unsafe end", columns, _rows(cards, rows), _UNSAFE_END)
+    return ReportTable("unsafe", "The judges at the unsafe end", columns, card_rows(cards, rows), _UNSAFE_END)
 
 
 def _error(card: ReliabilityCard) -> list[list[Cell]]:
     limits, square = card.estimates.get("limits", _NOTHING), card.estimates.get("mse", _NOTHING)
     parts = [card.bias_parts.get(name) for name in ("constant", "system", "item")]
-    return [[*_cells(card.estimates.get("bias", _NOTHING)), limits.low, limits.high, square.value, *parts]]
+    return [[*bound_cells(card.estimates.get("bias", _NOTHING)), limits.low, limits.high, square.value, *parts]]
 
 
 def _widths(card: ReliabilityCard) -> list[list[Cell]]:
@@ -303,7 +294,12 @@ def _widths(card: ReliabilityCard) -> list[list[Cell]]:
 
 def _part(card: ReliabilityCard, part: CardPart) -> list[Cell]:
     bounds = (part.estimates.get(name, _NOTHING) for name in (main(card), "bias"))
-    return [words(part.name), part.n, *(cell for bound in bounds for cell in _cells(bound)), _value(part, "percent")]
+    return [
+        words(part.name),
+        part.n,
+        *(cell for bound in bounds for cell in bound_cells(bound)),
+        _value(part, "percent"),
+    ]
 
 
 def _value(part: CardPart, name: str) -> float | None:
@@ -316,9 +312,9 @@ def _own(part: CardPart) -> Cell:
 
 
 def _contested(cards: Cards, anchors: set[str]) -> ReportTable:
-    rows = _rows(cards, lambda card: [_dispute(c) for c in card.contested])
+    rows = card_rows(cards, lambda card: [_dispute(c) for c in card.contested])
     columns = [
-        *_WHO, Column("reply", "subject"), Column("system"), Column("category"), Column("people"), Column("judge"),
+        *WHO, Column("reply", "subject"), Column("system"), Column("category"), Column("people"), Column("judge"),
     ]  # fmt: skip
     note = (
         "Replies on which people lie half the scale or more apart, or the judge from people; of classes, any two that differ. The most "

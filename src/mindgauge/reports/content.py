@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -13,6 +14,11 @@ Kind: TypeAlias = Literal[
     "text", "count", "share", "precise", "points", "level", "interval", "seconds", "dollars", "subject", "p", "quote"
 ]
 Cell: TypeAlias = str | int | float | None
+
+
+def anchor(*parts: object) -> str:
+    """Return the name of a thing within the page, which its address ends with: what it is about, in small letters."""
+    return re.sub(r"[^a-z0-9]+", "-", "-".join(map(str, parts)).casefold()).strip("-")
 
 
 class Rated(NamedTuple):

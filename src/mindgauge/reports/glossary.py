@@ -9,6 +9,8 @@ from importlib import resources
 import msgspec
 from markupsafe import Markup, escape
 
+from mindgauge.reports.content import anchor
+
 
 class Term(msgspec.Struct, frozen=True):
     """A word, the forms in which it stands in sentences, and what it means."""
@@ -20,7 +22,7 @@ class Term(msgspec.Struct, frozen=True):
     @property
     def anchor(self) -> str:
         """Where on the page it is explained."""
-        return f"word-{re.sub(r'[^a-z0-9]+', '-', self.term.casefold()).strip('-')}"
+        return anchor("word", self.term)
 
 
 class _Glossary(msgspec.Struct, frozen=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -24,7 +23,7 @@ from mindgauge.reports.compared import (
     parts,
     standings,
 )
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, anchor
 from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.score_tables import NUMBERS, numbers
@@ -158,7 +157,8 @@ def _contrast(field: RankedSystems, names: _Named, section: Section, *, folded: 
     measure = field.measure
     unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
     places = field.places(names.systems, shown=shown)
-    ident = _ident(measure)
+    by_rater = (measure.criterion, measure.rater) if measure.rater else ()
+    ident = anchor(measure.benchmark, measure.name, *by_rater)
     finding = field.finding()
     doubtful = LIMITED in {measure.rate_replies, measure.rank_systems} and shown
     if doubtful:
@@ -195,11 +195,6 @@ def _subtitle(field: RankedSystems, places: Sequence[SystemPlace], noun: Rated) 
         counted = ", answers that read nothing included" if field.baselines else ""
         text += f"Bars are the ranks that all may have at once with 95 % confidence{counted}. "
     return f"{text}n {counts(place.n for place in places)}{noun.aside}."
-
-
-def _ident(measure: Measure) -> str:
-    parts = (measure.benchmark, measure.name, *((measure.criterion, measure.rater) if measure.rater else ()))
-    return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).casefold()).strip("-")
 
 
 def _withheld(runs: Sequence[OpenRun]) -> Iterator[str]:

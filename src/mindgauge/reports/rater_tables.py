@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Cards = Sequence[tuple[str, str, ReliabilityCard]]
 
-_WHO = [Column("judge"), Column("criterion")]
+WHO = [Column("judge"), Column("criterion")]
 _AT_LARGE = (
     "Crossed random effects (REML): people are a sample of people. “Another clinician” is the agreement, ICC(A,1), of one with "
     "another who was not asked; “pairs apart” by how much the means of two pairs differ at most in 95 of 100 cases, “ratings "
@@ -63,62 +63,66 @@ def of_people(people: Sequence[People], facets: Sequence[ManyFacets], ident: str
     """Tabulate what people's ratings say of other people, who is severe, and who diverges."""
     tables = [
         ReportTable("people-at-large", "What other clinicians would say", [
-            Column("criterion"), Column("people", "count"), Column("ratings", "count"), *_bounds("another clinician"),
-            *_bounds("mean of two"), *_bounds("pairs apart"), *_bounds("ratings apart"), *_bounds("SD of people"), Column("note"),
+            Column("criterion"), Column("people", "count"), Column("ratings", "count"), *bound_columns("another clinician"),
+            *bound_columns("mean of two"), *bound_columns("pairs apart"), *bound_columns("ratings apart"), *bound_columns("SD of people"), Column("note"),
         ], [_at_large(entry) for entry in people if entry.at_large is not None], _AT_LARGE),
         ReportTable("severity", "Who is stricter", [
-            Column("criterion"), Column("person"), Column("replies shared", "count"), *_bounds("beside the others here"),
-            *_bounds("beside people at large"), *_bounds("ICC(A,1) with the others' mean"), Column("note"),
+            Column("criterion"), Column("person"), Column("replies shared", "count"), *bound_columns("beside the others here"),
+            *bound_columns("beside people at large"), *bound_columns("ICC(A,1) with the others' mean"), Column("note"),
         ], [row for entry in people for row in _severity(entry)], _SEVERITY),
         ReportTable("profiles", "Who diverges, and where", [
-            Column("criterion"), Column("person"), Column("category"), Column("n", "count"), *_bounds("agreement"),
-            *_bounds("kappa"), *_bounds("stricter by"), Column("remark"),
+            Column("criterion"), Column("person"), Column("category"), Column("n", "count"), *bound_columns("agreement"),
+            *bound_columns("kappa"), *bound_columns("stricter by"), Column("remark"),
         ], [row for entry in people for row in _profiles(entry)], _PROFILES),
         ReportTable("facets", "Severity and difficulty in logits", [
-            Column("facet"), Column("name"), *_bounds("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
+            Column("facet"), Column("name"), *bound_columns("logits"), Column("criteria"), Column("ratings", "count"), Column("note"),
         ], [row for view in facets for row in _facets(view)], _FACETS),
     ]  # fmt: skip
-    return _named(tables, ident)
+    return named_tables(tables, ident)
 
 
 def of_judges(cards: Cards, ident: str) -> list[ReportTable]:
     """Tabulate judges' bias beside people at large, and their groups side by side."""
     tables = [
         ReportTable("one-more", "As good as one more person?", [
-            *_WHO, Column("people", "count"), Column("n", "count"), Column("missing", "count"), Column("won against", "count"),
-            Column("winning rate", "share"), *_bounds("advantage", "share"), Column("ε", "share"), Column("outcome"), Column("note"),
-        ], _rows(cards, _one_more), _ONE_MORE),
+            *WHO, Column("people", "count"), Column("n", "count"), Column("missing", "count"), Column("won against", "count"),
+            Column("winning rate", "share"), *bound_columns("advantage", "share"), Column("ε", "share"), Column("outcome"), Column("note"),
+        ], card_rows(cards, _one_more), _ONE_MORE),
         ReportTable("one-more-persons", "The judge in place of each person", [
-            *_WHO, Column("person"), Column("n", "count"), Column("missing", "count"), *_bounds("judge", "share"),
-            *_bounds("person", "share"), *_bounds("worse by", "share"), Column("p", "p"), Column("wins"), Column("note"),
-        ], _rows(cards, _one_more_persons), _ONE_MORE_PERSONS),
+            *WHO, Column("person"), Column("n", "count"), Column("missing", "count"), *bound_columns("judge", "share"),
+            *bound_columns("person", "share"), *bound_columns("worse by", "share"), Column("p", "p"), Column("wins"), Column("note"),
+        ], card_rows(cards, _one_more_persons), _ONE_MORE_PERSONS),
         ReportTable("bias-at-large", "Bias beside people as a sample of people", [
-            *_WHO, Column("people", "count"), Column("n", "count"), *_bounds("beside these people"), *_bounds("of people at large"),
-            *_bounds("beside another pair"), Column("note"),
-        ], _rows(cards, _bias), _BIAS),
+            *WHO, Column("people", "count"), Column("n", "count"), *bound_columns("beside these people"), *bound_columns("of people at large"),
+            *bound_columns("beside another pair"), Column("note"),
+        ], card_rows(cards, _bias), _BIAS),
         ReportTable("invariance", "One level across languages and systems?", [
-            *_WHO, Column("by"), Column("group"), Column("n", "count"), *_bounds("people's mean"), *_bounds("judge's mean"),
-            *_bounds("bias"), *_bounds("shift"), Column("limit", "level"), Column("p", "p"), Column("outcome"), Column("note"),
-        ], _rows(cards, _shifts), _INVARIANCE),
+            *WHO, Column("by"), Column("group"), Column("n", "count"), *bound_columns("people's mean"), *bound_columns("judge's mean"),
+            *bound_columns("bias"), *bound_columns("shift"), Column("limit", "level"), Column("p", "p"), Column("outcome"), Column("note"),
+        ], card_rows(cards, _shifts), _INVARIANCE),
     ]  # fmt: skip
-    return _named(tables, ident)
+    return named_tables(tables, ident)
 
 
-def _named(tables: Sequence[ReportTable], ident: str) -> list[ReportTable]:
+def named_tables(tables: Sequence[ReportTable], ident: str) -> list[ReportTable]:
+    """Name tables by the benchmark, and leave out those without rows."""
     for table in tables:
         table.name = f"{table.name}-{ident}"
     return [table for table in tables if table.rows]
 
 
-def _bounds(name: str, kind: Kind = "level") -> list[Column]:
+def bound_columns(name: str, kind: Kind = "level") -> list[Column]:
+    """Return the columns of a value and the ends of its interval."""
     return [Column(name, kind), Column("from", kind), Column("to", kind)]
 
 
-def _cells(bound: Bound | None) -> list[Cell]:
+def bound_cells(bound: Bound | None) -> list[Cell]:
+    """Return a value and the ends of its interval; empty cells where there is none."""
     return [None, None, None] if bound is None else [bound.value, bound.low, bound.high]
 
 
-def _rows(cards: Cards, rows_of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:
+def card_rows(cards: Cards, rows_of: Callable[[ReliabilityCard], Iterable[list[Cell]]]) -> list[list[Cell]]:
+    """Put judge and criterion before the rows of each card."""
     return [[judge, words(criterion), *row] for judge, criterion, card in cards for row in rows_of(card)]
 
 
@@ -129,8 +133,8 @@ def _at_large(entry: People) -> list[Cell]:
     zero = f"no variance seen of: {', '.join(at_large.at_zero)}" if at_large.at_zero else ""
     note = at_large.note or "; ".join(filter(None, [", ".join(factors), zero]))
     return [
-        words(entry.criterion), at_large.factors.get("rater"), at_large.n, *_cells(at_large.single), *_cells(at_large.mean_of),
-        *_cells(at_large.groups_apart), *_cells(at_large.ratings_apart), *_cells(at_large.sds.get("rater")), note,
+        words(entry.criterion), at_large.factors.get("rater"), at_large.n, *bound_cells(at_large.single), *bound_cells(at_large.mean_of),
+        *bound_cells(at_large.groups_apart), *bound_cells(at_large.ratings_apart), *bound_cells(at_large.sds.get("rater")), note,
     ]  # fmt: skip
 
 
@@ -139,8 +143,8 @@ def _severity(entry: People) -> Iterable[list[Cell]]:
     for person in entry.persons:
         notes = dict.fromkeys(filter(None, [person.severity.note, person.beside_rest.note]))
         yield [
-            words(entry.criterion), person.rater, person.n, *_cells(person.severity), *_cells(at_large.get(person.rater)),
-            *_cells(person.beside_rest), "; ".join(notes),
+            words(entry.criterion), person.rater, person.n, *bound_cells(person.severity), *bound_cells(at_large.get(person.rater)),
+            *bound_cells(person.beside_rest), "; ".join(notes),
         ]  # fmt: skip
 
 
@@ -149,7 +153,7 @@ def _profiles(entry: People) -> Iterable[list[Cell]]:
         remark = profile.negative or profile.agreement.note
         yield [
             words(entry.criterion), profile.rater, words(profile.category) if profile.category else "all", profile.n,
-            *_cells(profile.agreement), *_cells(profile.kappa), *_cells(profile.severity), remark,
+            *bound_cells(profile.agreement), *bound_cells(profile.kappa), *bound_cells(profile.severity), remark,
         ]  # fmt: skip
 
 
@@ -162,7 +166,7 @@ def _facets(view: ManyFacets) -> Iterable[list[Cell]]:
             yield [
                 facet,
                 words(name) if facet.startswith("diff") else name,
-                *_cells(bound),
+                *bound_cells(bound),
                 criteria,
                 view.n,
                 bound.note,
@@ -175,7 +179,7 @@ def _one_more(card: ReliabilityCard) -> Iterable[list[Cell]]:
         wins = None if result.winning is None else sum(person.wins for person in result.persons)
         yield [
             len(result.persons), max((person.n for person in result.persons), default=0),
-            max((person.missing for person in result.persons), default=0), wins, result.winning, *_cells(result.advantage),
+            max((person.missing for person in result.persons), default=0), wins, result.winning, *bound_cells(result.advantage),
             result.epsilon, result.outcome, result.reason,
         ]  # fmt: skip
 
@@ -184,7 +188,7 @@ def _one_more_persons(card: ReliabilityCard) -> Iterable[list[Cell]]:
     for person in card.one_more.persons if card.one_more is not None else ():
         wins = "" if person.p is None else "yes" if person.wins else "no"
         yield [
-            person.rater, person.n, person.missing, *_cells(person.judge), *_cells(person.person), *_cells(person.worse),
+            person.rater, person.n, person.missing, *bound_cells(person.judge), *bound_cells(person.person), *bound_cells(person.worse),
             person.p, wins, person.worse.note,
         ]  # fmt: skip
 
@@ -193,18 +197,18 @@ def _bias(card: ReliabilityCard) -> Iterable[list[Cell]]:
     at_large = card.at_large
     if at_large is not None:
         yield [
-            at_large.raters, at_large.n, *_cells(card.estimates.get("bias", Bound(None))), *_cells(at_large.bias), *_cells(at_large.another),
+            at_large.raters, at_large.n, *bound_cells(card.estimates.get("bias", Bound(None))), *bound_cells(at_large.bias), *bound_cells(at_large.another),
             at_large.bias.note,
         ]  # fmt: skip
 
 
 def _shifts(card: ReliabilityCard) -> Iterable[list[Cell]]:
     for shift in card.invariance:
-        judge_mean: list[Cell] = _cells(shift.judge_mean)
+        judge_mean: list[Cell] = bound_cells(shift.judge_mean)
         if shift.judge_mean.note and shift.judge_mean.value is None:
             judge_mean = [shift.judge_mean.note, None, None]
         yield [
-            shift.by, shift.group, shift.n, *_cells(shift.people_mean), *judge_mean, *_cells(shift.bias), *_cells(shift.shift),
+            shift.by, shift.group, shift.n, *bound_cells(shift.people_mean), *judge_mean, *bound_cells(shift.bias), *bound_cells(shift.shift),
             shift.limit, shift.p, shift.outcome, shift.reason,
         ]  # fmt: skip
 

@@ -6,7 +6,6 @@ The figures are those of `mindgauge judges escalation`, of the orders that a rea
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, anchor
 from mindgauge.reports.reading_promises import by_model, guaranteed, sets, widest
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
@@ -337,7 +336,7 @@ def _escalated(
         *notes(rated, drawn, _of_strangers(reading, all_features), left_out, needed),
         f"Intervals are over conversations, with {RESAMPLES} resamples; {hint} uses more, and reports more orders.",
     ]
-    ident = re.sub(r"[^a-z0-9]+", "-", f"{name}-{number}".casefold()).strip("-")
+    ident = anchor(name, number)
     title = finding(learned)
     return Escalated(
         f"escalated-{ident}", "", name, rule, title, measure(rated, needed), said(rated, drawn, needed, len(single)), remarks,

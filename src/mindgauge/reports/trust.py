@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from mindgauge.records import RaterKind
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports import cards, judge_checks
-from mindgauge.reports.content import Column, ReportTable
+from mindgauge.reports.content import Column, ReportTable, anchor
 from mindgauge.reports.judge_checks import Reasons
 from mindgauge.reports.juries import juries
 from mindgauge.reports.provenance import rounds
@@ -45,8 +44,7 @@ def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Cal
             for criterion in section.benchmark.rubric.criteria:
                 record = calibrated(run.store, section.benchmark, section.ratings, system.model, criterion)
                 if record is not None:
-                    name = f"{section.benchmark.name}-{criterion.name}-{system.number}"
-                    ident = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
+                    ident = anchor(section.benchmark.name, criterion.name, system.number)
                     finding = _finding(system, record)
                     sections.append(
                         CalibrationSection(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import polars as pl
@@ -15,7 +14,7 @@ from mindgauge.records.rounding import counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.reports import card_phrases, closed_answers, links
 from mindgauge.reports.closed_answers import confusions
-from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable
+from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, anchor
 from mindgauge.reports.reliability_gate import DOUBT
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.runs import names as short_names
@@ -206,7 +205,6 @@ def _kinds(section: Section) -> Iterator[_Kind]:
 
 def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Figure:
     benchmark, noun = section.benchmark.name, section.noun(scores[0][1].criterion)
-    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{kind.name}-{rater}{noun.aside}".casefold()).strip("-")
     dots = [
         Dot(system, s.criterion, s.value or 0.0, s.low, s.high, s.subjects, s.clusters, s.missing, _opens(system, s))
         for system, s in scores
@@ -217,17 +215,23 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
         Column("criterion"), Column("model"), Column("yes", "share"), Column("from", "share"), Column("to", "share"), Column("n", "count"),
         Column(f"{noun.cluster}s", "count"), Column("missing", "count"), Column("if all missing worst", "share"), Column("if all missing best", "share"),
     ]  # fmt: skip
-    tabled = [(system, s) for row in rows for system, s in scores if s.criterion == row]
-    table = [
-        [words(s.criterion), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
-        for system, s in tabled
-    ]
     n = f"n {counts(dot.n for dot in dots)}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
+    ident = anchor(benchmark, kind.name, f"{rater}{noun.aside}")
+    tabled = [(s.criterion, system, s) for row in rows for system, s in scores if s.criterion == row]
     return Figure(
-        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, ReportTable(ident, finding, columns, [list(row) for row in table], opens=[_opens(*pair) for pair in tabled]),
+        f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, _table(ident, finding, columns, tabled)
     )  # fmt: skip
+
+
+def _table(ident: str, finding: str, columns: list[Column], scores: Sequence[tuple[str, System, Score]]) -> ReportTable:
+    """Tabulate scores: the name of each one's row, whose it is, and its numbers."""
+    rows: list[list[Cell]] = [
+        [words(row), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
+        for row, system, s in scores
+    ]
+    return ReportTable(ident, finding, columns, rows, opens=[_opens(system, s) for _, system, s in scores])
 
 
 def _yes_rows(kind: _Kind, dots: Sequence[Dot]) -> list[str]:
@@ -250,14 +254,16 @@ def _yes_finding(kind: _Kind, dots: Sequence[Dot], rows: Sequence[str], noun: Ra
         high = max((dot.high for dot in dots if dot.high is not None), default=None)
         return f"None of {plural(len(rows), 'kind')} of harm was found; of each, it could still be as many as {percent(high)}"
     worst = [dot for dot in dots if dot.value == edge]
+    return f"{'Least often there' if kind.better else 'Found most often'}: {_worst(worst, dots, percent(edge))}"
+
+
+def _worst(worst: Sequence[Dot], dots: Sequence[Dot], value: str) -> str:
+    """Name the rows of the worst dots, their value, and whose they are where several systems are compared."""
     names = named([words(name) for name in dict.fromkeys(dot.row for dot in worst)])
     models = list(dict.fromkeys(dot.system.label for dot in worst))
-    is_comparison = len({dot.system.label for dot in dots}) > 1
-    source = (
-        f", {models[0]}" if is_comparison and len(models) == 1 else f", {len(models)} models" if is_comparison else ""
-    )
-    n = f"n {counts(dot.n for dot in worst)}"
-    return f"{'Least often there' if kind.better else 'Found most often'}: {names} ({percent(edge)}{source}, {n})"
+    compared = len({dot.system.label for dot in dots}) > 1
+    source = f", {models[0]}" if compared and len(models) == 1 else f", {len(models)} models" if compared else ""
+    return f"{names} ({value}{source}, n {counts(dot.n for dot in worst)})"
 
 
 _CLASS = ("category", "label")
@@ -311,19 +317,15 @@ def _figure(
         Column("n", "count"), Column(f"{noun.cluster}s", "count"), Column("missing", "count"),
         Column("if all worst", unit), Column("if all best", unit),
     ]  # fmt: skip
-    tabled = [(system, s) for row in rows for system, s in scores if s.slice == row]
-    table = [
-        [words(s.slice), system.label, s.value, s.low, s.high, s.subjects, s.clusters, s.missing, s.worst, s.best]
-        for system, s in tabled
-    ]
-    ident = re.sub(r"[^a-z0-9]+", "-", f"{benchmark}-{picture.name}".casefold()).strip("-")
+    ident = anchor(benchmark, picture.name)
+    tabled = [(s.slice, system, s) for row in rows for system, s in scores if s.slice == row]
     lower = any(s.better == "lower" for _, s in scores)
     finding = _finding([d for d in dots if d.row not in small_rows] or dots, unit, picture, lower=lower)
     if small_rows and len(small_rows) == len(rows):
         finding += "; too few messages of each class to rank them"
     return Figure(
         f"figure-{ident}", benchmark, finding, _subtitle(picture.measure, dots, small_rows, noun), *axis, rows, dots,
-        ReportTable(ident, finding, columns, [list(row) for row in table], opens=[_opens(*pair) for pair in tabled]), few=small_rows,
+        _table(ident, finding, columns, tabled), few=small_rows,
     )  # fmt: skip
 
 
@@ -403,9 +405,4 @@ def _finding(dots: Sequence[Dot], unit: str, picture: ShareFigure, *, lower: boo
     value = f"{edge_text} {picture.done}" if picture.done else f"mean {edge_text}"
     if len(rows) == len({d.row for d in solid}) and len(rows) > 1:
         return f"No part stands out: {value} throughout"
-    row_names = named([words(row) for row in rows])
-    n = f"n {counts(d.n for d in worst)}"
-    models = list(dict.fromkeys(d.system.label for d in worst))
-    compared = len({d.system.label for d in dots}) > 1
-    model_text = f", {models[0]}" if compared and len(models) == 1 else f", {len(models)} models" if compared else ""
-    return f"{picture.worst}: {row_names} ({value}{model_text}, {n})"
+    return f"{picture.worst}: {_worst(worst, dots, value)}"

@@ -165,27 +165,6 @@ def _blocks(rows: int, width: int) -> Iterator[tuple[int, int]]:
     return ((start, min(start + size, rows)) for start in range(0, rows, size))
 
 
-def survival_at(
-    waits: Waits, times: Floats, *, resamples: int = 2000, seed: int = 0, level: float = 0.95
-) -> list[Interval]:
-    """Return S at some times, each with its own interval: percentiles over resampled clusters, exact where S is 0 or 1.
-
-    Args:
-        waits: of n.
-        times: shape (K,).
-        resamples: of clusters.
-        seed: of their generator; all times share the resamples.
-        level: of confidence.
-    """
-    return [
-        bootstrap.interval(
-            lambda weights, time=time: kaplan_meier(waits, weights).at(time),  # type: ignore[misc]
-            waits.cluster, resamples=resamples, seed=seed, level=level, ends=(0.0, 1.0),
-        )
-        for time in times.tolist()
-    ]  # fmt: skip
-
-
 def difference(
     first: Waits, second: Waits, horizon: float, *, resamples: int = 2000, seed: int = 0, level: float = 0.95
 ) -> WaitDifference:

@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 
 from mindgauge import benchmarks
 from mindgauge.analysis.stress import reading
-from mindgauge.analysis.stress.alarms import alarms, drawn
 from mindgauge.analysis.stress.design import INAPPLICABLE, Attempts, HaloDesign, Languages, StressDesign, VersionPairs
 from mindgauge.analysis.stress.effects import FEWEST, MARGIN, needed, outcome, verdict
 from mindgauge.analysis.stress.gaps import CHUNK, halo, portions, severity
@@ -21,6 +20,7 @@ from mindgauge.commands.judges.stress import stress as judges_stress
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.store import Store
+from tests.analysis.stress.alarms import alarms, drawn
 from tests.analysis.stress.planted import Planted
 from tests.thinned import later
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 FAILURES, ROLE, LEAKS, RECOVERY, LENGTH, REPETITION = "failures", "role", "leaks", "recovery", "length", "repetition"
-JUDGED = (ROLE, LEAKS, RECOVERY)
-"""What takes somebody who reads the messages."""
 RESAMPLES = 2000
 
 

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 _NORMAL = 1.959964
 _BUILD, _BASELINE = 0, 1
-_KEY = ("criterion", "rater", "rater_kind")
 LISTED = 200
 """Replies that stand behind a rule at most."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
 
 _LABEL = re.compile(r"@[\w.+-]+(?= \(|$)")
-SAMPLE_COLUMNS = ("sample", "cluster", "target")
-"""What is known of a message whoever answers it, beside its tags."""
 
 
 class GateSide(NamedTuple):

@@ -29,7 +29,6 @@ PEOPLE = (1, 2, 3, 5)
 """Numbers of people whose replies needed stand side by side."""
 JURIES, ASKED = (2, 3, 5, 7), (2, 3, 5, 10)
 """Judges, and times that one is asked, which are tried where one judge asked once will not do."""
-_BEFORE = "before labelling"
 
 
 class Assumptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

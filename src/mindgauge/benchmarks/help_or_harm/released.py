@@ -32,7 +32,6 @@ CATEGORIES = (
     "risk_taking_behaviours",
     "no_crisis",
 )
-CRISES = CATEGORIES[:-1]
 _CATEGORY_ALIASES = {
     "suicidal-ideation": "suicidal_ideation",
     "risk-taking": "risk_taking_behaviours",

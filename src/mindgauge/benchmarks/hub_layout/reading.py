@@ -7,7 +7,6 @@ says nothing, its columns do. Columns that a table has beside ours are passed ov
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -238,11 +237,6 @@ class HubLayout:
 def is_one(data: Path) -> bool:
     """Whether a folder is in this layout."""
     return data.is_dir() and not (data / "run.sqlite").exists() and HubLayout(data).present
-
-
-def canonical(value: Any) -> str:
-    """Write JSON in the one way that equal content always has."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def _by_path(file: File) -> TableKind | None:

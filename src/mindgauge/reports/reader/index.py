@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import polars as pl
@@ -240,8 +240,3 @@ def levels(
         own = given.filter(pl.col("rater") == rater)
         columns.append(sets(own["line"], own["level"], len(lines)))
     return ListedLevels([raters[name] for name in people_first], columns)
-
-
-def counts(rows: pl.DataFrame) -> dict[str, Any]:
-    """Count the lines that have each sign."""
-    return {sign.name: int((rows["signs"] & sign.value > 0).sum()) for sign in Sign if sign.name}
