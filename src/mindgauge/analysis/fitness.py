@@ -20,12 +20,12 @@ from mindgauge.analysis import frame
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.benchmarks import anchors
 from mindgauge.benchmarks.anchors import EntryResult, limits
-from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.records import RaterKind, Status, Value
 from mindgauge.records.rounding import bounded, count, decimal, percent
 from mindgauge.records.rubric import Scale
 from mindgauge.stats import bootstrap, moments, proportion
 from mindgauge.stats.interval import AGREED, TIE, tied
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,6 +11,7 @@ from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.stats import comparison
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson, difference_of_shares
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,9 +83,9 @@ def pair(metric: Metric, table: RatingTable, system: Codes, sample: Codes) -> Pa
     lowest, highest = _bounds(metric, table, item_scores)
     total, valued = summed(), summed(np.isfinite(item_scores).astype(float))
     shared = _shared(total > 0, conversation)
-    pooled = _divided(summed(np.nan_to_num(item_scores)).sum(axis=1), valued.sum(axis=1))
+    pooled = ratio(summed(np.nan_to_num(item_scores)).sum(axis=1), valued.sum(axis=1))
     means = [
-        _by_conversation(_divided(summed(np.nan_to_num(values)), counts), shared, conversation)
+        _by_conversation(ratio(summed(np.nan_to_num(values)), counts), shared, conversation)
         for values, counts in ((item_scores, valued), (lowest, total), (highest, total))
     ]
     sizes = np.bincount(conversation[shared], minlength=int(conversation.max()) + 1)
@@ -137,11 +138,7 @@ def _by_conversation(means: Floats, shared: Mask, conversation: Codes) -> Floats
     conversations = int(conversation.max()) + 1
     counts = np.bincount(conversation[shared], minlength=conversations).astype(np.float64)
     sums = [np.bincount(conversation[shared], mean[shared], conversations) for mean in means]
-    return _divided(np.stack(sums, axis=1), np.repeat(counts[:, None], len(means), axis=1))
-
-
-def _divided(total: Floats, number: Floats) -> Floats:
-    return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
+    return ratio(np.stack(sums, axis=1), np.repeat(counts[:, None], len(means), axis=1))
 
 
 ALPHA = 0.05
@@ -175,9 +172,7 @@ def _best_first(scores: Floats, better: str) -> Codes:
     valued = np.isfinite(scores)
     counts = valued.sum(axis=0)
     sums = np.where(valued, scores, 0.0).sum(axis=0)
-    means = np.divide(
-        sums, counts, out=np.full(len(counts), np.inf if better == "lower" else -np.inf), where=counts > 0
-    )
+    means = ratio(sums, counts, np.inf if better == "lower" else -np.inf)
     return np.argsort(means if better == "lower" else -means, kind="stable")
 
 

@@ -48,22 +48,11 @@ __all__ = [
     "shipped",
 ]
 _WHERE = {
+    **dict.fromkeys(__all__, "mindgauge.benchmarks.registry"),
     "Benchmark": "mindgauge.benchmarks.benchmark",
     "RecomputedCell": "mindgauge.benchmarks.released",
     "Released": "mindgauge.benchmarks.released",
     "WAYS": "mindgauge.benchmarks.benchmark",
-    "asked": "mindgauge.benchmarks.registry",
-    "asked_family": "mindgauge.benchmarks.registry",
-    "asked_one": "mindgauge.benchmarks.registry",
-    "broken": "mindgauge.benchmarks.registry",
-    "find": "mindgauge.benchmarks.registry",
-    "find_one": "mindgauge.benchmarks.registry",
-    "is_path": "mindgauge.benchmarks.registry",
-    "names": "mindgauge.benchmarks.registry",
-    "of_family": "mindgauge.benchmarks.registry",
-    "of_run": "mindgauge.benchmarks.registry",
-    "outside": "mindgauge.benchmarks.registry",
-    "shipped": "mindgauge.benchmarks.registry",
 }
 
 

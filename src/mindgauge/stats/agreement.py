@@ -28,13 +28,13 @@ Shapes: n subjects, k raters, q values of the scale, B resamples.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -196,7 +196,7 @@ def percent(table: Floats) -> Floats:
     Args:
         table: shape (B, q, q); or (B, q, q+1), where the last column agrees with nothing.
     """
-    return _ratio(np.einsum("bii->b", table[:, :, : table.shape[1]]), table.sum(axis=(1, 2)))
+    return ratio(np.einsum("bii->b", table[:, :, : table.shape[1]]), table.sum(axis=(1, 2)))
 
 
 def within(table: Floats, values: Floats, distance: float = 1.0) -> Floats:
@@ -208,7 +208,7 @@ def within(table: Floats, values: Floats, distance: float = 1.0) -> Floats:
         distance: in units of the values.
     """
     near = np.abs(np.subtract.outer(values, values)) <= distance * (1 + 1e-9)  # 0.4 - 0.3 is more than 0.1
-    return _ratio(_inner(table[:, :, : table.shape[1]], near.astype(float)), table.sum(axis=(1, 2)))
+    return ratio(_inner(table[:, :, : table.shape[1]], near.astype(float)), table.sum(axis=(1, 2)))
 
 
 def cohen_kappa(table: Floats, weighting: Weighting | Floats = "nominal", values: Floats | None = None) -> Floats:
@@ -231,7 +231,7 @@ def cohen_kappa(table: Floats, weighting: Weighting | Floats = "nominal", values
     distance = disagreement(weighting, q, values)
     distance = np.pad(distance, ((0, 0), (0, table.shape[2] - q)), constant_values=1.0)
     expected = ((table.sum(axis=2) @ distance) * table.sum(axis=1)).sum(axis=1)
-    return 1 - _ratio(_inner(table, distance) * table.sum(axis=(1, 2)), expected)
+    return 1 - ratio(_inner(table, distance) * table.sum(axis=(1, 2)), expected)
 
 
 def gwet_ac(
@@ -264,7 +264,7 @@ def gwet_ac(
     used = table.sum(axis=1) + table.sum(axis=2) if shares is None else shares
     rated = used.sum(axis=1)
     guessed = (1 - distance).sum() / (q * (q - 1)) * (used * (rated[:, None] - used)).sum(axis=1)
-    return 1 - _ratio(_inner(table, distance) * rated**2, table.sum(axis=(1, 2)) * (rated**2 - guessed))
+    return 1 - ratio(_inner(table, distance) * rated**2, table.sum(axis=(1, 2)) * (rated**2 - guessed))
 
 
 def fleiss_kappa(counts: Floats, weights: Floats | None = None) -> Floats:
@@ -290,7 +290,7 @@ def fleiss_kappa_of_tables(table: Floats, ratings: Floats) -> Floats:
     """
     distance = disagreement("nominal", table.shape[1])
     expected = ((ratings @ distance) * ratings).sum(axis=1)
-    return 1 - _ratio(_inner(table, distance) * ratings.sum(axis=1) ** 2, table.sum(axis=(1, 2)) * expected)
+    return 1 - ratio(_inner(table, distance) * ratings.sum(axis=1) ** 2, table.sum(axis=(1, 2)) * expected)
 
 
 def krippendorff_alpha(coincidences: Floats, values: Floats, level: Level = "nominal") -> Floats:
@@ -319,7 +319,7 @@ def krippendorff_alpha(coincidences: Floats, values: Floats, level: Level = "nom
     distance = _squared_difference(used, np.asarray(values, dtype=float), level)
     observed = (coincidences * distance).sum(axis=(1, 2))
     expected = (used[:, :, None] * used[:, None, :] * distance).sum(axis=(1, 2))
-    return 1 - _ratio((used.sum(axis=1) - 1) * observed, expected)
+    return 1 - ratio((used.sum(axis=1) - 1) * observed, expected)
 
 
 def krippendorff_alpha_within(coincidences: Floats) -> Floats:
@@ -334,8 +334,8 @@ def krippendorff_alpha_within(coincidences: Floats) -> Floats:
     used = coincidences.sum(axis=3)
     number = used.sum(axis=2)
     observed = number - np.einsum("bgii->bg", coincidences)
-    expected = _ratio(number**2 - (used**2).sum(axis=2), number - 1, otherwise=0.0)
-    return 1 - _ratio(np.where(number > 1, observed, 0.0).sum(axis=1), expected.sum(axis=1))
+    expected = ratio(number**2 - (used**2).sum(axis=2), number - 1, otherwise=0.0)
+    return 1 - ratio(np.where(number > 1, observed, 0.0).sum(axis=1), expected.sum(axis=1))
 
 
 def _squared_difference(used: Floats, values: Floats, level: Level) -> Floats:
@@ -351,15 +351,11 @@ def _squared_difference(used: Floats, values: Floats, level: Level) -> Floats:
         raise ValueError(f"no level of measurement is called {level!r}; there are nominal, ordinal, interval, ratio")
     if np.any(values < 0):
         raise ValueError("the level ratio needs values from 0 up; use interval")
-    return _ratio(np.subtract.outer(values, values), np.add.outer(values, values), otherwise=0.0) ** 2
+    return ratio(np.subtract.outer(values, values), np.add.outer(values, values), otherwise=0.0) ** 2
 
 
 def _inner(table: Floats, matrix: Floats) -> Floats:
     return np.asarray(np.tensordot(table, matrix, axes=2))
-
-
-def _ratio(part: Floats, total: Floats, otherwise: float = math.nan) -> Floats:
-    return np.asarray(np.divide(part, total, out=np.full(np.shape(total), otherwise), where=total > 0))
 
 
 # -- intervals: functions of ratings ----------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mindgauge.stats.ratio import ratio
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -39,7 +41,7 @@ def precision(table: Floats) -> Floats:
     Args:
         table: shape (B, q, q+1), from `agreement.confusion`.
     """
-    return _ratio(_hits(table), _predicted(table))
+    return ratio(_hits(table), _predicted(table), 0.0)
 
 
 def recall(table: Floats) -> Floats:
@@ -48,7 +50,7 @@ def recall(table: Floats) -> Floats:
     Args:
         table: shape (B, q, q+1), from `agreement.confusion`.
     """
-    return _ratio(_hits(table), _support(table))
+    return ratio(_hits(table), _support(table), 0.0)
 
 
 def f1(table: Floats) -> Floats:
@@ -59,7 +61,7 @@ def f1(table: Floats) -> Floats:
     Args:
         table: shape (B, q, q+1), from `agreement.confusion`.
     """
-    return _ratio(2 * _hits(table), _support(table) + _predicted(table))
+    return ratio(2 * _hits(table), _support(table) + _predicted(table), 0.0)
 
 
 # -- over all labels --------------------------------------------------------------------------------------------------
@@ -210,13 +212,6 @@ def _occurs(table: Floats) -> Floats:
     return (_support(table) > 0).astype(float)
 
 
-def _ratio(part: Floats, total: Floats) -> Floats:
-    return np.asarray(np.divide(part, total, out=np.zeros_like(total), where=total > 0))
-
-
 def _mean(values: Floats, weights: Floats) -> Floats:
     """Return the weighted mean over labels, shape (B,); NaN where all weights are 0."""
-    total = weights.sum(axis=1)
-    return np.asarray(
-        np.divide((values * weights).sum(axis=1), total, out=np.full_like(total, np.nan), where=total > 0)
-    )
+    return ratio((values * weights).sum(axis=1), weights.sum(axis=1))

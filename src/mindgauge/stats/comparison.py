@@ -9,6 +9,7 @@ from scipy import special
 
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.ratio import ratio
 from mindgauge.stats.significance import holm
 
 if TYPE_CHECKING:
@@ -190,17 +191,17 @@ class _Data(NamedTuple):
         # Few rows lack a score, so what all rows give is summed once for all pairs, and taken back for those.
         lacking = np.flatnonzero((self.present == 0).any(axis=1))
         own, scores = weights[:, lacking], self.scores[lacking]
-        systems = _divided(sums, drawn - own @ (1 - self.present[lacking]))
+        systems = ratio(sums, drawn - own @ (1 - self.present[lacking]))
         differences, errors = [np.zeros((len(weights), 0))], [np.zeros((len(weights), 0))]
         for first, second in self.pairs():
             gap, both = self.gaps(first, second)
             alone = 1 - both[lacking]
             n = drawn - own @ alone
             difference = sums[:, first] - sums[:, second]
-            mean = _divided(difference - own @ ((scores[:, first] - scores[:, second]) * alone), n)
-            variance = _divided((weights @ (gap * gap)).astype(np.float64), n) - mean**2
+            mean = ratio(difference - own @ ((scores[:, first] - scores[:, second]) * alone), n)
+            variance = ratio((weights @ (gap * gap)).astype(np.float64), n) - mean**2
             differences.append(np.where(np.abs(mean) <= self.noise, 0.0, mean))
-            errors.append(_divided(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))
+            errors.append(ratio(np.sqrt(np.maximum(variance, 0.0)), np.sqrt(n)))
         return _Means(systems, np.concatenate(differences, axis=1), np.concatenate(errors, axis=1))
 
 
@@ -209,10 +210,6 @@ def _precision(scores: Floats, conversations: int) -> type[np.float32 | np.float
     exact = 2 ** np.finfo(np.float32).nmant
     largest = conversations * max(2 * float(np.abs(scores).max(initial=0.0)), 1.0) ** 2
     return np.float32 if largest < exact and (scores == np.rint(scores)).all() else np.float64
-
-
-def _divided(total: Floats, number: Floats) -> Floats:
-    return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
 
 
 def _resampled(data: _Data, resamples: int, seed: int) -> _Means:

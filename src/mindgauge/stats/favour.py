@@ -15,6 +15,7 @@ from scipy import sparse
 from mindgauge.stats import jackknife, moments
 from mindgauge.stats.codes import dense
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,13 +166,13 @@ def _beyond(rated: FavourRatings, controls: Sequence[Floats], level: float) -> l
         rows = np.isfinite(control)
         part = _kept(rated, rows, rated.judge)
         [own], [other] = _fits(part, np.stack([part.judge, control[rows]], axis=1))
-        ratio = np.ones(1)
+        scale = np.ones(1)
         if own.slope is not None and other.slope is not None:
             interval, _ = _test([other.slope], level)
             if interval.low is None or interval.low <= 0:
                 continue
-            ratio = np.divide(own.slope, other.slope, out=np.full_like(own.slope, np.nan), where=other.slope > 0)
-        gaps = (first - ratio * second for first, second in zip(own.favours, other.favours, strict=True))
+            scale = ratio(own.slope, other.slope)
+        gaps = (first - scale * second for first, second in zip(own.favours, other.favours, strict=True))
         estimates.append([_spread(gap, part.cluster, rated.cluster) for gap in gaps])
     return [np.mean(column, axis=0) for column in zip(*estimates, strict=True)]
 

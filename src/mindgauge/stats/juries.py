@@ -13,6 +13,7 @@ import numpy as np
 
 from mindgauge.stats import jackknife
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,8 +157,7 @@ class _ErrorTotals:
     def noise(self, lost: int) -> Floats:
         """Return the mean of σ²_u over subjects; 0 where it is not known. `lost` are the persons' severities."""
         freedom = self.freedom - lost
-        measured = np.zeros_like(self.n)
-        return np.asarray(np.divide(self.squares * self.shares, freedom * self.n, out=measured, where=freedom > 0))
+        return ratio(self.squares * self.shares, freedom * self.n, 0.0)
 
     def missed(self, intercept: Floats, slopes: Floats) -> Floats:
         """Return the sum of squares of people's value less a line; slopes have a last axis k."""
@@ -212,12 +212,8 @@ def _found(by_fold: Floats, k: int, lost: int) -> Floats:
     best = np.take_along_axis(np.stack(members), inside.argmin(axis=0)[None], axis=0)[0]
     together, constant = _missed(inner, rest, np.full(k, 1 / k)), _missed(inner, rest, np.zeros(k))
     missed = np.stack([constant, np.mean(members, axis=0), best, together]).sum(axis=-1) / overall.n - noise
-    skill, gain = (1 - _ratio(missed[3], missed[i]) for i in (0, 2))
+    skill, gain = (1 - ratio(missed[3], missed[i], above=_TINY) for i in (0, 2))
     return np.stack(_SampleErrors(r, missed[0], missed[1], missed[2], missed[3], skill, gain), axis=-1)
-
-
-def _ratio(part: Floats, total: Floats) -> Floats:
-    return np.asarray(np.divide(part, total, out=np.full_like(total, np.nan), where=total > _TINY))
 
 
 def _missed(inside: _ErrorTotals, rest: _ErrorTotals, weights: Floats) -> Floats:
@@ -259,5 +255,5 @@ def _correlation(inside: _ErrorTotals, rest: _ErrorTotals, noise: Floats, k: int
     covariance = (products - own).sum(axis=1) / inside.n.sum(axis=1)[:, None, None]
     spread = np.sqrt(np.maximum(np.einsum("bii->bi", covariance), 0.0))
     scale = spread[:, :, None] * spread[:, None, :]
-    r = np.divide(covariance, scale, out=np.full(scale.shape, np.nan), where=scale > _TINY)
+    r = ratio(covariance, scale, above=_TINY)
     return np.asarray((r.sum(axis=(1, 2)) - np.einsum("bii->b", r)) / (k * (k - 1)))

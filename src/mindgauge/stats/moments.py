@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from mindgauge.stats.ratio import ratio
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -81,19 +83,14 @@ def centred(sums: Floats | CentredSums) -> CentredSums:
     return CentredSums(n, sxx, syy, sxy, sss, sdd, (y - x) / n)
 
 
-def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Divide, with NaN where the denominator is not positive."""
-    return numerator / np.where(denominator > 0, denominator, np.nan)
-
-
 def mean_first(sums: Floats, *, origin: float = 0.0) -> Floats:
     """Return mean(x), shape (B,), from sums (B, 6) taken around `origin`."""
-    return _ratio(sums[..., 1], sums[..., 0]) + origin
+    return ratio(sums[..., 1], sums[..., 0]) + origin
 
 
 def mean_second(sums: Floats, *, origin: float = 0.0) -> Floats:
     """Return mean(y), shape (B,), from sums (B, 6) taken around `origin`."""
-    return _ratio(sums[..., 2], sums[..., 0]) + origin
+    return ratio(sums[..., 2], sums[..., 0]) + origin
 
 
 def bias(sums: Floats | CentredSums) -> Floats:
@@ -120,7 +117,7 @@ def limits_of_agreement(sums: Floats | CentredSums, *, multiple: float = 1.96) -
     rounded numbers, -79.6 and 75.4 without rounding.
     """
     c = centred(sums)
-    half = multiple * np.sqrt(_ratio(c.dd, c.n - 1))
+    half = multiple * np.sqrt(ratio(c.dd, c.n - 1))
     return c.bias - half, c.bias + half
 
 
@@ -130,7 +127,7 @@ def pearson(sums: Floats | CentredSums) -> Floats:
     NaN where a rater does not vary. Published example: Bland and Altman 1986, peak flow: r = 0.94.
     """
     c = centred(sums)
-    return np.clip(_ratio(c.xy, np.sqrt(c.xx * c.yy)), -1, 1)
+    return np.clip(ratio(c.xy, np.sqrt(c.xx * c.yy)), -1, 1)
 
 
 def concordance(sums: Floats | CentredSums) -> Floats:
@@ -141,7 +138,7 @@ def concordance(sums: Floats | CentredSums) -> Floats:
     pairs (Bland and Altman 1999; the R package SimplyAgree's `reps`, whose manual prints 0.4791).
     """
     c = centred(sums)
-    return _ratio(2 * c.xy, c.xx + c.yy + c.n * c.bias**2)
+    return ratio(2 * c.xy, c.xx + c.yy + c.n * c.bias**2)
 
 
 def icc_consistency(sums: Floats | CentredSums) -> Floats:
@@ -153,7 +150,7 @@ def icc_consistency(sums: Floats | CentredSums) -> Floats:
     NaN where n ≤ 1 or nobody varies.
     """
     c = centred(sums)
-    return np.where(c.n > 1, _ratio(2 * c.xy, c.xx + c.yy), np.nan)
+    return np.where(c.n > 1, ratio(2 * c.xy, c.xx + c.yy), np.nan)
 
 
 def icc_agreement(sums: Floats | CentredSums) -> Floats:
@@ -165,7 +162,7 @@ def icc_agreement(sums: Floats | CentredSums) -> Floats:
     """
     c = centred(sums)
     spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2  # the same sum, but nothing cancels
-    return np.where(c.n > 1, _ratio(2 * c.xy, spread), np.nan)
+    return np.where(c.n > 1, ratio(2 * c.xy, spread), np.nan)
 
 
 def icc_consistency_within(sums: Floats | CentredSums) -> Floats:
@@ -175,7 +172,7 @@ def icc_consistency_within(sums: Floats | CentredSums) -> Floats:
         sums: shape (B, groups, 6).
     """
     c = centred(sums)
-    return _ratio(_pooled(2 * c.xy), _pooled(c.xx + c.yy))
+    return ratio(_pooled(2 * c.xy), _pooled(c.xx + c.yy))
 
 
 def icc_agreement_within(sums: Floats | CentredSums) -> Floats:
@@ -193,7 +190,7 @@ def icc_agreement_within(sums: Floats | CentredSums) -> Floats:
     c = centred(sums)
     spread = c.ss / 2 + (1 / 2 - 1 / c.n) * c.dd + (c.n - 1) * c.bias**2
     repeated = c.n > 1
-    return _ratio(_pooled(np.where(repeated, 2 * c.xy, 0.0)), _pooled(np.where(repeated, spread, 0.0)))
+    return ratio(_pooled(np.where(repeated, 2 * c.xy, 0.0)), _pooled(np.where(repeated, spread, 0.0)))
 
 
 def _pooled(sums: Floats) -> Floats:

@@ -26,6 +26,7 @@ import numpy as np
 from scipy import special
 
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -113,12 +114,12 @@ def sample(
         return Interval(value, float(low), float(high))
 
     def agreement(number: int) -> Interval:
-        def ratio(parts: dict[str, Floats]) -> Floats:
+        def reliability(parts: dict[str, Floats]) -> Floats:
             true = np.sum([parts[name] for name in subject], axis=0)
             error = np.sum([parts[name] for name in names if name not in subject], axis=0)
             return np.asarray(true / (true + error / number))
 
-        return of(ratio)
+        return of(reliability)
 
     half = special.ndtri(1 - tail)
     rating_gap = of(lambda parts: half * np.sqrt(2 * (parts[rater] + parts["residual"])))
@@ -291,7 +292,7 @@ def _quantile(middle: Floats, sd: Floats, share: float) -> Floats:
         excess = special.ndtr(z).mean(axis=1) - share
         low, high = np.where(excess < 0, point, low), np.where(excess < 0, high, point)
         density = (np.exp(-(z**2) / 2) / sd).mean(axis=1) / math.sqrt(2 * math.pi)
-        following = point - np.divide(excess, density, out=np.full_like(point, np.inf), where=density > 0)
+        following = point - ratio(excess, density, np.inf)
         following = np.where((following > low) & (following < high), following, (low + high) / 2)
         settled = np.abs(following - point) <= _EXACT * reach
         point = following

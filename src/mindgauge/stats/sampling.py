@@ -18,6 +18,7 @@ from scipy import special
 from mindgauge.stats.correction import NOISE, CorrectedIntervals
 from mindgauge.stats.interval import SAME, Interval
 from mindgauge.stats.jackknife import effective
+from mindgauge.stats.ratio import ratio
 from mindgauge.stats.stratified import borrowed
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def statistic(
     own = _student(value, variance, freedom, level, ends, correlation=correlation)
     drawn = np.bincount(sample.stratum, minlength=len(no_fraction))
     weights = np.bincount(sample.stratum, sample.weight, minlength=len(no_fraction))
-    share = np.divide(drawn, weights, out=np.zeros(len(no_fraction)), where=weights > 0)  # n_h / N_h
+    share = ratio(drawn, weights, 0.0)  # n_h / N_h
     finite = _variance(compute, value, sample, np.arange(len(sample.weight)), share)
     open_ = share[sample.stratum] < 1
     if not open_.any():
@@ -242,7 +243,7 @@ def _variance(
     home, owner = stratum[first], unit[first]
     carried = np.bincount(stratum, weight, minlength=len(sizes))
     cells = np.bincount(home, minlength=len(sizes)).astype(float)
-    typical = np.divide(carried, cells, out=np.ones(len(sizes)), where=cells > 0)
+    typical = ratio(carried, cells, 1.0)
     idle = np.maximum(sizes - carried, 0.0) / typical
     idle[(idle < 1e-6) | (cells == 0)] = 0.0
     counts = cells + idle
@@ -428,13 +429,7 @@ def _between(residual: Floats, judged: Floats, sample: DrawnSample) -> float:
     weight = sample.weight / sample.weight.sum()
     shares = np.bincount(sample.stratum, weight, minlength=len(sample.sizes))
     means, of_judge = (
-        np.divide(
-            np.bincount(sample.stratum, weight * v, minlength=len(shares)),
-            shares,
-            out=np.zeros(len(shares)),
-            where=shares > 0,
-        )
-        for v in (residual, judged)
+        ratio(np.bincount(sample.stratum, weight * v, minlength=len(shares)), shares, 0.0) for v in (residual, judged)
     )
     deviation = means - weight @ residual
     return (

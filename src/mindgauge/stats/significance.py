@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from mindgauge.stats.ratio import ratio
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -94,8 +96,7 @@ def _spread(values: Floats) -> Floats:
     """Return the SD over groups of their means, shape (b,), of values of shape (b, blocks, groups)."""
     counts = np.isfinite(values).sum(axis=1)
     totals = np.nan_to_num(values).sum(axis=1)
-    means = np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0)
-    return np.asarray(means.std(axis=1))
+    return np.asarray(ratio(totals, counts).std(axis=1))
 
 
 # Adjusted p-values for many tests at once.

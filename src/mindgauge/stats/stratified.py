@@ -16,6 +16,7 @@ from scipy import special
 from mindgauge.stats.codes import dense
 from mindgauge.stats.correction import NOISE, CorrectedIntervals, read_scores
 from mindgauge.stats.interval import SAME, Interval
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -250,6 +251,6 @@ def _mean(
     sums = np.bincount(cell, residual, shape[0] * clusters).reshape(shape) / number[:, None]
     rows = np.bincount(cell, minlength=shape[0] * clusters).reshape(shape)
     counts = (rows > 0).sum(axis=1).astype(np.float64) if counts is None else counts
-    inflation = np.sqrt(np.divide(counts, counts - 1, out=np.ones_like(counts), where=counts > 1))
+    inflation = np.sqrt(ratio(counts, counts - 1, 1.0))
     v = (shares @ (rows / number[:, None])) ** 2
     return _Mean(float(shares @ means), sums * inflation[:, None], shares, counts, float(v.sum() ** 2 / (v @ v)) - 1)

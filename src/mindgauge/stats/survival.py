@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mindgauge.stats import bootstrap
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ def kaplan_meier(waits: Waits, weights: Floats | None = None) -> SurvivalCurve:
     times = np.unique(waits.time[waits.event])
     events = weights @ (waits.event[:, None] & (waits.time[:, None] == times)).astype(np.float64)
     at_risk = weights @ (waits.time[:, None] >= times).astype(np.float64)
-    hazard = np.divide(events, at_risk, out=np.zeros_like(events), where=at_risk > 0)
+    hazard = ratio(events, at_risk, 0.0)
     return SurvivalCurve(times, np.cumprod(1 - hazard, axis=1), events, at_risk)
 
 

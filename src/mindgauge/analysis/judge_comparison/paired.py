@@ -11,6 +11,7 @@ from scipy import sparse
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.stats import agreement, bootstrap, classification, moments, proportion, rank
 from mindgauge.stats.jackknife import student
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +124,7 @@ def pair(reference: pl.DataFrame, judged: pl.DataFrame, scale: ValueScale) -> Ju
 def _f1(joint: Floats, level: int) -> Floats:
     """Return the F1 of one level, shape (B,); NaN where neither gave it, and a figure of 0 would blame the judge."""
     times = joint[:, level, :].sum(axis=1) + joint[:, :, level].sum(axis=1)
-    return np.asarray(np.divide(2 * joint[:, level, level], times, out=np.full(len(times), np.nan), where=times > 1e-9))
+    return ratio(2 * joint[:, level, level], times, above=1e-9)
 
 
 def _table(rows: pl.DataFrame, weight: Floats, clusters: Codes, values: tuple[Floats, Floats]) -> csr_array:
@@ -204,7 +205,7 @@ def of_systems(
 def _of_sums(sums: Floats) -> Values:
     n, x, y = np.moveaxis(sums.reshape(len(sums), -1, 3), -1, 0)
     # Rounded, so that means that are equal tie, in whatever order their terms were added.
-    x, y = (np.round(np.divide(side, n, out=np.full(n.shape, np.nan), where=n > 0), 10) for side in (x, y))
+    x, y = (np.round(ratio(side, n), 10) for side in (x, y))
     return {
         "system_pearson": rank.pearson_of_columns(x, y),
         "system_spearman": rank.spearman_of_columns(x, y),
@@ -222,5 +223,5 @@ def bound_of_mean(rows: pl.DataFrame, ends: Ends) -> Bound:
     sums = rows.group_by("cluster", maintain_order=True).agg(pl.col("number").sum(), n=pl.len().cast(pl.Float64))
     total, n = sums["number"].to_numpy(), sums["n"].to_numpy()
     rest = n.sum() - n
-    left_out = np.divide(total.sum() - total, rest, out=np.full(len(n), np.nan), where=rest > 0)
+    left_out = ratio(total.sum() - total, rest)
     return Bound(*student(float(total.sum() / n.sum()), left_out, np.ones(len(n), dtype=np.intp), ends=ends))

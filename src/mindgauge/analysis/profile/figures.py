@@ -17,13 +17,13 @@ import polars as pl
 from mindgauge.analysis import frame
 from mindgauge.analysis import frame as levels
 from mindgauge.benchmarks.metrics.correlation import EXPECTED, HUMAN
-from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.benchmarks.metrics.variants import NEUTRAL, NOBODY, NONE
 from mindgauge.benchmarks.variants.perturbation import Depth
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.stats import bootstrap
 from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

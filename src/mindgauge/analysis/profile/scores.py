@@ -12,9 +12,9 @@ from mindgauge.analysis.profile.records import TaskScore
 from mindgauge.benchmarks.metrics import accuracy, estimate
 from mindgauge.benchmarks.metrics.estimates import ends
 from mindgauge.benchmarks.metrics.options import CHANCE
-from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.stats import bootstrap, rank
 from mindgauge.stats.interval import Interval
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

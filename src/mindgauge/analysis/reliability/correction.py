@@ -14,6 +14,7 @@ from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Bound, CorrectedMean
 from mindgauge.records.rounding import count
 from mindgauge.stats import correction, sampling, stratified
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ def _means(rows: pl.DataFrame, size: int) -> Floats:
     valued = np.isfinite(number)
     subject = rows["subject"].to_numpy()[valued]
     sums, counts = np.bincount(subject, number[valued], size), np.bincount(subject, minlength=size)
-    return np.asarray(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))
+    return ratio(sums, counts)
 
 
 def chosen(means: SubjectMeans, systems: Sequence[str]) -> list[Chosen]:

@@ -22,6 +22,7 @@ from mindgauge.stats import sampling
 from mindgauge.stats.codes import dense
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, fisher_greater
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -271,7 +272,7 @@ def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
     pairs = of_subjects.join(places, on="subject", maintain_order="left").collect()
     n, events = (pairs[name].to_numpy() for name in ("n", "events"))
     if drawn.is_drawn(pairs) and n.sum():
-        happened = np.divide(events, n, out=np.full(len(n), np.nan), where=n > 0)
+        happened = ratio(events, n)
         return _weighted(happened, drawn.sample(pairs), int(events.sum()), int(n.sum()))
     return _exact(pairs["cluster"].to_numpy(), n, events)
 

@@ -16,6 +16,7 @@ from mindgauge.stats import jackknife
 from mindgauge.stats.favour import FavourRatings
 from mindgauge.stats.interval import SAME, TIE, Interval
 from mindgauge.stats.proportion import clopper_pearson
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ def gaps(design: StressDesign, values: Floats) -> Iterator[Gaps]:
     """
     levels = np.where(values == INAPPLICABLE, np.nan, values)
     ok = np.isfinite(levels)
-    mean = np.divide(np.nansum(levels, axis=1), ok.sum(axis=1), out=np.full(len(values), np.nan), where=ok.any(axis=1))
+    mean = ratio(np.nansum(levels, axis=1), ok.sum(axis=1))
     idle = (values == INAPPLICABLE).all(axis=1)
     contrasts: dict[tuple[str, str, str], list[VersionPairs]] = {}
     for pairs in design.pairs:
@@ -82,7 +83,7 @@ def by_conversation(differences: Floats, conversation: Codes, conversations: int
     finite = np.isfinite(differences)
     counts = np.bincount(conversation[finite], minlength=conversations)
     sums = np.bincount(conversation[finite], differences[finite], minlength=conversations)
-    return np.asarray(np.divide(sums, counts, out=np.full(conversations, np.nan), where=counts > 0))
+    return ratio(sums, counts)
 
 
 def portions(draws: int, size: int) -> Iterator[int]:
@@ -203,7 +204,7 @@ def _excess(together: Floats, separate: Floats) -> Floats:
     defined = np.isfinite(difference)
     counts = defined.sum(axis=1)
     total = np.where(defined, difference, 0.0).sum(axis=1)
-    return np.asarray(np.divide(total, counts, out=np.full(len(counts), np.nan), where=counts > 0))
+    return ratio(total, counts)
 
 
 def _correlations(sums: Floats) -> Floats:
@@ -289,6 +290,6 @@ def preference(kin: Kin, values: Floats) -> tuple[SelfPreference, int]:
     finite = np.isfinite(levels)
     answered = finite.any(axis=1)
     total = np.where(finite, levels, 0.0).sum(axis=1)
-    mean = np.divide(total, finite.sum(axis=1), out=np.full(len(levels), np.nan), where=answered)
+    mean = ratio(total, finite.sum(axis=1))
     rated = FavourRatings(mean, kin.people, kin.others, kin.own, kin.conversation)
     return favour(rated, kin.models, kin.judges, 1.0), int((~answered).sum())

@@ -11,9 +11,10 @@ import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, ShareFigure, least_recognised, right
-from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, RatingTable, mean_of, ratio
+from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, RatingTable, mean_of
 from mindgauge.records import Status
 from mindgauge.stats import agreement, classification
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, numbered, ratio
+from mindgauge.benchmarks.metrics.table import COEFFICIENT, Metric, numbered
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics.table import Floats, Mask, RatingTable

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.benchmarks.metrics.table import Items, ratio
 from mindgauge.stats import bootstrap, sampling
 from mindgauge.stats.interval import SAME, Interval, tied
 from mindgauge.stats.jackknife import effective
 from mindgauge.stats.proportion import clopper_pearson, unanimous
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
-    from mindgauge.benchmarks.metrics.table import Codes, Floats, Metric, RatingTable
+    from mindgauge.benchmarks.metrics.table import Codes, Floats, Items, Metric, RatingTable
     from mindgauge.stats.interval import Ends
 
 DRAWN_IN_PARTS = "only some turns were drawn, and no dialogue is whole"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.metrics.table import Metric, RatingTable, ratio
+from mindgauge.benchmarks.metrics.table import Metric, RatingTable
 from mindgauge.records import BASE
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics.table import Codes, Floats, Mask

@@ -18,8 +18,9 @@ import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
-from mindgauge.benchmarks.metrics.table import Metric, level_numbers, mean_of, ratio
+from mindgauge.benchmarks.metrics.table import Metric, level_numbers, mean_of
 from mindgauge.records import BASE
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

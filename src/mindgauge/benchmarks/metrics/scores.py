@@ -16,9 +16,10 @@ import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
-from mindgauge.benchmarks.metrics.table import Metric, RatingTable, level_numbers, mean_of, numbered, ratio
+from mindgauge.benchmarks.metrics.table import Metric, RatingTable, level_numbers, mean_of, numbered
 from mindgauge.records.english import words as in_words
 from mindgauge.records.rubric import Scale
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

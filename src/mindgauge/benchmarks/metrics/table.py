@@ -14,6 +14,7 @@ from mindgauge.records import Value
 from mindgauge.records.english import words as in_words
 from mindgauge.stats import sampling
 from mindgauge.stats.codes import dense
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -398,8 +399,3 @@ def level_numbers(table: RatingTable) -> Floats:
     """Return the level of each rating, where levels are numbers, shape (n,); NaN where it is missing."""
     levels = np.array([float(level) for level in table.levels])
     return np.where(table.ok, levels[table.code], np.nan)
-
-
-def ratio(part: Floats, total: Floats) -> Floats:
-    """Divide, NaN where there is nothing to divide by."""
-    return np.asarray(np.divide(part, total, out=np.full(np.shape(total), np.nan), where=total > 0))

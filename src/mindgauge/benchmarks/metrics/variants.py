@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mindgauge.benchmarks.metrics.table import Metric, numbered, ratio
+from mindgauge.benchmarks.metrics.table import Metric, numbered
 from mindgauge.records import BASE
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable

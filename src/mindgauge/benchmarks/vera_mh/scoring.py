@@ -11,8 +11,8 @@ import numpy as np
 
 from mindgauge.benchmarks.metrics import Metric, share
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords
-from mindgauge.benchmarks.metrics.table import ratio
 from mindgauge.benchmarks.vera_mh.tree import BEST, HARMFUL, WEAK
+from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
     from mindgauge.benchmarks.metrics import RatingTable
