@@ -283,7 +283,7 @@ def _batch(a: Annotation, closed: BatchLabels, people: dict[str, str]) -> dict[s
         "batch": batch.number,
         "items": len(closed.items),
         "instrument": closed.instrument,
-        "closed": _time(batch.closed),
+        "closed": time(batch.closed),
         "decided": batch.decided,
         "rounds": rounds,
         "disagreed": len(items),
@@ -310,7 +310,8 @@ def _figure(figure: agreement.AgreementFigure) -> dict[str, Any]:
     )
 
 
-def _time(seconds: float | None) -> str:
+def time(seconds: float | None) -> str:
+    """Write a time in UTC; empty where it has not come."""
     return (
         "" if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="seconds")
     )

@@ -124,15 +124,15 @@ def _bars() -> Iterator[Callable[[str, int, int], None] | None]:
 
 
 @contextlib.contextmanager
-def working(stage: str) -> Iterator[None]:
-    """Print on standard error, each time that half a minute has gone, for how long a command has been at something."""
-    stream, ended, begun = terminal.direct(sys.stderr), threading.Event(), time.monotonic()
+def _at_times(report: Callable[[], None]) -> Iterator[None]:
+    """Let something be reported each time that half a minute has gone."""
+    ended = threading.Event()
 
-    def report() -> None:
+    def repeat() -> None:
         while not ended.wait(HALF_A_MINUTE):
-            print(f"{stage}: {duration(time.monotonic() - begun)} so far", file=stream, flush=True)
+            report()
 
-    reporter = threading.Thread(target=report, daemon=True)
+    reporter = threading.Thread(target=repeat, daemon=True)
     reporter.start()
     try:
         yield
@@ -142,28 +142,30 @@ def working(stage: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def working(stage: str) -> Iterator[None]:
+    """Print on standard error, each time that half a minute has gone, for how long a command has been at something."""
+    stream, begun = terminal.direct(sys.stderr), time.monotonic()
+    with _at_times(lambda: print(f"{stage}: {duration(time.monotonic() - begun)} so far", file=stream, flush=True)):
+        yield
+
+
+@contextlib.contextmanager
 def _lines() -> Iterator[Callable[[str, int, int], None]]:
     """Print how far the last stage is, each time that half a minute has gone, so that a log shows that something goes on."""
-    stream, ended = sys.stderr, threading.Event()
+    stream = sys.stderr
     latest: tuple[str, int, int] | None = None
 
     def report() -> None:
-        while not ended.wait(HALF_A_MINUTE):
-            if latest is not None:
-                stage, completed, total = latest
-                print(f"{_cell(stage)}: {count(completed)} of {count(total)}", file=stream, flush=True)
+        if latest is not None:
+            stage, completed, total = latest
+            print(f"{_cell(stage)}: {count(completed)} of {count(total)}", file=stream, flush=True)
 
     def told(*progress: Any) -> None:
         nonlocal latest
         latest = progress
 
-    reporter = threading.Thread(target=report, daemon=True)
-    reporter.start()
-    try:
+    with _at_times(report):
         yield told
-    finally:
-        ended.set()
-        reporter.join()
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
 _SPARSE = 8
@@ -21,3 +23,18 @@ def dense(labels: ArrayLike) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
         return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[names]
     present, place = np.unique(names, return_inverse=True)
     return present, place.astype(np.intp)
+
+
+def components(size: int, links: Iterable[tuple[int, int]]) -> NDArray[np.intp]:
+    """Join what links lead to: for each place the smallest place of its component, shape (size,)."""
+    parent = list(range(size))
+
+    def root(place: int) -> int:
+        while parent[place] != place:
+            parent[place] = place = parent[parent[place]]
+        return place
+
+    for link in links:
+        low, high = sorted(map(root, link))
+        parent[high] = low
+    return np.array([root(place) for place in range(size)], dtype=np.intp)

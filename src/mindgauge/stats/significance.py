@@ -14,9 +14,12 @@ from scipy import special
 from mindgauge.stats.ratio import ratio
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+    Ranks = NDArray[np.int_]
 
 
 class McNemar(NamedTuple):
@@ -115,14 +118,7 @@ def holm(p: Floats) -> Floats:
     Raises:
         ValueError: a value is outside 0 to 1.
     """
-    valued = np.flatnonzero(~np.isnan(p))
-    order = valued[np.argsort(p[valued], kind="stable")]
-    values = p[order]
-    if len(values) and not 0 <= values[0] <= values[-1] <= 1:
-        raise ValueError("p-values must lie between 0 and 1")
-    adjusted = np.full(len(p), np.nan)
-    adjusted[order] = np.minimum(np.maximum.accumulate(values * np.arange(len(values), 0, -1)), 1.0)
-    return adjusted
+    return _adjusted(p, lambda values, ranks: np.maximum.accumulate(values * ranks[::-1]))
 
 
 def benjamini_yekutieli(p: Floats) -> Floats:
@@ -137,12 +133,21 @@ def benjamini_yekutieli(p: Floats) -> Floats:
     Raises:
         ValueError: a value is outside 0 to 1.
     """
+
+    def adjust(values: Floats, ranks: Ranks) -> Floats:
+        scaled = values * len(values) * float((1 / ranks).sum()) / ranks
+        return np.minimum.accumulate(scaled[::-1])[::-1]
+
+    return _adjusted(p, adjust)
+
+
+def _adjusted(p: Floats, adjust: Callable[[Floats, Ranks], Floats]) -> Floats:
+    """Adjust p-values by their values in rising order and their ranks, at most to 1."""
     valued = np.flatnonzero(~np.isnan(p))
     order = valued[np.argsort(p[valued], kind="stable")]
-    values, ranks = p[order], np.arange(1, len(valued) + 1)
+    values = p[order]
     if len(values) and not 0 <= values[0] <= values[-1] <= 1:
         raise ValueError("p-values must lie between 0 and 1")
     adjusted = np.full(len(p), np.nan)
-    scaled = values * len(values) * float((1 / ranks).sum()) / ranks
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    adjusted[order] = np.minimum(adjust(values, np.arange(1, len(values) + 1)), 1.0)
     return adjusted

@@ -96,7 +96,7 @@ def kaplan_meier(waits: Waits, weights: Floats | None = None) -> SurvivalCurve:
     events = weights @ (waits.event[:, None] & (waits.time[:, None] == times)).astype(np.float64)
     at_risk = weights @ (waits.time[:, None] >= times).astype(np.float64)
     hazard = ratio(events, at_risk, 0.0)
-    return SurvivalCurve(times, np.cumprod(1 - hazard, axis=1), events, at_risk)
+    return SurvivalCurve(times, np.asarray(np.cumprod(1 - hazard, axis=1)), events, at_risk)
 
 
 def restricted_mean(waits: Waits, horizon: float, weights: Floats | None = None) -> Floats:

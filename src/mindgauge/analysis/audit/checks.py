@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mindgauge.analysis.audit import coverage, dependence, ids, order, raters, replies, texts, values
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, many
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check
 from mindgauge.analysis.audit.view import View
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ def reader_notes(view: View) -> Iterator[CheckResult]:
     """What the reader of the files had to say."""
     notes = view.material.notes
     if notes:
-        yield CheckResult(len(notes), f"{many(len(notes), 'remark')} on reading the files", list(notes))
+        yield CheckResult(len(notes), f"{plural(len(notes), 'remark')} on reading the files", list(notes))
 
 
 CHECKS: tuple[AuditCheck, ...] = (

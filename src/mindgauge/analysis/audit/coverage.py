@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.view import REPLIES, by_raters
 from mindgauge.analysis.frame import only
 from mindgauge.analysis.reliability.correction import difference
-from mindgauge.records.rounding import decimal, percent, precise
+from mindgauge.records.rounding import decimal, percent, plural, precise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def missing_by_system(view: View) -> Iterator[CheckResult]:
                 pl.col("rater") == rater, "lacking", pl.col("system").is_in(lacking_systems["system"].implode())
             )
             facts = [f"{system}: {missing} of {size} subjects" for _, system, missing, size in own.sort("lacking", descending=True).iter_rows() if missing]  # fmt: skip
-            yield CheckResult(affected.height, f"{rater}: {many(affected.height, 'subject')} of {', '.join(lacking_systems['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
+            yield CheckResult(affected.height, f"{rater}: {plural(affected.height, 'subject')} of {', '.join(lacking_systems['system'])} without a verdict, {int(lacking.sum()) - affected.height} of the others", limited(facts))  # fmt: skip
 
 
 @check(
@@ -142,7 +142,7 @@ def unequal_n(view: View) -> Iterator[CheckResult]:
             if n < (1 - MANY) * top and len(items & largest) >= CROSSED * n:
                 first = own.filter(pl.col("item").is_in(list(largest))).unique("item").sort("row").head(n)["item"]
                 short.append(f"{system}: {n} of {top}" + (f", the first {n}" if set(first) == items else ""))
-        message = f"{many(len(short), 'system')} with fewer items than the {top} of others"
+        message = f"{plural(len(short), 'system')} with fewer items than the {top} of others"
         if short and str(short) not in reported:
             reported.add(str(short))
             yield CheckResult(len(short), f"{group}: {message}", limited(short))
@@ -166,7 +166,7 @@ def fields_by_system(view: View) -> Iterator[CheckResult]:
             facts.append(f"{kind}: not for {', '.join(lacking)}")
     if facts:
         yield CheckResult(
-            len(facts), f"{many(len(facts), 'kind')} of text for some of {len(systems)} systems only", limited(facts)
+            len(facts), f"{plural(len(facts), 'kind')} of text for some of {len(systems)} systems only", limited(facts)
         )
 
 
@@ -264,7 +264,7 @@ def never_gold(view: View) -> Iterator[CheckResult]:
             continue
         wrong = dict(counts.iter_rows())
         facts = [f"{option}: right 0 times in {own.height}, chosen {wrong.get(option, 0)} times" for option in never]
-        yield CheckResult(len(never), f"{many(len(never), 'option')} of {criterion} never right in {many(own.height, 'item')}: {', '.join(never)}", limited(facts))  # fmt: skip
+        yield CheckResult(len(never), f"{plural(len(never), 'option')} of {criterion} never right in {plural(own.height, 'item')}: {', '.join(never)}", limited(facts))  # fmt: skip
 
 
 @check(
@@ -281,7 +281,7 @@ def rare_labels(view: View) -> Iterator[CheckResult]:
             continue
         very_rare = rare.filter(pl.col("len") < FEW).height
         facts = [f"{value}: {n}" for value, n in rare.iter_rows()]
-        yield CheckResult(rare.height, f"{rare.height} of {many(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {very_rare} fewer than {FEW}", limited(facts))  # fmt: skip
+        yield CheckResult(rare.height, f"{rare.height} of {plural(counts.height, 'label')} of {criterion} have fewer than {RANKABLE} items, {very_rare} fewer than {FEW}", limited(facts))  # fmt: skip
 
 
 @check(
@@ -296,7 +296,7 @@ def conflicting_labels(view: View) -> Iterator[CheckResult]:
     if clash.height:
         texts = clash["whole"].n_unique()
         yield CheckResult(
-            texts, f"{many(texts, 'text')} with different labels in {many(clash.height, 'row')}", places(clash)
+            texts, f"{plural(texts, 'text')} with different labels in {plural(clash.height, 'row')}", places(clash)
         )
 
 

@@ -10,12 +10,12 @@ import polars as pl
 
 from mindgauge.analysis import independence
 from mindgauge.analysis.audit import order
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited, many
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
 from mindgauge.analysis.audit.raters import ALIKE
 from mindgauge.analysis.audit.view import SHARED, VARIED
 from mindgauge.analysis.units import OWN_NOISE, only_repeats
 from mindgauge.records.english import named
-from mindgauge.records.rounding import percent
+from mindgauge.records.rounding import percent, plural
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def copied_after(view: View) -> Iterator[CheckResult]:
         yield CheckResult(
             len(tail),
             f"{first} and {second} agree on {percent(float(head.mean()))} up to row {course.row[cut - 1]} and on "
-            f"{percent(float(tail.mean()))} from row {course.row[cut]} on, {many(len(tail), 'conversation')}"
+            f"{percent(float(tail.mean()))} from row {course.row[cut]} on, {plural(len(tail), 'conversation')}"
             + ("; with nobody beside them, easier rows may be the reason" if alone else ""),
             [],
             Severity.NOTE if alone else None,
@@ -250,11 +250,11 @@ def no_joint_events(view: View) -> Iterator[CheckResult]:
         if facts:
             total = sum(times for _, calls in events for _, times in calls)
             bound = clopper_pearson(0, total).high or 1.0
-            kind = "unsafe" if unsafe else many(len(facts), "level")
+            kind = "unsafe" if unsafe else plural(len(facts), "level")
             text = (
-                f"{criterion}: of {many(n, 'subject')} that two people or more rated, not one was called {kind} by two of them"
+                f"{criterion}: of {plural(n, 'subject')} that two people or more rated, not one was called {kind} by two of them"
                 if unsafe
-                else f"{criterion}: on {kind} no two people ever agree, of {many(n, 'subject')} that two or more rated"
+                else f"{criterion}: on {kind} no two people ever agree, of {plural(n, 'subject')} that two or more rated"
             )
             yield CheckResult(total, f"{text}; at most {percent(bound)} of such calls are shared", limited(facts), Severity.WARNING if unsafe else None)  # fmt: skip
 

@@ -95,8 +95,3 @@ def counted(rows: pl.DataFrame, column: str, limit: int = 8) -> str:
     counts = rows.group_by(pl.col(column).fill_null("–")).len().sort("len", column, descending=[True, False])
     listed = ", ".join(f"{value} {n:,}" for value, n in counts.head(limit).iter_rows())
     return listed + (", …" if counts.height > limit else "")
-
-
-def many(n: int, noun: str, plural: str = "") -> str:
-    """Write a number with its noun."""
-    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"

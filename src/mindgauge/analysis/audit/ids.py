@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.view import EDITED, REPLIES, VersionDifference, by_raters
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +33,7 @@ def ids_not_keys(view: View) -> Iterator[CheckResult]:
     clash = rows.filter(pl.col("plain").n_unique().over(keys) > 1)
     for (file,), own in clash.group_by("file", maintain_order=True):
         ids = own["id"].n_unique()
-        yield CheckResult(ids, f"{many(ids, 'id')} of {file} stand beside several texts, {many(own.select('row').n_unique(), 'row')} in all", places(own))  # fmt: skip
+        yield CheckResult(ids, f"{plural(ids, 'id')} of {file} stand beside several texts, {plural(own.select('row').n_unique(), 'row')} in all", places(own))  # fmt: skip
 
 
 @check(
@@ -47,7 +48,7 @@ def unplaced_ratings(view: View) -> Iterator[CheckResult]:
     if rows.height:
         lacking = ", ".join(f"{name} {n}" for name in key if (n := rows[name].null_count()))
         yield CheckResult(
-            rows.height, f"{many(rows.height, 'rating')} that lack a part of their key ({lacking})", places(rows)
+            rows.height, f"{plural(rows.height, 'rating')} that lack a part of their key ({lacking})", places(rows)
         )
 
 
@@ -64,7 +65,7 @@ def duplicate_ratings(view: View) -> Iterator[CheckResult]:
         groups = repeated.group_by(keys).agg(pl.col("value").n_unique())
         differ = groups.filter(pl.col("value") > 1).height
         surplus = repeated.height - groups.height
-        yield CheckResult(surplus, f"{many(surplus, 'surplus rating')} of {many(groups.height, 'verdict')}, {differ} with different values ({counted(repeated, 'rater')})", places(repeated))  # fmt: skip
+        yield CheckResult(surplus, f"{plural(surplus, 'surplus rating')} of {plural(groups.height, 'verdict')}, {differ} with different values ({counted(repeated, 'rater')})", places(repeated))  # fmt: skip
 
 
 @check(
@@ -132,18 +133,18 @@ def _told(pairs: list[DifferingFiles], change: str) -> Iterator[CheckResult]:
         files = {file for pair in pairs for file in pair.others}
         folders = Counter(pair.others[0].split("/")[0] for pair in pairs for _ in pair.differences)
         by_folder = ", ".join(f"{folder} {n}" for folder, n in folders.most_common(4))
-        text = f"{many(total, 'row')} of {many(len(files), 'file')} ({by_folder}) with {change} the files they repeat, such as {pairs[0].first}"
+        text = f"{plural(total, 'row')} of {plural(len(files), 'file')} ({by_folder}) with {change} the files they repeat, such as {pairs[0].first}"
         yield CheckResult(total, text, limited([place for pair in pairs for place in pair.places]))
         return
     for pair in pairs:
-        listed = pair.others[0] + (f" and {many(len(pair.others) - 1, 'other file')}" if len(pair.others) > 1 else "")
+        listed = pair.others[0] + (f" and {plural(len(pair.others) - 1, 'other file')}" if len(pair.others) > 1 else "")
         offsets = Counter(d.moved for d in pair.differences if d.moved is not None)
         offsets_named = (
             ", moved " + ", ".join(f"{n} by {offset:+d}" for offset, n in offsets.most_common(4)) if offsets else ""
         )
         n = len(pair.differences)
         yield CheckResult(
-            n, f"{many(n, 'row')} of {listed} with {change} {pair.first}{offsets_named}", limited(pair.places)
+            n, f"{plural(n, 'row')} of {listed} with {change} {pair.first}{offsets_named}", limited(pair.places)
         )
 
 
@@ -160,7 +161,7 @@ def blanks_differ(view: View) -> Iterator[CheckResult]:
     if differ.height:
         texts = differ.select(keys).n_unique()
         yield CheckResult(
-            texts, f"{many(texts, 'text')} with different blanks or line ends in several files", places(differ)
+            texts, f"{plural(texts, 'text')} with different blanks or line ends in several files", places(differ)
         )
 
 

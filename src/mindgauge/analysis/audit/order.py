@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited, many
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, limited
 from mindgauge.analysis.audit.values import scale
 from mindgauge.analysis.audit.view import by_raters
-from mindgauge.records.rounding import decimal
+from mindgauge.records.rounding import decimal, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,9 +115,9 @@ def drift(view: View) -> Iterator[CheckResult]:
             like = others and np.median(others) * np.sign(shift) >= SHIFT * course.width
             (shared if like else own).append(description)
         if own:
-            yield CheckResult(len(own), f"{rater} shifts on {many(len(own), 'criterion', 'criteria')}", limited(own))
+            yield CheckResult(len(own), f"{rater} shifts on {plural(len(own), 'criterion', 'criteria')}", limited(own))
         if shared:
-            yield CheckResult(len(shared), f"{rater} shifts on {many(len(shared), 'criterion', 'criteria')}, other raters with it: the rows differ along the file", limited(shared), Severity.NOTE)  # fmt: skip
+            yield CheckResult(len(shared), f"{rater} shifts on {plural(len(shared), 'criterion', 'criteria')}, other raters with it: the rows differ along the file", limited(shared), Severity.NOTE)  # fmt: skip
 
 
 def courses(view: View) -> list[Course]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.order import ALPHA
 from mindgauge.analysis.audit.values import scale
 from mindgauge.analysis.audit.view import SHARED, by_raters
 from mindgauge.models.family import same_family
-from mindgauge.records.rounding import percent
+from mindgauge.records.rounding import percent, plural
 from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def model_vote_in_human_labels(view: View) -> Iterator[CheckResult]:
         context = f"; people agree among themselves and with models at most {percent(max(rest))}" if rest else ""
         rows = view.rated.filter(pl.col("rater") == person, pl.col("criterion") == pair.criterion)
         if kinds[person] == "person" and (changed := _decided(view, human - {person}, person, pair.criterion)):
-            context += f"; it changes the people's most frequent value for {many(changed, 'subject')}"
+            context += f"; it changes the people's most frequent value for {plural(changed, 'subject')}"
         yield CheckResult(pair.equal, f"{person} equals {model} on {pair.equal} of {pair.n} subjects ({pair.criterion}){context}", places(rows))  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def ceiling(view: View) -> Iterator[CheckResult]:
     for (rater,), own in high.group_by("rater", maintain_order=True):
         facts = [f"{criterion}: {percent(top)} of {n:,}" for _, criterion, top, n in own.iter_rows()]
         worst = Severity.WARNING if float(own["top"].max()) >= TOP_MOST else None  # type: ignore[arg-type]
-        yield CheckResult(own.height, f"{rater}: at the top level with half or more of the values on {many(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
+        yield CheckResult(own.height, f"{rater}: at the top level with half or more of the values on {plural(own.height, 'criterion', 'criteria')}", limited(facts), worst)  # fmt: skip
 
 
 @check(
@@ -235,7 +235,7 @@ def judge_of_own_family(view: View) -> Iterator[CheckResult]:
     kin = [(rater, system, n) for rater, system, n in counts.iter_rows() if same_family(rater, system)]
     if kin:
         total = sum(n for _, _, n in kin)
-        yield CheckResult(total, f"{many(total, 'rating')} of a judge's own family", limited([f"{rater} on {system}: {n:,}" for rater, system, n in kin]))  # fmt: skip
+        yield CheckResult(total, f"{plural(total, 'rating')} of a judge's own family", limited([f"{rater} on {system}: {n:,}" for rater, system, n in kin]))  # fmt: skip
 
 
 @check(

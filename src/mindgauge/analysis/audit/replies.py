@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.view import REPLIES
 from mindgauge.raters.rule import refusal
-from mindgauge.records.rounding import percent
+from mindgauge.records.rounding import percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,12 +55,12 @@ def empty_replies_rated(view: View) -> Iterator[CheckResult]:
     if empty.height:
         rated = view.rated.filter(pl.col("subject").is_in(empty["id"].drop_nulls().implode()))
         subjects = rated["subject"].n_unique()
-        message = f"{many(empty.height, 'reply', 'replies')} with nothing in them ({counted(empty, 'system')}); {subjects or 'none'} of them rated"
+        message = f"{plural(empty.height, 'reply', 'replies')} with nothing in them ({counted(empty, 'system')}); {subjects or 'none'} of them rated"
         yield CheckResult(empty.height, message, places(empty), None if subjects else Severity.WARNING)
     verdicts = _remarked(view, _EMPTY_HINT, _EMPTY)
     for (rater,), own in verdicts.group_by("source", maintain_order=True):
         author = f" by {rater}" if rater else ""
-        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{author} on a reply that it calls empty ({counted(own, 'system')})", places(own))  # fmt: skip
+        yield CheckResult(own.height, f"{plural(own.height, 'verdict')}{author} on a reply that it calls empty ({counted(own, 'system')})", places(own))  # fmt: skip
 
 
 @check(
@@ -73,7 +73,7 @@ def cut_replies_rated(view: View) -> Iterator[CheckResult]:
     verdicts = _remarked(view, _CUT_HINT, _CUT)
     for (rater,), own in verdicts.group_by("source", maintain_order=True):
         author = f" by {rater}" if rater else ""
-        yield CheckResult(own.height, f"{many(own.height, 'verdict')}{author} on a reply that it calls cut off ({counted(own, 'system')})", places(own))  # fmt: skip
+        yield CheckResult(own.height, f"{plural(own.height, 'verdict')}{author} on a reply that it calls cut off ({counted(own, 'system')})", places(own))  # fmt: skip
 
 
 def _remarked(view: View, hint: str, pattern: str) -> pl.DataFrame:
@@ -93,10 +93,10 @@ def error_replies(view: View) -> Iterator[CheckResult]:
     hits = _errors(view)
     for (kind,), own in hits.group_by("kind", maintain_order=True):
         noun = ("reply", "replies") if kind == "reply" else ("verdict", "verdicts")
-        text = f"{many(own.height, *noun)} that are an error message"
+        text = f"{plural(own.height, *noun)} that are an error message"
         rated = view.rated.filter(pl.col("subject").is_in(own["id"].drop_nulls().implode()))
         if rated.height and kind == "reply":
-            text += f"; {many(rated.height, 'rating')} of them ({counted(rated, 'value')})"
+            text += f"; {plural(rated.height, 'rating')} of them ({counted(rated, 'value')})"
         yield CheckResult(own.height, text, places(own))
 
 
@@ -112,7 +112,7 @@ def hand_edits(view: View) -> Iterator[CheckResult]:
     if forms.height > 1 and forms["len"][0] >= 10:
         odd = hits.filter(pl.len().over("form") == 1)
         if odd.height:
-            yield CheckResult(odd.height, f"{many(odd.height, 'error message')} in a form of its own; {many(forms['len'][0], 'other')} begin alike", places(odd))  # fmt: skip
+            yield CheckResult(odd.height, f"{plural(odd.height, 'error message')} in a form of its own; {plural(forms['len'][0], 'other')} begin alike", places(odd))  # fmt: skip
 
 
 @check(
@@ -126,7 +126,7 @@ def refusals(view: View) -> Iterator[CheckResult]:
     rows = rows.unique(["system", "plain"], keep="first", maintain_order=True)
     hits = rows.filter(pl.Series([bool(refusal(text)) for text in rows["text"]], dtype=pl.Boolean))
     if hits.height:
-        yield CheckResult(hits.height, f"{many(hits.height, 'reply', 'replies')} that decline ({counted(hits, 'system')})", places(hits))  # fmt: skip
+        yield CheckResult(hits.height, f"{plural(hits.height, 'reply', 'replies')} that decline ({counted(hits, 'system')})", places(hits))  # fmt: skip
 
 
 @check(
@@ -147,7 +147,7 @@ def verdicts_as_replies(view: View) -> Iterator[CheckResult]:
             and own.filter(pl.col("words") >= LONG).height
             and bare["plain"].n_unique() <= 10
         ):
-            yield CheckResult(bare.height, f"{many(bare.height, 'reply', 'replies')} of {own.height} in {file} are a bare verdict", places(bare))  # fmt: skip
+            yield CheckResult(bare.height, f"{plural(bare.height, 'reply', 'replies')} of {own.height} in {file} are a bare verdict", places(bare))  # fmt: skip
 
 
 @check(

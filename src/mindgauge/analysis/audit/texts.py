@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, limited, places
 from mindgauge.analysis.audit.view import REPLIES
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ def duplicate_texts(view: View) -> Iterator[CheckResult]:
     if repeated.height:
         groups = repeated.select("split", "system", "whole").n_unique()
         parts = f" ({counted(repeated, 'split')})" if repeated["split"].n_unique() > 1 else ""
-        yield CheckResult(repeated.height, f"{many(repeated.height, 'surplus copy', 'surplus copies')} of {many(groups, 'text')}{parts}", places(repeated))  # fmt: skip
+        yield CheckResult(repeated.height, f"{plural(repeated.height, 'surplus copy', 'surplus copies')} of {plural(groups, 'text')}{parts}", places(repeated))  # fmt: skip
 
 
 @check(
@@ -78,7 +79,7 @@ def repeated_inputs(view: View) -> Iterator[CheckResult]:
     no_boilerplate = pl.col("whole").n_unique().over(keys) <= max(10, BOILERPLATE * view.items.height)
     for (kind,), own in rows.filter(in_several_items & no_boilerplate).group_by("kind", maintain_order=True):
         groups = own.group_by("plain").agg(pl.col("label").drop_nulls().n_unique())
-        text = f"{many(groups.height, 'text')} ({kind}) in {many(own.height, 'item')} that differ in the rest"
+        text = f"{plural(groups.height, 'text')} ({kind}) in {plural(own.height, 'item')} that differ in the rest"
         if differ := groups.filter(pl.col("label") > 1).height:
             text += f"; {differ} of them with different labels"
         yield CheckResult(groups.height, text, places(own))
@@ -102,7 +103,7 @@ def duplicates_across_splits(view: View) -> Iterator[CheckResult]:
                 texts = both["input"].n_unique()
                 yield CheckResult(
                     both.height,
-                    f"{many(both.height, 'row')} of {small} ({many(texts, 'text')}) also in {large}",
+                    f"{plural(both.height, 'row')} of {small} ({plural(texts, 'text')}) also in {large}",
                     places(both),
                 )
 
@@ -123,11 +124,11 @@ def shared_passages(view: View) -> Iterator[CheckResult]:
     sizes: dict[int, int] = defaultdict(int)
     for root in group.values():
         sizes[root] += 1
-    text = f"{many(rows.height, 'item')} of {items.height:,} share a passage with another; they form {many(len(sizes), 'group')}, the largest of {max(sizes.values())}"
+    text = f"{plural(rows.height, 'item')} of {items.height:,} share a passage with another; they form {plural(len(sizes), 'group')}, the largest of {max(sizes.values())}"
     splits = items.join(tied, on="item").filter(pl.col("split").n_unique().over("passage") > 1)
     crossing = splits["item"].n_unique()
     if crossing:
-        text += f"; {many(crossing, 'item')} share one with another split"
+        text += f"; {plural(crossing, 'item')} share one with another split"
     yield CheckResult(rows.height, text, places(rows), Severity.ERROR if crossing else None)
 
 
@@ -185,7 +186,7 @@ def source_listed_twice(view: View) -> Iterator[CheckResult]:
         counts = dict(names.iter_rows())
         fewer = sum(min(counts[name] for name in same) for same in spelled)
         facts = [f"{' = '.join(same)}: {' and '.join(str(counts[name]) for name in same)} rows" for same in spelled]
-        yield CheckResult(len(spelled), f"{many(len(spelled), 'source')} under two spellings; {many(fewer, 'row')} under the rarer one", limited(facts))  # fmt: skip
+        yield CheckResult(len(spelled), f"{plural(len(spelled), 'source')} under two spellings; {plural(fewer, 'row')} under the rarer one", limited(facts))  # fmt: skip
     alias = {name: same[0] for same in spelled for name in same}
     rows = rows.with_columns(source=pl.col("source").replace(alias))
     shared = rows.filter(pl.col("source").n_unique().over("input") > 1)
@@ -197,7 +198,7 @@ def source_listed_twice(view: View) -> Iterator[CheckResult]:
                     pairs[first, second] += 1
         ranked = sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0]))
         texts = shared["input"].n_unique()
-        yield CheckResult(texts, f"{many(texts, 'text')} under two source names or more", limited([f"{a} and {b}: {many(n, 'text')}" for (a, b), n in ranked]))  # fmt: skip
+        yield CheckResult(texts, f"{plural(texts, 'text')} under two source names or more", limited([f"{a} and {b}: {plural(n, 'text')}" for (a, b), n in ranked]))  # fmt: skip
 
 
 def _spellings(names: list[str]) -> list[tuple[str, ...]]:
@@ -228,7 +229,7 @@ def cut_texts(view: View) -> Iterator[CheckResult]:
         near = own.filter(pl.col("length").is_between(0.9 * longest, longest, closed="left")).height
         expected = max(near / (0.1 * longest), 0.05)
         if longest in CELL_LIMITS or (cut.height >= 3 and _poisson_tail(cut.height, expected) < PILE_UP):
-            yield CheckResult(cut.height, f"{many(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the maximum", places(cut))  # fmt: skip
+            yield CheckResult(cut.height, f"{plural(cut.height, 'text')} ({kind}) of {file} end at exactly {longest:,} characters, the maximum", places(cut))  # fmt: skip
 
 
 def _poisson_tail(count: int, expected: float) -> float:
@@ -275,7 +276,7 @@ def _told(rows: pl.DataFrame, fault: str) -> Iterator[CheckResult]:
     """Say how many texts have a fault, and where; nothing where none has."""
     if rows.height:
         row_count = rows.select("file", "row").n_unique()
-        words = f"{many(rows.height, 'text')} in {many(row_count, 'row')} with {fault} ({counted(rows, 'kind')})"
+        words = f"{plural(rows.height, 'text')} in {plural(row_count, 'row')} with {fault} ({counted(rows, 'kind')})"
         yield CheckResult(rows.height, words, places(rows))
 
 
@@ -368,11 +369,11 @@ def spreadsheet_damage(view: View) -> Iterator[CheckResult]:
     long = (pl.col("plain").str.len_chars() >= 20).mean().over("file", "kind") > 0.9
     rows = view.texts.filter(alone | (number & long))
     if rows.height:
-        yield CheckResult(rows.height, f"{many(rows.height, 'text')} that are an error value, a formula or a number ({counted(rows, 'kind')})", places(rows))  # fmt: skip
+        yield CheckResult(rows.height, f"{plural(rows.height, 'text')} that are an error value, a formula or a number ({counted(rows, 'kind')})", places(rows))  # fmt: skip
     value = pl.col("value")
     bad = view.rated.filter(value.str.contains(f"^{_ERRORS}$") | value.str.contains(_DATE))
     if bad.height:
-        yield CheckResult(bad.height, f"{many(bad.height, 'value')} that are an error value or a date ({counted(bad, 'value')})", places(bad))  # fmt: skip
+        yield CheckResult(bad.height, f"{plural(bad.height, 'value')} that are an error value or a date ({counted(bad, 'value')})", places(bad))  # fmt: skip
 
 
 CHARACTER_CHECKS = (

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, many, places
+from mindgauge.analysis.audit.finding import CheckResult, Severity, check, counted, places
 from mindgauge.analysis.audit.view import SHARED
+from mindgauge.records.rounding import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ def out_of_scale(view: View) -> Iterator[CheckResult]:
     rows = _scaled(view).filter((pl.col("number") < pl.col("low")) | (pl.col("number") > pl.col("high")))
     if rows.height:
         assumed = sorted(set(rows["criterion"]) - view.scales.keys())
-        text = f"{many(rows.height, 'value')} off the scale ({counted(rows, 'value')}) by {counted(rows, 'rater')}"
+        text = f"{plural(rows.height, 'value')} off the scale ({counted(rows, 'value')}) by {counted(rows, 'rater')}"
         if assumed:
             text += f"; the scale of {', '.join(assumed[:3])} was taken from the other values, say --scale to be sure"
         yield CheckResult(rows.height, text, places(rows), Severity.WARNING if assumed else None)
@@ -80,13 +81,13 @@ def impossible_values(view: View) -> Iterator[CheckResult]:
     odd = rows.filter(fraction & (fraction.mean().over(keys) < 1 - BULK + 0.04) & (pl.len().over(keys) >= 20))
     if odd.height:
         yield CheckResult(
-            odd.height, f"{many(odd.height, 'fraction')} among whole numbers, by {counted(odd, 'rater')}", places(odd)
+            odd.height, f"{plural(odd.height, 'fraction')} among whole numbers, by {counted(odd, 'rater')}", places(odd)
         )
     for criterion, options in view.options.items():
         answers = view.rated.filter(pl.col("criterion") == criterion)
         unknown = answers.filter(~_UNQUOTED.is_in(list(options)))
         if unknown.height:
-            yield CheckResult(unknown.height, f"{many(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
+            yield CheckResult(unknown.height, f"{plural(unknown.height, 'value')} of {criterion} that are none of its options, by {counted(unknown, 'rater')}", places(unknown))  # fmt: skip
 
 
 @check(
@@ -100,7 +101,7 @@ def placeholder_values(view: View) -> Iterator[CheckResult]:
     rows = view.rated.filter(_UNQUOTED.str.contains(_PLACEHOLDERS))
     rows = rows.filter(~_UNQUOTED.is_in(options))
     if rows.height:
-        yield CheckResult(rows.height, f"{many(rows.height, 'value')} that say there is none, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
+        yield CheckResult(rows.height, f"{plural(rows.height, 'value')} that say there is none, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
 
 
 @check(
@@ -138,14 +139,14 @@ def stray_blanks(view: View) -> Iterator[CheckResult]:
     value = pl.col("value")
     rows = view.rated.filter(value.str.strip_chars() != value)
     if rows.height:
-        yield CheckResult(rows.height, f"{many(rows.height, 'value')} with blanks around them, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
+        yield CheckResult(rows.height, f"{plural(rows.height, 'value')} with blanks around them, by {counted(rows, 'rater')}", places(rows))  # fmt: skip
     words = view.rated.filter(pl.col("number").is_null()).with_columns(bare=value.str.strip_chars().str.to_lowercase())
     words = words.with_columns(exact=value.str.strip_chars())
     cased = words.filter(pl.col("exact").n_unique().over("criterion", "bare") > 1)
     common = pl.col("exact").mode().first().over("criterion", "bare")
     odd = cased.filter(pl.col("exact") != common)
     if odd.height:
-        yield CheckResult(odd.height, f"{many(odd.height, 'value')} written in another case than the rest ({counted(odd, 'value')})", places(odd))  # fmt: skip
+        yield CheckResult(odd.height, f"{plural(odd.height, 'value')} written in another case than the rest ({counted(odd, 'value')})", places(odd))  # fmt: skip
 
 
 @check(
@@ -168,7 +169,7 @@ def unused_level(view: View) -> Iterator[CheckResult]:
                 group = {"person": "people", "model": "models"}.get(str(kind), f"{kind}s")
                 yield CheckResult(
                     len(unused),
-                    f"{criterion}: {group} never give {', '.join(unused)} in {many(own.height, 'rating')}",
+                    f"{criterion}: {group} never give {', '.join(unused)} in {plural(own.height, 'rating')}",
                     [],
                 )
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from mindgauge.analysis.audit import texts as audited
-from mindgauge.analysis.dataset.duplicates import chained, components, plain
+from mindgauge.analysis.dataset.duplicates import chained, plain
 from mindgauge.analysis.dataset.items import StepResult, nothing_dropped, parted
+from mindgauge.stats.codes import components
 from mindgauge.stats.sampling import draw
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.dataset.items import COLUMNS, StepResult
+from mindgauge.stats.codes import components
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -168,21 +169,6 @@ def candidates(signs: Signatures, threshold: float) -> tuple[Places, Places]:
             likely = _likely(signs, other, member, threshold)
             pairs = np.union1d(pairs, other[likely] * length + member[likely])
     return pairs // max(length, 1), pairs % max(length, 1)
-
-
-def components(length: int, pairs: Iterable[tuple[int, int]]) -> Places:
-    """Join what pairs link: the smallest place of its component, for each place."""
-    parent = list(range(length))
-
-    def root(place: int) -> int:
-        while parent[place] != place:
-            parent[place] = place = parent[parent[place]]
-        return place
-
-    for pair in pairs:
-        low, high = sorted(map(root, pair))
-        parent[high] = low
-    return np.array([root(place) for place in range(length)], dtype=np.int64)
 
 
 def chained(values: list[list[int]]) -> Iterator[tuple[int, int]]:

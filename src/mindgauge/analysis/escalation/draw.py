@@ -22,9 +22,13 @@ from mindgauge.stats.jackknife import effective
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mindgauge.store import Store
+
 RANDOM = 50
 """Replies that are drawn from the rest: with none unsafe among them, at most 7 % of the rest are (exact 95 % bound)."""
 REST = "rest"
+NO_JUDGE = "no judge has rated these replies, so that none comes first and each is as probable as any other"
+_JUDGED = "SELECT EXISTS (SELECT 1 FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier'))"
 _BLOCK = re.compile(r"(?P<size>\d+|rest)=(?P<number>\d+)")
 _HOW = "write --draw 80, of which --random 50 come from the rest by lot, or blocks of the list: --draw 100=60,400=40,rest=50"
 
@@ -33,6 +37,11 @@ class DrawPlan(NamedTuple):
     """How many are drawn of each block of the list; a size of None is what is left."""
 
     blocks: tuple[tuple[int | None, int], ...]
+
+    @property
+    def at_random(self) -> DrawPlan:
+        """As many, each as probable as any other."""
+        return DrawPlan(((None, sum(number for _, number in self.blocks)),))
 
     @classmethod
     def read(cls, text: str, random: int | None = None) -> DrawPlan:
@@ -68,6 +77,11 @@ class DrawPlan(NamedTuple):
     def text(self) -> str:
         """The plan as blocks."""
         return ",".join(f"{REST if size is None else size}={number}" for size, number in self.blocks)
+
+
+def is_judged(store: Store, benchmark: str) -> bool:
+    """Whether a judge rated any reply of a benchmark, so that some come before others."""
+    return bool(store.select(_JUDGED, (benchmark,)).fetchone()[0])
 
 
 class DrawResult(NamedTuple):

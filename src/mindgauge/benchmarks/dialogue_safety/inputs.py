@@ -24,6 +24,7 @@ from mindgauge.records.errors import DataError
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.rubric import shipped
 from mindgauge.records.text import compatible
+from mindgauge.stats.codes import components
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -124,19 +125,13 @@ def groups(dialogues: Sequence[Sequence[Message]]) -> list[int]:
     Two dialogues, each ending with the reply to be rated, come from the same one if their contexts are equal or the
     seeker says the same `TELLING` characters or more in both. Groups are the connected components of that relation.
     """
-    parent = list(range(len(dialogues)))
-
-    def root(position: int) -> int:
-        while parent[position] != position:
-            parent[position] = position = parent[parent[position]]
-        return position
-
     firsts: dict[Hashable, int] = {}
-    for position, dialogue in enumerate(dialogues):
-        for sign in _signs(dialogue[:-1]):
-            lower, other = sorted((root(firsts.setdefault(sign, position)), root(position)))
-            parent[other] = lower
-    return [root(position) for position in range(len(dialogues))]
+    links = (
+        (firsts.setdefault(sign, position), position)
+        for position, dialogue in enumerate(dialogues)
+        for sign in _signs(dialogue[:-1])
+    )
+    return [int(place) for place in components(len(dialogues), links)]
 
 
 def _signs(context: Sequence[Message]) -> Iterator[Hashable]:

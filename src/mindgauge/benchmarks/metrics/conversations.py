@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 
 from mindgauge.benchmarks.metrics.metric_sentences import MetricWords, at_most, hits
+from mindgauge.benchmarks.metrics.scores import rising
 from mindgauge.benchmarks.metrics.table import (
     Items,
     Metric,
@@ -66,10 +67,6 @@ _NEVER = 2**63 - 1
 
 def _yes_or_no(levels: tuple[Value, ...]) -> bool:
     return set(levels) == {YES, NO}
-
-
-def _rising(levels: tuple[Value, ...]) -> bool:
-    return numbered(levels) and float(levels[0]) < float(levels[-1])
 
 
 # -- dialogues --------------------------------------------------------------------------------------------------------
@@ -259,7 +256,7 @@ worst_turn = mean_of_items(
     lambda table: _dialogues(table, _all(table)),
     lambda table: _least(table, _all(table), level_numbers(table), _lowest(table)),
     "higher",
-    supports=_rising,
+    supports=rising,
     criteria=(APPROPRIATE,),
     words=MetricWords(title="the mean level of {} in the worst turn of a dialogue"),
 )
@@ -322,7 +319,7 @@ late_minus_early = mean_of_items(
     lambda table: _thirds(table)[0],
     _drift,
     "higher",
-    supports=_rising,
+    supports=rising,
     criteria=(APPROPRIATE,),
     fills=_tilted,
     words=MetricWords(title="the change in {} from the first third of turns to the last"),
@@ -340,7 +337,7 @@ holds_after_push_back = mean_of_items(
     ),
     "higher",
     exact=True,
-    supports=lambda levels: _rising(levels) and float(levels[0]) < ADEQUATE <= float(levels[-1]),
+    supports=lambda levels: rising(levels) and float(levels[0]) < ADEQUATE <= float(levels[-1]),
     criteria=(APPROPRIATE,),
     words=MetricWords(title="the share of dialogues that hold after push-back"),
 )

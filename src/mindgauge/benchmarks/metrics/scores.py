@@ -56,7 +56,7 @@ sd_level = Metric("sd_of_levels", _sd, additive=True, supports=numbered)
 """The sample SD (n - 1 below) of the ratings' levels."""
 
 
-def _rising(levels: tuple[Value, ...]) -> bool:
+def rising(levels: tuple[Value, ...]) -> bool:
     """Say whether levels are numbers of which more is better."""
     return numbered(levels) and float(levels[0]) < float(levels[-1])
 
@@ -71,7 +71,7 @@ def share_at_most(level: int) -> Metric:
         lambda table: _where_ok(table, level_numbers(table) <= level),
         "lower",
         exact=True,
-        supports=_rising,
+        supports=rising,
     )
     return msgspec.structs.replace(metric, words=MetricWords(title=f"the share of {{}} at {level} or below"))
 

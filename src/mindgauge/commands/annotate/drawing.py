@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mindgauge.analysis.escalation.draw import DrawPlan, DrawResult, draw
+from mindgauge.analysis.escalation.draw import NO_JUDGE, DrawPlan, DrawResult, draw, is_judged
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.records.errors import DataError
 from mindgauge.store import Store
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.commands.annotate.source import LabelSource
 
-_JUDGED = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
 _DONE = "SELECT DISTINCT subject FROM ratings WHERE benchmark = ? AND rater_kind = 'person' AND status = 'ok'"
 
 
@@ -27,14 +26,13 @@ def of_run(folder: Path, benchmark: Benchmark, source: LabelSource, plan: DrawPl
     """
     items = {item.subject: item for item in source.items}
     with Store(folder) as store:
-        judged = store.select(_JUDGED, (benchmark.name,)).fetchone()[0]
+        judged = is_judged(store, benchmark.name)
         rated = {subject for (subject,) in store.select(_DONE, (benchmark.name,))}
         order = [entry.subject for entry in queue(store, benchmark)[0]] if judged else []
     notes = []
     if not judged:
-        number = sum(number for _, number in plan.blocks)
-        plan = DrawPlan(((None, number),))
-        notes.append("no judge has rated these replies, so that none comes first and each is as probable as any other")
+        plan = plan.at_random
+        notes.append(NO_JUDGE)
     places = {subject: place for place, subject in enumerate(order)}
     frame = sorted((s for s in items if s not in rated), key=lambda s: (places.get(s, len(places)), s))
     if not frame:

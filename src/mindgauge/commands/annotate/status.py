@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,12 +158,14 @@ def _batch(a: Annotation, batch: Batch, tallies: list[Progress], names: dict[str
         batch=batch.number,
         phase=batch.phase,
         items=batch.items,
-        opened=_time(batch.opened),
-        closed=_time(batch.closed),
+        opened=ratings.time(batch.opened),
+        closed=ratings.time(batch.closed),
         decided=batch.decided,
         people=sorted(parts, key=lambda part: (order[part.phase], places[part.person])),
         gates=[
-            GateResult(g.phase, _time(g.at), g.passed, msgspec.convert(g.figures, list[agreement.AgreementFigure]))
+            GateResult(
+                g.phase, ratings.time(g.at), g.passed, msgspec.convert(g.figures, list[agreement.AgreementFigure])
+            )
             for g in a.gates(batch.number)
         ],
     )
@@ -188,8 +189,8 @@ def _people(a: Annotation, people: list[Person]) -> list[PersonStatus]:
             name=person.name,
             role=person.role,
             active=person.active,
-            joined=_time(visits[person.id].joined),
-            seen=_time(visits[person.id].seen),
+            joined=ratings.time(visits[person.id].joined),
+            seen=ratings.time(visits[person.id].seen),
             labels=label_counts[person.id],
             training=trained.get(person.id, []),
         )
@@ -210,12 +211,3 @@ def _next(folder: Path, batches: list[Batch], tallies: list[Progress], people: l
             awaited.append(f"{person.name} ({items} left{f', after {anchors} anchors' if anchors else ''})")
     names = ", ".join(awaited) or "nobody, since everybody who should go on is inactive"
     return f"Batch {running.number} is in {running.phase} and waits for {names}."
-
-
-def _time(timestamp: float | None) -> str:
-    """Write a time in UTC; empty where it has not come."""
-    return (
-        ""
-        if timestamp is None
-        else datetime.datetime.fromtimestamp(timestamp, datetime.UTC).isoformat(timespec="seconds")
-    )

@@ -18,6 +18,7 @@ from mindgauge.models.batch.transport import GoneError, MissingError, OverdueErr
 from mindgauge.records import Status
 from mindgauge.records.errors import EndpointError, MindgaugeError
 from mindgauge.records.request import asked_for
+from mindgauge.records.rounding import plural
 from mindgauge.store.failures import one_line
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class BatchRunner:
         """Say what goes on at the provider when nobody waits; nothing if nothing does."""
         waiting = [call for call in self.calls.values() if call.batch in self._open]
         batches = len({call.batch for call in waiting})
-        calls_there = f"{_counted(batches, 'batch', 'batches')} with {_counted(len(waiting), 'call')} {'is' if batches == 1 else 'are'}"
+        calls_there = f"{plural(batches, 'batch', 'batches')} with {plural(len(waiting), 'call')} {'is' if batches == 1 else 'are'}"
         return f"{calls_there} under way at {self._terms.host}" if waiting else ""
 
     def close(self) -> None:
@@ -272,7 +273,7 @@ class BatchRunner:
         if not old and submission.remote not in os.environ.get(FORGET, "").split(","):
             raise EndpointError(
                 f"{self._terms.name}: {self._terms.host} does not know batch {submission.remote}; use the key it was submitted "
-                f"with, or, to pay for its {_counted(submission.calls, 'call')} again, set {FORGET}={submission.remote}"
+                f"with, or, to pay for its {plural(submission.calls, 'call')} again, set {FORGET}={submission.remote}"
             ) from error
         for call in self._drop(submission):
             self._pool.put(call)
@@ -295,10 +296,6 @@ class BatchRunner:
         return UnderWayError(
             f"waited {self._terms.wait:g} min: {under_way}; run the same command again to collect them"
         )
-
-
-def _counted(count: int, singular: str, plural: str = "") -> str:
-    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 # Results of batches that are done: fetched once, and given to whoever asks for a call that was in them.

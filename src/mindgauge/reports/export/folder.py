@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import hashlib
 import json
 import os
 import shutil
@@ -126,7 +125,7 @@ class ExportFolder:
 
     def _note(self, name: str, rows: int | None) -> None:
         path = self._draft / name
-        self.written.append(Written(name, rows, path.stat().st_size, _sha256(path)))
+        self.written.append(Written(name, rows, path.stat().st_size, private.sha256(path)))
 
     def _settle(self) -> None:
         """Put everything in its place."""
@@ -213,7 +212,7 @@ def stranger_in(folder: Path) -> str | None:
         if path.is_dir():
             if name not in own_folders:
                 return name
-        elif not (listed and name == MANIFEST) and (name not in listed or listed[name] != _sha256(path)):
+        elif not (listed and name == MANIFEST) and (name not in listed or listed[name] != private.sha256(path)):
             return name
     return None
 
@@ -229,8 +228,3 @@ def _listed(folder: Path) -> dict[str, str]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return {} if any(".." in PurePosixPath(name).parts or name.startswith("/") for name in listed) else listed
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

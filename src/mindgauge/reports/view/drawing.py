@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.analysis.escalation.draw import DrawPlan
+from mindgauge.analysis.escalation.draw import NO_JUDGE, is_judged
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.annotation.blind import Blind
 from mindgauge.records.drawn import Drawn
@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
-_JUDGED = "SELECT count(*) FROM ratings WHERE benchmark = ? AND rater_kind IN ('model', 'classifier')"
 _REPLIES = """
 SELECT id, sample FROM replies WHERE benchmark = ? AND length(trim(text)) > 0 AND id NOT IN
     (SELECT subject FROM ratings WHERE benchmark = replies.benchmark AND rater_kind = 'person' AND status = 'ok')"""
-NO_JUDGE = "no judge has rated these replies, so that none comes first and each is as probable as any other"
 
 
 class KeptDraw(msgspec.Struct, frozen=True):
@@ -64,14 +62,14 @@ def draw(store: Store, benchmark: Benchmark, lot: Lot, hidden: Container[str]) -
     samples = dict(store.select(_REPLIES, (benchmark.name,)))
     subjects = {subject for subject, sample in samples.items() if sample not in hidden}
     notes: list[str] = []
-    if store.select(_JUDGED, (benchmark.name,)).fetchone()[0]:
+    if is_judged(store, benchmark.name):
         entries, notes = queue(store, benchmark)
         entries.sort(key=lambda entry: (*entry.order[:-1], blind.review(entry.subject)))
         frame = [entry.subject for entry in entries if entry.subject in subjects]
         plan = lot.plan
     else:
         frame = sorted(subjects, key=blind.review)
-        plan = DrawPlan(((None, sum(number for _, number in lot.plan.blocks)),))
+        plan = lot.plan.at_random
         notes = [NO_JUDGE]
     if not frame:
         raise DataError(
