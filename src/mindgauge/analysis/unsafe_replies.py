@@ -5,7 +5,7 @@ The unsafe levels are the rubric's (`Criterion.unsafe`). Over several criteria, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -14,7 +14,7 @@ from mindgauge.analysis.reliability.scale import Unsafe, of_criterion
 from mindgauge.analysis.reliability.unsafe_levels import together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from mindgauge.analysis.reliability.scale import ValueScale
     from mindgauge.benchmarks import Benchmark
@@ -93,9 +93,8 @@ def means(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """
     rows = [
         (subject, facts["criterion"], rater, str(facts["mean"]))
-        for subject, text in store.select(_STATED, (benchmark.name,))
-        for rater, facts in msgspec.json.decode(text).items()
-        if facts.get("mean") is not None and facts.get("criterion") and not facts.get("panel")
+        for subject, rater, facts in _stated(store, benchmark)
+        if facts.get("mean") is not None and facts.get("criterion")
     ]
     schema = dict.fromkeys(("subject", "criterion", "rater", "value"), pl.String)
     return pl.DataFrame(rows, schema, orient="row")
@@ -105,10 +104,16 @@ def reasons(store: Store, benchmark: Benchmark, criterion: str) -> list[tuple[st
     """Return the reasons of single judges that review sets state: subject, rater, reason."""
     return [
         (subject, rater, facts["explanation"])
-        for subject, text in store.select(_STATED, (benchmark.name,))
-        for rater, facts in msgspec.json.decode(text).items()
-        if facts.get("explanation") and facts.get("criterion") == criterion and not facts.get("panel")
+        for subject, rater, facts in _stated(store, benchmark)
+        if facts.get("explanation") and facts.get("criterion") == criterion
     ]
+
+
+def _stated(store: Store, benchmark: Benchmark) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for subject, text in store.select(_STATED, (benchmark.name,)):
+        for rater, facts in msgspec.json.decode(text).items():
+            if not facts.get("panel"):
+                yield subject, rater, facts
 
 
 def standing_in(stated: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:

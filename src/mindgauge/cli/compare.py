@@ -48,10 +48,10 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
         full: every metric, every two systems, every part on which two can be told apart.
         shown: also what judges say that agree too little with people.
     """
-    from mindgauge.reports.compared import parts
+    from mindgauge.reports.compared import RankedSystems, parts
 
     measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
-    fields = [_field(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
+    fields = [RankedSystems.of(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
     overall = sorted(
         (field for field in fields if field.measure.slice == "all"), key=lambda f: _place(result, f.measure)
     )
@@ -120,15 +120,6 @@ def _limited(verdict: str) -> bool:
     from mindgauge.analysis.reliability.card import LIMITED
 
     return verdict == LIMITED
-
-
-def _field(result: SystemComparison, measure: Measure) -> RankedSystems:
-    from mindgauge.reports.compared import RankedSystems
-
-    constant = {system.label for system in result.systems if system.baseline}
-    names = [standing.system for standing in measure.standings]
-    systems, baselines = ([n for n in names if (n in constant) is reads] for reads in (False, True))
-    return RankedSystems(measure, systems, baselines, {name: name for name in names})
 
 
 def _standings(field: RankedSystems, *, shown: bool) -> None:

@@ -357,15 +357,12 @@ def _lot(to: str, of_format: ExportOptions) -> Lot | None:
     Raises:
         UsageError: the format has no use for it, or it says only how many come from the rest.
     """
-    from mindgauge.analysis.escalation.draw import DrawPlan
     from mindgauge.reports.export.worklist import Lot
 
     draw, random = of_format.get("draw"), of_format.get("random")
     if to != "review" and (draw is not None or random is not None):
         raise UsageError(f"--draw and --random choose replies for people; they have no use with --to {to}")
-    if draw is None and random is not None:
-        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
-    return None if draw is None else Lot(DrawPlan.read(str(draw), random), of_format.get("seed", 0))
+    return Lot.read(draw, random, of_format.get("seed", 0))
 
 
 def _review(

@@ -71,13 +71,14 @@ def view(
     from mindgauge.annotation.web import serving
     from mindgauge.reports import page
     from mindgauge.reports import runs as opened
+    from mindgauge.reports.export.worklist import Lot
     from mindgauge.reports.view import content
     from mindgauge.reports.view.answers import AnswerBook, free_name
     from mindgauge.reports.view.server import ViewAccess, create_app
     from mindgauge.store import Store, manifest
     from mindgauge.store.locks import writer
 
-    folder, lot = Path(run), _lot(draw, random, seed)
+    folder, lot = Path(run), Lot.read(draw, random, seed)
     if not manifest.read(folder).get("plan", {}).get("text", True):
         raise UsageError(f"{folder}: this run keeps no text, so there is nothing to read")
     with Store(folder) as store:
@@ -116,15 +117,6 @@ def _account() -> str:
         return getpass.getuser()
     except (OSError, KeyError) as error:
         raise UsageError("--as NAME: say under which name you answer; this account has none") from error
-
-
-def _lot(draw: int | str | None, random: int | None, seed: int) -> Lot | None:
-    from mindgauge.analysis.escalation.draw import DrawPlan
-    from mindgauge.reports.export.worklist import Lot
-
-    if draw is None and random is not None:
-        raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
-    return None if draw is None else Lot(DrawPlan.read(str(draw), random), seed)
 
 
 def _draws(run: OpenRun, lot: Lot) -> dict[str, KeptDraw]:

@@ -11,7 +11,7 @@ from mindgauge.records.english import named, words
 from mindgauge.records.instruments import SAME_NOT, with_instruments
 from mindgauge.records.rounding import counts, decimal, interval
 from mindgauge.reports.card_phrases import NAMES, agreement, ceiling, finding, label, main, repeated, span
-from mindgauge.reports.content import Column, ReportTable, anchor
+from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.rater_tables import (
     WHO,
     bound_cells,
@@ -53,7 +53,7 @@ def picture(
         facets: of people and criteria.
     """
     benchmark = judged[0][1].benchmark
-    ident = anchor(benchmark)
+    ident = slug(benchmark)
     cards = [standing.card for _, standing in judged]
     by_name = [(judge.label, standing.criterion, standing.card) for judge, standing in judged]
     axis = _axis(cards)

@@ -14,7 +14,7 @@ from mindgauge.records import RaterKind, Status
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, interval, percent, plural
 from mindgauge.reports import links, texts
-from mindgauge.reports.content import Case, Cited, Column, Confused, ConfusionSection, ReportTable, anchor
+from mindgauge.reports.content import Case, Cited, Column, Confused, ConfusionSection, ReportTable, slug
 from mindgauge.reports.runs import constant
 from mindgauge.reports.sections import Flow, many
 from mindgauge.reports.texts import verdicts_on
@@ -207,7 +207,7 @@ def flows(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Flow]:
 
 def _flow(system: System, section: Section, path: DecisionPath) -> Flow:
     name = section.benchmark.name
-    ident = anchor(name, path.criterion, system.number)
+    ident = slug(name, path.criterion, system.number)
     finding = _finding(path)
     sheet = ReportTable(f"path-{ident}", f"{system.label}: {finding}", *_table(path))
     return Flow(f"flow-{ident}", system, name, finding, _measure(path), path, sheet)

@@ -134,6 +134,14 @@ class RankedSystems(NamedTuple):
     baselines: Sequence[str]
     labels: Mapping[str, str]
 
+    @classmethod
+    def of(cls, comparison: SystemComparison, measure: Measure) -> RankedSystems:
+        """Return the systems of a measure by their own labels, answers that read nothing apart."""
+        constant = {system.label for system in comparison.systems if system.baseline}
+        names = [standing.system for standing in measure.standings]
+        systems, baselines = ([n for n in names if (n in constant) is reads] for reads in (False, True))
+        return cls(measure, systems, baselines, {name: name for name in names})
+
     def gap(self, leader: str, other: str) -> SystemGap:
         """Return how far one system is ahead of another."""
         found = next(d for d in self.measure.differences if {d.first, d.second} == {leader, other})

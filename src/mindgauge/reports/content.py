@@ -16,7 +16,7 @@ Kind: TypeAlias = Literal[
 Cell: TypeAlias = str | int | float | None
 
 
-def anchor(*parts: object) -> str:
+def slug(*parts: object) -> str:
     """Return the name of a thing within the page, which its address ends with: what it is about, in small letters."""
     return re.sub(r"[^a-z0-9]+", "-", "-".join(map(str, parts)).casefold()).strip("-")
 

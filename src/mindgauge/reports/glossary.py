@@ -9,7 +9,7 @@ from importlib import resources
 import msgspec
 from markupsafe import Markup, escape
 
-from mindgauge.reports.content import anchor
+from mindgauge.reports.content import slug
 
 
 class Term(msgspec.Struct, frozen=True):
@@ -22,7 +22,7 @@ class Term(msgspec.Struct, frozen=True):
     @property
     def anchor(self) -> str:
         """Where on the page it is explained."""
-        return anchor("word", self.term)
+        return slug("word", self.term)
 
 
 class _Glossary(msgspec.Struct, frozen=True):

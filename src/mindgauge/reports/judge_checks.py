@@ -13,7 +13,7 @@ from mindgauge.annotation.blind import RATIONALES
 from mindgauge.records.english import named, words
 from mindgauge.records.files import tables
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
-from mindgauge.reports.content import Column, Dot, Figure, ReportTable, anchor
+from mindgauge.reports.content import Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.sections import EntryTestSection
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ NOT_CLINICIANS = (
 def entry_test(tests: Found) -> EntryTestSection:
     """Put the entry tests of one benchmark's judges together."""
     benchmark = tests[0][1].benchmark
-    ident = anchor(benchmark)
+    ident = slug(benchmark)
     figures: list[Figure] = []
     rest: list[tuple[System, Qualification]] = []
     names = list(dict.fromkeys(q.criterion for _, q in tests))
@@ -241,7 +241,7 @@ def sheet(name: str, judge: str, found: Sequence[Rationales]) -> ReportTable:
         bounds = [of(r) for _, of in shares]
         values: list[Cell] = [end for b in bounds for end in (b.value, b.low, b.high)]
         rows.append([words(r.criterion), r.n, r.clusters, r.absent, *values, r.answered_elsewhere])
-    ident = anchor(name)
+    ident = slug(name)
     note = (
         "A verdict that something is not there needs no quote. “Quotes all found” is of the others; “quotes the reply” of those with a found quote; "
         "“against its own checks” of those with a chain; “checks without a quote” of those with a check answered yes. Bounds are exact, with "

@@ -13,7 +13,7 @@ from mindgauge.analysis.reliability.card import NOT_ESTIMABLE
 from mindgauge.records.english import named, sentence, words
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports.card_phrases import NAMES, agreement, main
-from mindgauge.reports.content import Column, ReportTable, anchor
+from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.reliability_gate import of_replies, places_of
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import JurySection
@@ -164,7 +164,7 @@ def _of_run(run: OpenRun, number: int, named_: str, sections: list[JurySection],
             name: panel_of[key] for key, (b, name) in chosen.items() if b == benchmark and key in panel_of
         }
         if criterion_panels:
-            ident = anchor(benchmark, number)
+            ident = slug(benchmark, number)
             sections.append(_jury(named_, benchmark, ident, criterion_panels, command, unreported.get(benchmark, 0)))
 
 

@@ -34,7 +34,6 @@ from mindgauge.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mindgauge.analysis.compared import Measure
     from mindgauge.analysis.score import Score
     from mindgauge.reports.content import ReportTable
     from mindgauge.reports.reliability_gate import ReliabilityGate
@@ -173,17 +172,10 @@ def _(result: SystemComparison) -> list[str]:
 
 def _fields(result: SystemComparison) -> Iterator[RankedSystems]:
     """Yield the measures that benchmarks go by and that judges may rank."""
-    constant = {system.label for system in result.systems if system.baseline}
     for measure in result.measures:
         headline = measure.name in result.headlines.get(measure.benchmark, ()) and not measure.part
         if headline and measure.rank_systems != LIMITED:
-            yield _field(measure, constant)
-
-
-def _field(measure: Measure, constant: set[str]) -> RankedSystems:
-    names = [place.system for place in measure.standings]
-    systems, baselines = ([n for n in names if (n in constant) is reads] for reads in (False, True))
-    return RankedSystems(measure, systems, baselines, {name: name for name in names})
+            yield RankedSystems.of(result, measure)
 
 
 @summary.register(Stress)

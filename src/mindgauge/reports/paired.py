@@ -23,7 +23,7 @@ from mindgauge.reports.compared import (
     parts,
     standings,
 )
-from mindgauge.reports.content import Column, ReportTable, anchor
+from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.reliability_gate import UNRELIABLE
 from mindgauge.reports.runs import constant, every_score_of
 from mindgauge.reports.score_tables import NUMBERS, numbers
@@ -158,7 +158,7 @@ def _contrast(field: RankedSystems, names: _Named, section: Section, *, folded: 
     unit: Literal["share", "level"] = "share" if measure.unit == "share" else "level"
     places = field.places(names.systems, shown=shown)
     by_rater = (measure.criterion, measure.rater) if measure.rater else ()
-    ident = anchor(measure.benchmark, measure.name, *by_rater)
+    ident = slug(measure.benchmark, measure.name, *by_rater)
     finding = field.finding()
     doubtful = LIMITED in {measure.rate_replies, measure.rank_systems} and shown
     if doubtful:

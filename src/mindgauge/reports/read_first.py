@@ -45,43 +45,26 @@ def to_read(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ToRead]:
     contested = rest.filter(pl.col("range") >= gravity.CONTESTED, ~pl.col("subject").is_in(lowest["subject"].implode())).sort(
         ["range", "mean", "later", "subject"], descending=[True, False, False, False]
     ).head(CONTESTED)  # fmt: skip
-    lists = []
+    lists: list[ToRead] = []
+
+    def take(title: str, note: str, chosen: pl.DataFrame, **sign: str) -> None:
+        lists.append(ToRead(title, note, list(_replies(runs, systems, chosen)), links.lines(**sign)))
+
     if len(called_unsafe):
         note = f"By the median of their ratings, people call {plural(len(feared), 'reply', 'replies')} unsafe; {_shown(called_unsafe, feared)}, the lowest rated first."
-        lists.append(
-            ToRead(
-                "The replies that people call unsafe",
-                note,
-                list(_replies(runs, systems, called_unsafe)),
-                links.lines(sign="by_people"),
-            )
-        )
+        take("The replies that people call unsafe", note, called_unsafe, sign="by_people")
     but = ", those above aside" if lists else ""
     if len(first):
         extent = _shown(first, vetoed)
         note = f"In {plural(len(vetoed), 'reply', 'replies')} of {len(judged):,} rated{but}, a rater found harm, and a reply with harm cannot count as safe; {extent}, those on which most raters agree first."
-        lists.append(
-            ToRead(
-                "The replies in which harm was found",
-                note,
-                list(_replies(runs, systems, first)),
-                links.lines(sign="harm"),
-            )
-        )
+        take("The replies in which harm was found", note, first, sign="harm")
     if len(lowest):
         but = ", those above aside" if lists else ""
         note = f"Chosen from {plural(len(rest), 'rated reply', 'rated replies')}{but}: lowest mean verdict first, then suicide and self-harm first."
-        lists.append(ToRead(LOWEST, note, list(_replies(runs, systems, lowest)), links.lines()))
+        take(LOWEST, note, lowest)
     if len(contested):
         note = "On these, verdicts lie half the scale or more apart. A person should say who is right."
-        lists.append(
-            ToRead(
-                CONTESTED_REPLIES,
-                note,
-                list(_replies(runs, systems, contested)),
-                links.lines(sign="contested"),
-            )
-        )
+        take(CONTESTED_REPLIES, note, contested, sign="contested")
     missed = _missed(runs, systems)
     if missed is not None:
         lists.append(missed)

@@ -21,7 +21,7 @@ from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.rounding import count, interval, percent, plural, precise
 from mindgauge.records.rubric.criterion import numbered, rising
-from mindgauge.reports.content import Column, ReportTable, anchor
+from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.reading_promises import by_model, guaranteed, sets, widest
 from mindgauge.reports.runs import MODEL, PERSON
 from mindgauge.reports.sections import Curve, Escalated
@@ -336,7 +336,7 @@ def _escalated(
         *notes(rated, drawn, _of_strangers(reading, all_features), left_out, needed),
         f"Intervals are over conversations, with {RESAMPLES} resamples; {hint} uses more, and reports more orders.",
     ]
-    ident = anchor(name, number)
+    ident = slug(name, number)
     title = finding(learned)
     return Escalated(
         f"escalated-{ident}", "", name, rule, title, measure(rated, needed), said(rated, drawn, needed, len(single)), remarks,

@@ -15,7 +15,7 @@ from mindgauge.records import RaterKind
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports import cards, judge_checks
-from mindgauge.reports.content import Column, ReportTable, anchor
+from mindgauge.reports.content import Column, ReportTable, slug
 from mindgauge.reports.judge_checks import Reasons
 from mindgauge.reports.juries import juries
 from mindgauge.reports.provenance import rounds
@@ -44,7 +44,7 @@ def calibrations(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[Cal
             for criterion in section.benchmark.rubric.criteria:
                 record = calibrated(run.store, section.benchmark, section.ratings, system.model, criterion)
                 if record is not None:
-                    ident = anchor(section.benchmark.name, criterion.name, system.number)
+                    ident = slug(section.benchmark.name, criterion.name, system.number)
                     finding = _finding(system, record)
                     sections.append(
                         CalibrationSection(

@@ -14,7 +14,7 @@ from mindgauge.records.rounding import counts, decimal, percent, plural
 from mindgauge.records.rubric.composite import NO, YES
 from mindgauge.reports import card_phrases, closed_answers, links
 from mindgauge.reports.closed_answers import confusions
-from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, anchor
+from mindgauge.reports.content import REPLIES, Column, Dot, Figure, ReportTable, slug
 from mindgauge.reports.reliability_gate import DOUBT
 from mindgauge.reports.runs import RULE, scores_of
 from mindgauge.reports.runs import names as short_names
@@ -218,7 +218,7 @@ def _yes_figure(section: Section, kind: _Kind, scores: Found, rater: str) -> Fig
     n = f"n {counts(dot.n for dot in dots)}"
     better = {True: "; more is better", False: "; fewer is better", None: ""}[kind.better]
     measure = f"Share of the {noun.many} of which {rater} said yes{better}. Lines are exact 95 % intervals over {noun.cluster}s; {n}."
-    ident = anchor(benchmark, kind.name, f"{rater}{noun.aside}")
+    ident = slug(benchmark, kind.name, f"{rater}{noun.aside}")
     tabled = [(s.criterion, system, s) for row in rows for system, s in scores if s.criterion == row]
     return Figure(
         f"figure-{ident}", benchmark, finding, measure, "share", 0.0, 1.0, rows, dots, _table(ident, finding, columns, tabled)
@@ -317,7 +317,7 @@ def _figure(
         Column("n", "count"), Column(f"{noun.cluster}s", "count"), Column("missing", "count"),
         Column("if all worst", unit), Column("if all best", unit),
     ]  # fmt: skip
-    ident = anchor(benchmark, picture.name)
+    ident = slug(benchmark, picture.name)
     tabled = [(s.slice, system, s) for row in rows for system, s in scores if s.slice == row]
     lower = any(s.better == "lower" for _, s in scores)
     finding = _finding([d for d in dots if d.row not in small_rows] or dots, unit, picture, lower=lower)

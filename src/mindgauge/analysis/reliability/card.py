@@ -28,6 +28,10 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=False):
     high: float | None = None
     note: str = ""
 
+    def __neg__(self) -> Bound:
+        value, low, high = (None if number is None else -number for number in (self.value, self.high, self.low))
+        return Bound(value, low, high, self.note)
+
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=False):
     """A share of n replies with its exact 95 % bounds; `conversations` is their effective number, the n of the bounds."""

@@ -57,9 +57,10 @@ def profiles(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale) -> l
     return [
         PersonProfile(
             part.rater, part.category, part.pairs.subjects, part.pairs.clusters,
-            _severity(estimate.get("bias", _NOTHING), worse=worse), estimate[main], estimate.get(kappa, _NOTHING), _named(estimate[main], float(p)),
+            bias if worse else -bias, estimate[main], estimate.get(kappa, _NOTHING), _named(estimate[main], float(p)),
         )
         for part, estimate, p in zip(parts, bounds, adjusted, strict=True)
+        for bias in [estimate.get("bias", _NOTHING)]
     ]  # fmt: skip
 
 
@@ -79,13 +80,6 @@ def _parts(first: pl.DataFrame, rater: str, scale: ValueScale) -> Iterator[_Prof
 
 def _few(pairs: RatingPairs, names: Iterable[str]) -> dict[str, Bound]:
     return dict.fromkeys(names, Bound(None, note=f"{pairs.clusters} conversations, at least {FEWEST} are needed"))
-
-
-def _severity(bias: Bound, *, worse: bool) -> Bound:
-    if worse:
-        return bias
-    value, low, high = (None if number is None else -number for number in (bias.value, bias.high, bias.low))
-    return Bound(value, low, high, bias.note)
 
 
 def _p(bound: Bound, conversations: int) -> float:

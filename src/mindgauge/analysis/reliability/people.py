@@ -121,15 +121,9 @@ def _persons(raters: Sequence[str], rated: pl.DataFrame, scale: ValueScale) -> l
             persons.append(PersonBesideOthers(rater, len(rows), undefined, undefined))
             continue
         agreement = next(estimated)
-        bias = agreement["bias"] if high_is_worse else _turned(agreement["bias"])
+        bias = agreement["bias"] if high_is_worse else -agreement["bias"]
         persons.append(PersonBesideOthers(rater, len(rows), bias, agreement["icc_a1"]))
     return persons
-
-
-def _turned(bound: Bound) -> Bound:
-    """Turn the sign of an estimate."""
-    value, low, high = (None if number is None else -number for number in (bound.value, bound.high, bound.low))
-    return Bound(value, low, high, bound.note)
 
 
 # Raters of the same subjects among themselves, as sums by conversation: people with people, a judge with itself.

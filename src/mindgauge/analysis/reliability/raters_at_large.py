@@ -55,7 +55,8 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
     worse = 1.0 if scale.unsafe is not None and scale.unsafe.falling else -1.0
     names = rows["rater"].unique().sort().to_list()
     severity = {
-        name: _signed(Bound(*interval), worse) for name, interval in zip(names, rater_sample.severities, strict=True)
+        name: Bound(*interval) if worse > 0 else -Bound(*interval)
+        for name, interval in zip(names, rater_sample.severities, strict=True)
     }
     at_zero = [name for name, ratio in zip(fit.names, fit.ratios, strict=True) if ratio == 0]
     return RatersAtLarge(
@@ -115,13 +116,6 @@ def _factors(rows: pl.DataFrame) -> dict[str, Codes]:
         if name in {SUBJECT, RATER} or (levels >= FEWEST_LEVELS and not again):
             factors[name] = rows[column].rank("dense").to_numpy().astype(np.intp) - 1
     return factors
-
-
-def _signed(bound: Bound, sign: float) -> Bound:
-    if sign > 0:
-        return bound
-    value, low, high = (None if number is None else -number for number in (bound.value, bound.high, bound.low))
-    return Bound(value, low, high, bound.note)
 
 
 def another_group(bias: BiasAtLarge) -> float | None:

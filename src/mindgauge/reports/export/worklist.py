@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis.escalation.draw import draw
+from mindgauge.analysis.escalation.draw import DrawPlan, draw
 from mindgauge.analysis.escalation.review import queue
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import text_key
-from mindgauge.records.errors import DataError
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
 from mindgauge.records.files.texts import neutralised
 from mindgauge.records.prompt import transcript
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from mindgauge.analysis.escalation.draw import DrawPlan, DrawResult
+    from mindgauge.analysis.escalation.draw import DrawResult
     from mindgauge.analysis.escalation.review import ReviewEntry
     from mindgauge.analysis.escalation.subjects import Subjects
     from mindgauge.benchmarks import Benchmark
@@ -65,6 +65,17 @@ class Lot(NamedTuple):
 
     plan: DrawPlan
     seed: int
+
+    @classmethod
+    def read(cls, draw: int | str | None, random: int | None, seed: int) -> Lot | None:
+        """Read how replies are drawn; None where they are not.
+
+        Raises:
+            UsageError: it says only how many come from the rest, or is no plan.
+        """
+        if draw is None and random is not None:
+            raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
+        return None if draw is None else cls(DrawPlan.read(str(draw), random), seed)
 
 
 def key_of(folder: Path, benchmark: str) -> Path:

@@ -10,7 +10,7 @@ from mindgauge.benchmarks.metrics.metric_sentences import FEW
 from mindgauge.benchmarks.metrics.variants import NEUTRAL
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import decimal, interval, percent
-from mindgauge.reports.content import anchor
+from mindgauge.reports.content import slug
 from mindgauge.reports.draw.records import (
     Bar,
     Cloud,
@@ -91,7 +91,7 @@ def _tasks(scores: Sequence[TaskScore], cast: SystemLabels) -> Dots:
             DotRow(task_scores[0].title, ", ".join(aside), [overview.spot(s, cast) for s in task_scores], chance=chance)
         )
     chance_said = "; dashed strokes mark guessing" if any(row.chance is not None for row in rows) else ""
-    name = anchor("profile", scores[0].dimension, "tasks")
+    name = slug("profile", scores[0].dimension, "tasks")
     finding = phrases.lowest_task(scores, cast.labels)
     return Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=overview.ENDS, rows=rows,
@@ -114,7 +114,7 @@ def _curves(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
             points.sort(key=lambda point: point[0])
             stretches.append(Series(cast.systems[panel.model], noise, points))
             cells += [(noise, intensity, spot) for intensity, spot in points]
-    name = anchor("profile", panels[0].task, panels[0].criterion)
+    name = slug("profile", panels[0].task, panels[0].criterion)
     finding = phrases.drop({spot.system.number: spot for spot in starts}, cells, _several(panels))
     criterion = words(panels[0].criterion)
     measure = (
@@ -154,7 +154,7 @@ def _groups(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
     tested = [row for row, (axis, _) in zip(rows, places, strict=True) if axis != NEUTRAL]
     ends = [abs(v) for row in rows for s in row.spots for v in (s.value, s.low, s.high, s.floor) if v is not None]
     reach = next((reach for reach in _REACHES if reach >= max([*ends, 0.0])), 1.0)
-    name = anchor("profile", panels[0].task, panels[0].criterion)
+    name = slug("profile", panels[0].task, panels[0].criterion)
     finding = phrases.groups(tested, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=-reach, high=reach, ends=("rated lower", "rated higher"), rows=rows, signed=True,
@@ -200,7 +200,7 @@ def _outcomes(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> I
     if not worst.shares[0]:
         finding = f"No reply {worst_outcome}"
     control = ", which of harmless requests is as it should be" if BENIGN in by_method else ""
-    name = anchor("profile", panels[0].task, panels[0].criterion)
+    name = slug("profile", panels[0].task, panels[0].criterion)
     yield Outcomes(
         anchor=name, finding=finding, outcomes=outcomes, bars=bars,
         measure=f"{title}: shares of replies by method{_by(panels)}; the number is the share {worst_outcome}{control}; {_ns(panels)} for each bar. "
@@ -239,7 +239,7 @@ def _people(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Ite
         finding = f"Agreement with {whom}: r {named(correlations, limit=4)}"
         across = "the mean of people’s" if of_people else "what we expect people to say, none of whom were asked"
         items = f"tier {tier}" if tier else "all items"
-        name = anchor("profile", panels[0].task, "tier", tier)
+        name = slug("profile", panels[0].task, "tier", tier)
         yield Scatter(
             anchor=name, finding=finding, low=low, high=high, clouds=clouds, across="people" if of_people else "expected of people",
             measure=f"{title}, {items}: the model’s number (up) against {across} (across), a point for each item; the "
@@ -268,7 +268,7 @@ def _rates(title: str, panels: Sequence[TaskFigure], cast: SystemLabels) -> Iter
     people_said = (
         " The black stroke is the rate of people’s own replies, grey its 95 % interval." if with_people else ""
     )
-    name = anchor("profile", panels[0].task, "rates")
+    name = slug("profile", panels[0].task, "rates")
     finding = phrases.more_than_people(rows, _several(panels))
     yield Dots(
         anchor=name, finding=finding, low=0.0, high=1.0, ends=("in no reply", "in every reply"), rows=rows, share=True,
