@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from mindgauge.commands.annotate.serve import Served
     from mindgauge.commands.annotate.status import BatchStatus, PersonStatus, ProjectStatus
 
+_WHO = options.under("Who takes part")
+_ROUNDS = options.under("Rounds")
+_WHAT = options.under("What is labelled of it")
+
 
 def new(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The project's folder, which is a run directory, too.")],
@@ -25,96 +29,56 @@ def new(
     benchmark: Annotated[str | None, typer.Option(help="Whose rubric is used; a run knows its own.")] = None,
     rubric: Annotated[Path | None, typer.Option(help="A rubric file, in place of a benchmark.")] = None,
     adjudicator: Annotated[
-        str | None,
-        typer.Option(
-            help="Who decides what is left after discussion; the owner if not given.", rich_help_panel="Who takes part"
-        ),
+        str | None, _WHO(help="Who decides what is left after discussion; the owner if not given.")
     ] = None,
-    owner: Annotated[
-        str, typer.Option(help="Who sees how far the work is and gives out links.", rich_help_panel="Who takes part")
-    ] = "owner",
-    batch: Annotated[
-        int, typer.Option(min=1, help="Items that meet the gate together.", rich_help_panel="Rounds")
-    ] = 200,
-    gate: Annotated[
-        float, typer.Option(help="The least agreement with which a batch closes, 0 to 1.", rich_help_panel="Rounds")
-    ] = 0.4,
-    training: Annotated[
-        int, typer.Option(min=0, help="Anchors that everybody labels first; 0 for none.", rich_help_panel="Rounds")
-    ] = 10,
-    policy: Annotated[
-        str, typer.Option(help="How gold is read off the labels: adjudicated or majority.", rich_help_panel="Rounds")
-    ] = "adjudicated",
+    owner: Annotated[str, _WHO(help="Who sees how far the work is and gives out links.")] = "owner",
+    batch: Annotated[int, _ROUNDS(min=1, help="Items that meet the gate together.")] = 200,
+    gate: Annotated[float, _ROUNDS(help="The least agreement with which a batch closes, 0 to 1.")] = 0.4,
+    training: Annotated[int, _ROUNDS(min=0, help="Anchors that everybody labels first; 0 for none.")] = 10,
+    policy: Annotated[str, _ROUNDS(help="How gold is read off the labels: adjudicated or majority.")] = "adjudicated",
     order: Annotated[
         Path | None,
-        typer.Option(
-            help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`; with a column `probability`, just that is labelled.",
-            rich_help_panel="What is labelled of it",
+        _WHAT(
+            help="What comes first: review.csv of `export --to review`, or a table with `subject` or `id`; with a column `probability`, just that is labelled."
         ),
     ] = None,
     anchors: Annotated[
-        Path | None,
-        typer.Option(
-            help="Texts with known levels for the training round, like an anchors.jsonl.", rich_help_panel="Rounds"
-        ),
+        Path | None, _ROUNDS(help="Texts with known levels for the training round, like an anchors.jsonl.")
     ] = None,
     language: Annotated[
-        str | None,
-        typer.Option(help="en or zh: of the page at first, and of items that name none.", rich_help_panel="Rounds"),
+        str | None, _ROUNDS(help="en or zh: of the page at first, and of items that name none.")
     ] = None,
-    url: Annotated[
-        str, typer.Option(help="Under which people reach the page.", rich_help_panel="Who takes part")
-    ] = "http://127.0.0.1:8765",
+    url: Annotated[str, _WHO(help="Under which people reach the page.")] = "http://127.0.0.1:8765",
     database: Annotated[
-        str | None,
-        typer.Option(
-            help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.",
-            rich_help_panel="Who takes part",
-        ),
+        str | None, _WHO(help="postgresql://USER@HOST/NAME, for a team; a file in DIR if not given.")
     ] = None,
     map_: options.Map = [],  # noqa: B006 - how typer spells an empty list
     limit: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="At most this many items: the first of --order, then at random.",
-            rich_help_panel="What is labelled of it",
-        ),
+        int | None, _WHAT(min=1, help="At most this many items: the first of --order, then at random.")
     ] = None,
     draw: Annotated[
         str | None,
-        typer.Option(
+        _WHAT(
             metavar="N",
             help="Of a run: label so many replies, drawn with known probabilities: those that need people most, and --random of the rest. Or blocks of that order: 100=60,400=40,rest=50.",
-            rich_help_panel="What is labelled of it",
         ),
     ] = None,
     random: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="With --draw: how many come from the rest by lot; 50 if not given.",
-            rich_help_panel="What is labelled of it",
-        ),
+        int | None, _WHAT(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option(
-            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`); of a file: it holds transcripts, which are cut into these.",
-            rich_help_panel="What is labelled of it",
+        _WHAT(
+            help="Of a run of dialogues: label each whole `dialogue` (if not given), each `turn`, or each message of the person (`client`); of a file: it holds transcripts, which are cut into these."
         ),
     ] = None,
     write_items: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the items that transcripts are cut into by --unit: .csv, .jsonl or .parquet.",
-            rich_help_panel="What is labelled of it",
+        _WHAT(
+            metavar="FILE", help="Write the items that transcripts are cut into by --unit: .csv, .jsonl or .parquet."
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Of the gate's resamples, and of --draw.", rich_help_panel="Rounds")
-    ] = 0,
+    seed: Annotated[int, _ROUNDS(min=0, help="Of the gate's resamples, and of --draw.")] = 0,
     json: options.Json = False,
 ) -> None:
     """Set up a project in which people label, and print one invitation link for each of them."""

@@ -6,6 +6,10 @@ import typer
 
 from mindgauge.cli import options, render
 
+_OF_HUB = options.under("Of hub and eee")
+_OF_REVIEW = options.under("Of review")
+_OF_PARQUET = options.under("Of parquet")
+
 
 def export(
     run: Annotated[str, typer.Argument(help="A run directory; with --to questions, a benchmark.")],
@@ -21,65 +25,42 @@ def export(
             help="The folder to write, or an address: s3://bucket/folder; RUN/export-FORMAT if not given. With questions, a file: .csv, .jsonl or .parquet."
         ),
     ] = None,
-    licence: Annotated[
-        str | None, typer.Option(help="The licence you publish under; hub needs one.", rich_help_panel="Of hub and eee")
-    ] = None,
+    licence: Annotated[str | None, _OF_HUB(help="The licence you publish under; hub needs one.")] = None,
     unsafe: Annotated[
-        str | None,
-        typer.Option(
-            help="With review: safety<=2, to order by what people's ratings teach.", rich_help_panel="Of review"
-        ),
+        str | None, _OF_REVIEW(help="With review: safety<=2, to order by what people's ratings teach.")
     ] = None,
     draw: Annotated[
         str | None,
-        typer.Option(
+        _OF_REVIEW(
             metavar="N",
             help="With review: list so many replies, drawn with known probabilities: those that need people most, and --random of the rest. Or blocks of the list: 100=60,400=40,rest=50.",
-            rich_help_panel="Of review",
         ),
     ] = None,
     random: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="With --draw: how many come from the rest by lot; 50 if not given.", rich_help_panel="Of review"
-        ),
+        int | None, _OF_REVIEW(min=1, help="With --draw: how many come from the rest by lot; 50 if not given.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of --draw.", rich_help_panel="Of review")] = 0,
+    seed: Annotated[int, _OF_REVIEW(min=0, help="Of --draw.")] = 0,
     partition_by: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN,…",
-            help="With parquet: a folder for each value, for example benchmark,rater.",
-            rich_help_panel="Of parquet",
-        ),
+        _OF_PARQUET(metavar="COLUMN,…", help="With parquet: a folder for each value, for example benchmark,rater."),
     ] = None,
-    rows_per_file: Annotated[
-        int | None, typer.Option(min=1, help="With parquet; 100,000 if not given.", rich_help_panel="Of parquet")
-    ] = None,
+    rows_per_file: Annotated[int | None, _OF_PARQUET(min=1, help="With parquet; 100,000 if not given.")] = None,
     show_texts: Annotated[
         bool,
-        typer.Option(
-            "--show-texts",
-            help="With hub and eee: also what was said of restricted messages, which quotes them.",
-            rich_help_panel="Of hub and eee",
-        ),
+        _OF_HUB("--show-texts", help="With hub and eee: also what was said of restricted messages, which quotes them."),
     ] = False,
-    organisation: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With eee: who publishes.", rich_help_panel="Of hub and eee")
-    ] = None,
+    organisation: Annotated[str | None, _OF_HUB(metavar="NAME", help="With eee: who publishes.")] = None,
     relationship: Annotated[
         str | None,
-        typer.Option(
-            help="With eee: what they have to do with the models: first_party, third_party, collaborative or other.",
-            rich_help_panel="Of hub and eee",
+        _OF_HUB(
+            help="With eee: what they have to do with the models: first_party, third_party, collaborative or other."
         ),
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(
+        _OF_HUB(
             metavar="OWNER/NAME",
             help="With hub: where it will stand; files for the models' own pages are written then.",
-            rich_help_panel="Of hub and eee",
         ),
     ] = None,
     data: options.Data = None,

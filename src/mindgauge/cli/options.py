@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -81,6 +82,11 @@ TABLE = "CSV, Excel, JSON, JSONL, Parquet"
 """What a table of the user's may be, in words; `docs/files.md` has it in full."""
 Full = Annotated[bool, typer.Option("--full", help="Everything: every table, every row, every note.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+
+
+def under(heading: str) -> Callable[..., Any]:
+    """Return what makes options that help shows under a heading."""
+    return partial(typer.Option, rich_help_panel=heading)
 
 
 KINDS = {

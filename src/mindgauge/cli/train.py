@@ -12,6 +12,11 @@ from mindgauge.records.rounding import decimal, interval
 if TYPE_CHECKING:
     from mindgauge.commands.training.account import Trained
 
+_CLASSIFIER = options.under("The classifier")
+_LEARNED = options.under("What is learned")
+_TEST = options.under("The test")
+_TRAINING = options.under("The training")
+
 
 def train(
     sources: Annotated[
@@ -24,99 +29,42 @@ def train(
     out: Annotated[Path, typer.Option(help="The folder that the classifier is written to.")],
     data: options.Data = None,
     encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="A folder with an encoder's weights, or its name on the hub.", rich_help_panel="The classifier"
-        ),
+        str | None, _CLASSIFIER(help="A folder with an encoder's weights, or its name on the hub.")
     ] = None,
-    baseline: Annotated[
-        bool,
-        typer.Option(
-            "--baseline", help="TF-IDF and a linear model; needs no download.", rich_help_panel="The classifier"
-        ),
-    ] = False,
-    rubric: Annotated[
-        str | None,
-        typer.Option(
-            help="Whose labels a file's are: a benchmark, or a rubric.toml.", rich_help_panel="What is learned"
-        ),
-    ] = None,
-    criterion: Annotated[
-        str | None,
-        typer.Option(help="Which one is learned, where the rubric has several.", rich_help_panel="What is learned"),
-    ] = None,
+    baseline: Annotated[bool, _CLASSIFIER("--baseline", help="TF-IDF and a linear model; needs no download.")] = False,
+    rubric: Annotated[str | None, _LEARNED(help="Whose labels a file's are: a benchmark, or a rubric.toml.")] = None,
+    criterion: Annotated[str | None, _LEARNED(help="Which one is learned, where the rubric has several.")] = None,
     test: Annotated[
-        str | None,
-        typer.Option(
-            help="What it is tested on, and nothing else: a benchmark, a run or a file.", rich_help_panel="The test"
-        ),
+        str | None, _TEST(help="What it is tested on, and nothing else: a benchmark, a run or a file.")
     ] = None,
-    dev: Annotated[
-        str,
-        typer.Option(
-            help="What chooses the checkpoint: a share of the training data, or a file.", rich_help_panel="The test"
-        ),
-    ] = "0.1",
-    folds: Annotated[
-        int | None,
-        typer.Option(help="Test by cross-validation over whole dialogues, so many folds.", rich_help_panel="The test"),
-    ] = None,
+    dev: Annotated[str, _TEST(help="What chooses the checkpoint: a share of the training data, or a file.")] = "0.1",
+    folds: Annotated[int | None, _TEST(help="Test by cross-validation over whole dialogues, so many folds.")] = None,
     where: Annotated[
-        list[str],
-        typer.Option(
-            help="Train on samples whose tag has a value: split=train. May be repeated.",
-            rich_help_panel="What is learned",
-        ),
+        list[str], _LEARNED(help="Train on samples whose tag has a value: split=train. May be repeated.")
     ] = [],  # noqa: B006 - how typer spells an empty list
-    test_where: Annotated[
-        list[str],
-        typer.Option(help="Test on samples whose tag has a value. May be repeated.", rich_help_panel="The test"),
-    ] = [],  # noqa: B006
+    test_where: Annotated[list[str], _TEST(help="Test on samples whose tag has a value. May be repeated.")] = [],  # noqa: B006
     labels_from: Annotated[
-        str | None,
-        typer.Option(
-            help="The tag that holds the training labels, if not the target.", rich_help_panel="What is learned"
-        ),
+        str | None, _LEARNED(help="The tag that holds the training labels, if not the target.")
     ] = None,
-    seeds: Annotated[
-        str, typer.Option(help="1..5, or 1,2,3: one training for each.", rich_help_panel="The training")
-    ] = "1",
-    epochs: Annotated[
-        int, typer.Option(min=1, help="Passes over the training data, at most.", rich_help_panel="The training")
-    ] = 5,
-    batch: Annotated[int, typer.Option(min=1, help="Dialogues per step.", rich_help_panel="The training")] = 16,
+    seeds: Annotated[str, _TRAINING(help="1..5, or 1,2,3: one training for each.")] = "1",
+    epochs: Annotated[int, _TRAINING(min=1, help="Passes over the training data, at most.")] = 5,
+    batch: Annotated[int, _TRAINING(min=1, help="Dialogues per step.")] = 16,
     accumulate: Annotated[
-        int,
-        typer.Option(
-            min=1, help="In how many pieces a step is computed, where memory is short.", rich_help_panel="The training"
-        ),
+        int, _TRAINING(min=1, help="In how many pieces a step is computed, where memory is short.")
     ] = 1,
-    lr: Annotated[float, typer.Option(help="The highest learning rate.", rich_help_panel="The training")] = 2e-5,
-    patience: Annotated[
-        int,
-        typer.Option(min=0, help="Stop after so many epochs without gain; 0: never.", rich_help_panel="The training"),
-    ] = 2,
+    lr: Annotated[float, _TRAINING(help="The highest learning rate.")] = 2e-5,
+    patience: Annotated[int, _TRAINING(min=0, help="Stop after so many epochs without gain; 0: never.")] = 2,
     max_length: Annotated[
-        int,
-        typer.Option(
-            min=16, help="Tokens of a dialogue; whole old turns beyond it are left out.", rich_help_panel="The training"
-        ),
+        int, _TRAINING(min=16, help="Tokens of a dialogue; whole old turns beyond it are left out.")
     ] = 512,
-    weights: Annotated[
-        str, typer.Option(help="Of labels in the loss: balanced, published or none.", rich_help_panel="The training")
-    ] = "balanced",
+    weights: Annotated[str, _TRAINING(help="Of labels in the loss: balanced, published or none.")] = "balanced",
     risk: Annotated[
-        float | None,
-        typer.Option(
-            help="Abstain so often that at most this share of decisions is wrong.", rich_help_panel="The training"
-        ),
+        float | None, _TRAINING(help="Abstain so often that at most this share of decisions is wrong.")
     ] = None,
-    rare: Annotated[
-        str, typer.Option(help="A label with a single example: refuse, keep or drop.", rich_help_panel="The training")
-    ] = "refuse",
+    rare: Annotated[str, _TRAINING(help="A label with a single example: refuse, keep or drop.")] = "refuse",
     limit: options.Limit = None,
     columns: options.Map = [],  # noqa: B006 - how typer spells an empty list
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.", rich_help_panel="The training")] = "auto",
+    device: Annotated[str, _TRAINING(help="auto, cpu or cuda.")] = "auto",
     json: options.Json = False,
 ) -> None:
     """Train a classifier on labelled dialogues; the same command continues where it stopped."""
