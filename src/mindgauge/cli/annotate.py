@@ -324,14 +324,7 @@ def import_(
 # `mindgauge annotate`: people label in the browser, alone, in batches, under a gate.
 
 
-app = typer.Typer(
-    cls=options.CommandGroup,
-    name="annotate",
-    help="People rate, too: blind rounds with a gate, in the browser.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
+app = options.group("People rate, too: blind rounds with a gate, in the browser.", "annotate")
 app.command(cls=options.Command)(new)
 app.command(cls=options.Command)(serve)
 app.command(cls=options.Command)(status)

@@ -8,11 +8,7 @@ from mindgauge.cli import fidelity, options, render
 from mindgauge.cli.calling import NONE, Chosen, takes_calls
 from mindgauge.runs.options import RunConfig
 
-app = typer.Typer(
-    cls=options.CommandGroup,
-    add_completion=False, rich_markup_mode=None, no_args_is_help=True,
-    help="The models that play persons in dialogues: is one fit for it, and whom can it play?",
-)  # fmt: skip
+app = options.group("The models that play persons in dialogues: is one fit for it, and whom can it play?")
 
 
 @takes_calls(

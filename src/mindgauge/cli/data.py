@@ -13,11 +13,7 @@ from mindgauge.records.rounding import count, decimal
 if TYPE_CHECKING:
     from mindgauge.commands.data.released import DataListing
 
-app = typer.Typer(
-    cls=options.CommandGroup,
-    help="The authors' released files: which there are, which are here, and how to get the others.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-)  # fmt: skip
+app = options.group("The authors' released files: which there are, which are here, and how to get the others.")
 Out = Annotated[Path | None, typer.Option(help="The folder of the files; if not given, data/FAMILY.")]
 
 

@@ -11,11 +11,9 @@ from mindgauge.records.rounding import count, percent
 from mindgauge.records.text import visible
 from mindgauge.runs.options import NOT_OF_TRANSFORMS, OF_REPLIES, RunConfig
 
-app = typer.Typer(
-    cls=options.CommandGroup,
-    help="A data set of your own: built by a recipe, written in other forms, labelled by models and people, released with card, datasheet and checksums.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-)  # fmt: skip
+app = options.group(
+    "A data set of your own: built by a recipe, written in other forms, labelled by models and people, released with card, datasheet and checksums."
+)
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A data set that was built.")]
 Criterion = Annotated[str | None, typer.Option(help="Which criterion the labels are, where the rubric has several.")]
 

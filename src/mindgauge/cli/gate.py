@@ -38,10 +38,10 @@ class _Gate(options.CommandGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    cls=_Gate, help="Whether a build may be released: a team's rules, held against a run. Exit code 0 passed, 1 failed, 2 wrong use, 3 cannot tell.",
-    no_args_is_help=True, add_completion=False, rich_markup_mode=None,
-)  # fmt: skip
+app = options.group(
+    "Whether a build may be released: a team's rules, held against a run. Exit code 0 passed, 1 failed, 2 wrong use, 3 cannot tell.",
+    cls=_Gate,
+)
 
 
 @app.command(_CHECK, cls=options.Command)

@@ -188,13 +188,8 @@ def _panel_in_full(panel: "JuryCard") -> None:
 # `mindgauge judges`: how far a judge can be trusted, and which one.
 
 
-app = typer.Typer(
-    cls=options.CommandGroup,
-    name="judges",
-    help="How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
+app = options.group(
+    "How far judges can be trusted, and which one: methods, stress, panels, escalation, rationales.", "judges"
 )
 app.command(cls=options.Command)(judges_compare.compare)
 app.command(cls=options.Command)(stress)

@@ -11,12 +11,9 @@ from mindgauge.records.english import words
 if TYPE_CHECKING:
     from mindgauge.commands.judges.rationales import CheckedRationales
 
-app = typer.Typer(
-    cls=options.CommandGroup,
-    name="rationales",
-    help="Whether judges' reasons can be checked: by machine (show), and by people on a blind form (export, import).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = options.group(
+    "Whether judges' reasons can be checked: by machine (show), and by people on a blind form (export, import).",
+    "rationales",
 )
 Run = Annotated[Path, typer.Argument(help="A run directory.")]
 

@@ -132,6 +132,13 @@ class CommandGroup(TyperGroup):
             )
 
 
+def group(about: str, name: str | None = None, cls: type[TyperGroup] = CommandGroup) -> typer.Typer:
+    """Return an application for commands that belong together."""
+    return typer.Typer(
+        cls=cls, name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    )
+
+
 def several(items: list[str]) -> list[str]:
     """Read an option that takes several values, repeated or separated by commas."""
     return [part.strip() for text in items for part in text.split(",") if part.strip()]
