@@ -156,6 +156,10 @@ class Canvas:
         aside_span = f'<tspan dx="7" font-size="{SMALL}" fill="{MUTED}">{behind}</tspan>' if aside else ""
         self.parts.append(f"<text {place}{weight}>{escape(in_words(words))}{aside_span}</text>")
 
+    def small(self, words: str, x: float, y: float, *, anchor: str = "start") -> None:
+        """Write words that stand back: small, and muted."""
+        self.text(words, x, y, anchor=anchor, shade=MUTED, size=SMALL)
+
     def lines(self, words: str, x: float, y: float, letters: int, *, shade: str = INK, size: int = SIZE) -> float:
         """Write words in lines of about so many letters, the first on the line `y`; return the line after the last."""
         for line in broken(words, letters):
@@ -241,7 +245,7 @@ class Canvas:
             if x and x + wide > width:
                 x, y = 0.0, y + LINE + 3
             draw(x, y)
-            self.text(words, x + sample + 6, y, size=SMALL, shade=MUTED)
+            self.small(words, x + sample + 6, y)
             x += wide + 12
         return y + 8
 
@@ -289,9 +293,7 @@ class RowChart:
             aside = note if inline and number == len(lines) - 1 else ""
             self.canvas.text(line, 0, first + LINE * number, aside=aside)
         for number, line in enumerate(notes):
-            self.canvas.text(
-                line, 0, first + LINE * len(lines) - 1 + (LINE - 2) * number, shade=MUTED, size=SMALL
-            )  # fmt: skip
+            self.canvas.small(line, 0, first + LINE * len(lines) - 1 + (LINE - 2) * number)  # fmt: skip
         self.extents.append((top - 4, top + marks + 4) if self.above else (self.y - 2, self.y + depth + self.gap - 2))
         self.y += depth + self.gap
         return top
@@ -305,21 +307,19 @@ class RowChart:
             x = axis.at(tick)
             for top, bottom in self.extents:
                 behind.line((x, top), (x, bottom), MUTED if tick == strong else GREY)
-            self.canvas.text(write(tick), x, self.y + 14, anchor="middle", shade=MUTED, size=SMALL)
+            self.canvas.small(write(tick), x, self.y + 14, anchor="middle")
         self.canvas.parts[:0] = behind.parts
 
     def ends(self, axis: LinearAxis, low: str, high: str) -> None:
         """Say what the ends of an axis mean."""
-        self.canvas.text(low, max(axis.left - 10, 0), self.y + 32, shade=MUTED, size=SMALL)
-        self.canvas.text(high, axis.right + 10, self.y + 32, anchor="end", shade=MUTED, size=SMALL)
+        self.canvas.small(low, max(axis.left - 10, 0), self.y + 32)
+        self.canvas.small(high, axis.right + 10, self.y + 32, anchor="end")
 
     def title(self, axis: LinearAxis, words: str) -> int:
         """Write what an axis measures, in lines where there is little room; return how many."""
         lines = broken(words, int((axis.right - axis.left + 20) / SMALL_LETTER))
         for number, line in enumerate(lines):
-            self.canvas.text(
-                line, (axis.left + axis.right) / 2, self.y + 32 + 15 * number, anchor="middle", shade=MUTED, size=SMALL
-            )
+            self.canvas.small(line, (axis.left + axis.right) / 2, self.y + 32 + 15 * number, anchor="middle")
         return len(lines)
 
 
@@ -342,19 +342,19 @@ class Plot(NamedTuple):
         self.marks(canvas, across)
         for share, words in up:
             canvas.line(self.at(0, share), self.at(1, share))
-            canvas.text(words, self.left - 7, self.at(0, share)[1] + 4, anchor="end", shade=MUTED, size=SMALL)
+            canvas.small(words, self.left - 7, self.at(0, share)[1] + 4, anchor="end")
 
     def marks(self, canvas: Canvas, across: Iterable[tuple[float, str]]) -> None:
         """Write what stands where across, without a rule."""
         for share, words in across:
             if words:
-                canvas.text(words, self.at(share, 0)[0], self.bottom + 18, anchor="middle", shade=MUTED, size=SMALL)
+                canvas.small(words, self.at(share, 0)[0], self.bottom + 18, anchor="middle")
 
     def title(self, canvas: Canvas, across: str, up: str) -> None:
         """Write what the axes measure: below the middle, and over the upper left corner."""
         middle = (self.left + self.right) / 2
-        canvas.text(across, middle, self.bottom + 36, anchor="middle", shade=MUTED, size=SMALL)
-        canvas.text(up, self.left - 42, self.top - 10, shade=MUTED, size=SMALL)
+        canvas.small(across, middle, self.bottom + 36, anchor="middle")
+        canvas.small(up, self.left - 42, self.top - 10)
 
 
 def plots(

@@ -131,7 +131,7 @@ def draw_survival(picture: Survival, width: int) -> str:
     for number, line in enumerate(picture.lines):
         _steps(canvas, plot, line, last, number - (len(picture.lines) - 1) / 2)
     y = plot.bottom + 66
-    canvas.text("dialogues that go on unrecognised:", 0, y, shade=MUTED, size=SMALL)
+    canvas.small("dialogues that go on unrecognised:", 0, y)
     for line in picture.lines:
         y += LINE + 6
         canvas.line((0, y - 4), (28, y - 4), colour(line.system), thick=2, dash=_dash(line))

@@ -121,7 +121,7 @@ def _spot(chart: RowChart, axis: LinearAxis, spot: Point, y: float, *, exact: bo
     if spot.floor is not None:
         canvas.box(axis.at(-spot.floor), y - 6, axis.at(spot.floor) - axis.at(-spot.floor), 12, GREY)
     if spot.value is None:
-        canvas.text(cut(spot.why or "no value", 44), axis.left + 4, y + 4, size=SMALL, shade=MUTED)
+        canvas.small(cut(spot.why or "no value", 44), axis.left + 4, y + 4)
         return
     hollow = spot.low is None and not exact
     with canvas.link(f"{reader}{spot.opens}" if reader and spot.opens else ""):
@@ -142,7 +142,7 @@ def draw_paired(contrast: MeasureComparison, width: int) -> str:
     for place in contrast.places:
         _paired_row(chart, place, values, ranks, width)
     if ranked:
-        chart.canvas.text(f"possible ranks of {len(contrast.places)}", width, 14, anchor="end", shade=MUTED, size=SMALL)
+        chart.canvas.small(f"possible ranks of {len(contrast.places)}", width, 14, anchor="end")
     if all(place.value is None for place in contrast.places):
         return chart.canvas.svg(width, chart.y)
     if contrast.unit == "share":
@@ -262,7 +262,7 @@ def _scales(
         canvas.line((bias.at(0), top), (bias.at(0), end), MUTED)
 
     def write(text: str, x: float, y: float, anchor: str = "middle") -> None:
-        canvas.text(text, x, y, anchor=anchor, shade=MUTED, size=SMALL)
+        canvas.small(text, x, y, anchor=anchor)
 
     for tick in ticks:
         write(f"{tick:g}".replace("-", "−"), agreement.at(tick), bottom + 16)

@@ -102,15 +102,8 @@ def draw_escalation(escalated: Escalated, width: int) -> str:
     canvas, target = Canvas(), escalated.target
     ticks = [(tick, percent(tick)) for tick in QUARTERS]
     plot.rule(canvas, ticks, ticks)
-    canvas.text("share of the unsafe replies that is found", 0, _TOP - 12, shade=MUTED, size=SMALL)
-    canvas.text(
-        "share of all replies that is read",
-        plot.at(0.5, 0)[0],
-        plot.bottom + 38,
-        anchor="middle",
-        shade=MUTED,
-        size=SMALL,
-    )
+    canvas.small("share of the unsafe replies that is found", 0, _TOP - 12)
+    canvas.small("share of all replies that is read", plot.at(0.5, 0)[0], plot.bottom + 38, anchor="middle")
     canvas.line(plot.at(0, target), plot.at(1, target), INK)
     right, aim = plot.at(1, target)
     canvas.text(percent(target), right, aim + 15, anchor="end", size=SMALL)
@@ -122,7 +115,7 @@ def draw_escalation(escalated: Escalated, width: int) -> str:
         if curve.reads.value is not None:
             canvas.mark(Style(_shade(curve), SHAPES[0]), *plot.at(curve.reads.value, target), size=4)
     y = plot.bottom + 60
-    canvas.text(f"read to find {percent(target)}:", 0, y, shade=MUTED, size=SMALL)
+    canvas.small(f"read to find {percent(target)}:", 0, y)
     entries = [(f"{c.name}: {precise(c.reads.value)}", _shade(c), _DASHES[c.kind], 2.0) for c in escalated.curves]
     for words, shade, dash, thick in [
         *entries,
@@ -161,7 +154,7 @@ def draw_file(sides: Mapping[str, Binned], title: str) -> str:
         left = 14 + number * (side + 70)
         head, _, part = name.partition(": ")
         canvas.text(head, left, 24, bold=True)
-        canvas.text(part, left, 42, shade=MUTED, size=SMALL)
+        canvas.small(part, left, 42)
         foot = _diagram(canvas, binned.bins, Style(COLOURS[0], SHAPES[0]), (left + 36, 84, side))
     descriptions = [f"{name}, expected calibration error {decimal(binned.ece)}" for name, binned in sides.items()]
     return canvas.file(14 + len(sides) * (side + 70), foot, title, f"{'. '.join(descriptions)}.")
@@ -195,10 +188,10 @@ def _diagram(canvas: Canvas, bins: Sequence[Bin], look: Style, place: tuple[floa
         canvas.box(bar + 1, foot - high, wide - 2, high, GREY)
         canvas.text(count(b.n), bar + wide / 2, foot - high - 4, anchor="middle", shade=MUTED, size=11)
     for tick in QUARTERS:
-        canvas.text(percent(tick), plot.at(tick, 0)[0], foot + 18, anchor="middle", shade=MUTED, size=SMALL)
-    canvas.text("probability of the label", left + side / 2, foot + 38, anchor="middle", shade=MUTED, size=SMALL)
-    canvas.text("share right", left - 42, top - 14, shade=MUTED, size=SMALL)
-    canvas.text("n", left - 8, foot - 4, anchor="end", shade=MUTED, size=SMALL)
+        canvas.small(percent(tick), plot.at(tick, 0)[0], foot + 18, anchor="middle")
+    canvas.small("probability of the label", left + side / 2, foot + 38, anchor="middle")
+    canvas.small("share right", left - 42, top - 14)
+    canvas.small("n", left - 8, foot - 4, anchor="end")
     return foot + 46
 
 
@@ -222,5 +215,5 @@ def draw_scatter(picture: Scatter, width: int) -> str:
         for people, model in clouds[system.number].points:
             x, y = plot.at((people - picture.low) / span, (model - picture.low) / span)
             canvas.mark(style(system), x, y, size=3.2, opacity=0.55)
-        canvas.text(clouds[system.number].said, plot.left, plot.bottom + 54, shade=MUTED, size=SMALL)
+        canvas.small(clouds[system.number].said, plot.left, plot.bottom + 54)
     return canvas.svg(width, height)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from mindgauge.reports.draw.canvas import GREY, INK, MUTED, NARROW, SIZE, SMALL, Canvas, broken, cut, style
+from mindgauge.reports.draw.canvas import GREY, INK, NARROW, SIZE, SMALL, Canvas, broken, cut, style
 from mindgauge.reports.draw.records import TOGETHER
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Circle(NamedTuple):
             self._system(system)
         for ring in (0.5, 1.0) if self.layout is _LARGE else (1.0,):
             x, y = self.place(0, ring)
-            self.canvas.text(f"{ring:g}", x + 5, y + 13, shade=MUTED, size=SMALL)
+            self.canvas.small(f"{ring:g}", x + 5, y + 13)
 
     def _label(self, label: str, spot: Coordinates) -> None:
         (x, y), (middle, centre) = spot, self.centre

@@ -57,8 +57,8 @@ def draw_outcomes(picture: Outcomes, width: int) -> str:
             _bar(canvas, bar, axis, top + _EACH * number)
         y = max(top + deep, y + high) + _GAP
     for tick, anchor in ((0, "start"), (0.5, "middle"), (1, "end")):
-        canvas.text(percent(tick), axis.at(tick), y + 8, anchor=anchor, shade=MUTED, size=SMALL)
-    canvas.text("share of replies", axis.at(0.5), y + 26, anchor="middle", shade=MUTED, size=SMALL)
+        canvas.small(percent(tick), axis.at(tick), y + 8, anchor=anchor)
+    canvas.small("share of replies", axis.at(0.5), y + 26, anchor="middle")
     return canvas.svg(width, y + 34)
 
 
@@ -120,9 +120,9 @@ class _PathDrawing:
 
     def beginning(self) -> None:
         """Write the heads of the columns, and how many answers there are."""
-        self.canvas.text("answers", self.answers, self.y, shade=MUTED, size=SMALL, anchor="end")
+        self.canvas.small("answers", self.answers, self.y, anchor="end")
         if self.path.targets:
-            self.canvas.text("labels", self.labels, self.y, shade=MUTED, size=SMALL, anchor="end")
+            self.canvas.small("labels", self.labels, self.y, anchor="end")
         self.y += 20
         self._passed("all", self.path.n, self.path.targets)
 
@@ -137,7 +137,7 @@ class _PathDrawing:
         self.canvas.text(cut(question, 36 if self.narrow else 80), _TEXT, self.y, bold=True)
         if share := share_right(node):
             self.y += 18
-            self.canvas.text(share, _TEXT, self.y, shade=MUTED, size=SMALL)
+            self.canvas.small(share, _TEXT, self.y)
         for outcome in node.outcomes:
             self.outcome(words(outcome.label), outcome.answers, outcome.targets, self.fill)
         if node.unread:
