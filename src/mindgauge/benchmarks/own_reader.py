@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.sampled import SampledBenchmark
     from mindgauge.records.files.input_table import InputTable
     from mindgauge.records.files.mapping import ColumnMap
-    from mindgauge.records.rubric import Criterion
 
 _NAMED = 5
 
@@ -272,7 +271,9 @@ class OwnReader:
             known = any(targeted(sample) for sample, _ in self._samples.values())
             if benchmark.closed or known:
                 kind = DataError if known else MissingDataError  # they may be another benchmark's
-                raise kind(f"{benchmark.name}: {line}; its levels are {_levels(criterion)}; an empty cell is no target")
+                raise kind(
+                    f"{benchmark.name}: {line}; its levels are {', '.join(map(str, criterion.values))}; an empty cell is no target"
+                )
             self._unread = f"{benchmark.name} does not read the targets: they are no levels of its criteria"
 
     def notes(self, *, by_protocol: bool) -> list[str]:
@@ -300,10 +301,6 @@ class OwnReader:
 def _prompted(benchmark: SampledBenchmark, language: str) -> bool:
     asking = [prompts for kind, prompts in benchmark.prompts.items() if kind in {"ask", "judge"}]
     return all(language in prompts for prompts in asking)
-
-
-def _levels(criterion: Criterion) -> str:
-    return ", ".join(map(str, criterion.values))
 
 
 def _places(places: list[str]) -> str:

@@ -85,7 +85,7 @@ def answers(
         tally
         for number, run in enumerate(runs)
         for section in run.sections
-        if _has_texts(section)
+        if not section.benchmark.closed and section.open_texts is None
         for tally in _read(run, section, [system for system in systems if system.run == number])
     ]
     readings.sort(key=lambda tally: systems.index(tally.system))
@@ -178,10 +178,6 @@ def _means(sections: Sequence[Section]) -> ClinicalAnswer:
 
 
 # -- what rules read in the replies ------------------------------------------------------------------------------------
-
-
-def _has_texts(section: Section) -> bool:
-    return not section.benchmark.closed and section.open_texts is None
 
 
 def _read(run: OpenRun, section: Section, systems: Sequence[System]) -> list[ReplyReading]:

@@ -379,13 +379,11 @@ def card_numbers(pairs: RatingPairs, resamples: int, seed: int) -> Numbers:
         left_out.clusters,
         _widths(resampled),
         _parts(pairs, tables),
-        [_of_system(left_out, place) for place in range(pairs.systems)] if several_systems else [],
+        [{name: of_system(name, left_out, place) for name in left_out.of_each} for place in range(pairs.systems)]
+        if several_systems
+        else [],
         _without(pairs, tables) if several_systems and pairs.scale.ordered else [],
     )
-
-
-def _of_system(left_out: LeftOut, place: int) -> dict[str, Bound]:
-    return {name: of_system(name, left_out, place) for name in left_out.of_each}
 
 
 def _limits(pairs: RatingPairs, tables: Floats) -> Bound:

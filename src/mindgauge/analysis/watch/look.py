@@ -58,7 +58,12 @@ def watched(
         UsageError: a bound is on no mean of replies or dialogues.
     """
     distrusted = needs.distrust(policy.needs, build.side, build.scores, build.evidence)
-    bounded = [(rule, score) for rule in policy.must if rule.rule for score in _scores(rule, build)]
+    bounded = [
+        (rule, score)
+        for rule in policy.must
+        if rule.rule
+        for score in build_rules.matching(rule, rule.bound, build.scores.metrics, build.benchmarks)
+    ]
     return [
         _rate(rule, score, build, before, sides, distrusted, policy.needs.missing, apart * len(bounded))
         for rule, score in bounded
@@ -69,10 +74,6 @@ def unseen(policy: GatePolicy, rates: Sequence[WatchedRate]) -> list[str]:
     """Return the titles of the bounds of which a look has nothing."""
     here = {rate.key.rule for rate in rates}
     return [rule.title for rule in policy.must if rule.rule and rule.title not in here]
-
-
-def _scores(rule: Must, build: Build) -> list[Score]:
-    return build_rules.matching(rule, rule.bound, build.scores.metrics, build.benchmarks)
 
 
 def _rate(

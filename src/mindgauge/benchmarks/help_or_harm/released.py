@@ -159,16 +159,14 @@ def as_text(cell: object) -> str:
     """Return a cell as text: nothing as "", what is no string as JSON, written in the one way equal content has."""
     if cell is None:
         return ""
-    return clean(cell if isinstance(cell, str) else _canonical(cell))
+    if isinstance(cell, str):
+        return clean(cell)
+    return clean(json.dumps(cell, ensure_ascii=False, sort_keys=True, separators=(",", ":")))
 
 
 def is_json(cell: object) -> bool:
     """Whether a cell holds neither a string nor nothing, so that its text is JSON."""
     return cell is not None and not isinstance(cell, str)
-
-
-def _canonical(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def aligned(rows: list[dict[str, Any]], texts: list[str]) -> list[dict[str, Any]] | None:

@@ -72,10 +72,6 @@ def _yes_or_no(levels: tuple[Value, ...]) -> bool:
 # -- dialogues --------------------------------------------------------------------------------------------------------
 
 
-def _numbers(texts: Codes) -> Codes:
-    return np.unique(texts, return_inverse=True)[1]
-
-
 def _turns(table: RatingTable) -> Codes:
     turns = table.tags[TURN].astype(str)
     return np.where(turns == "", "0", turns).astype(np.int64)
@@ -88,7 +84,7 @@ def _dialogues(table: RatingTable, about: Mask) -> Codes:
     """
     places = np.flatnonzero(about)
     dialogue, cluster, repeat = (
-        _numbers(table.tags[DIALOGUE][places].astype(str)),
+        np.unique(table.tags[DIALOGUE][places].astype(str), return_inverse=True)[1],
         table.cluster[places],
         table.repeats[places],
     )

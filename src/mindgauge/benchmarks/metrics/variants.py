@@ -221,14 +221,11 @@ def _range(means: Floats) -> Floats:
     return np.asarray(means.max(axis=1) - means.min(axis=1))
 
 
-def _axes(table: RatingTable) -> list[str]:
-    return sorted({*table.tags[AXIS]} - {NOBODY, NEUTRAL, ""})
-
-
 def _per_axis(figure: Callable[[Floats], Floats], table: RatingTable, weights: Floats) -> Floats:
     """Return a figure of every axis there is, shape (axes, B)."""
     distances = _distances(table)
-    figures = [_over_groups(figure, table, weights, axis, distances) for axis in _axes(table)]
+    axes = sorted({*table.tags[AXIS]} - {NOBODY, NEUTRAL, ""})
+    figures = [_over_groups(figure, table, weights, axis, distances) for axis in axes]
     return np.stack(figures) if figures else np.full((1, len(weights)), np.nan)
 
 

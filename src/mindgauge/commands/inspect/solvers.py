@@ -86,7 +86,10 @@ def _converse(
         )
         if last is not None:
             sample = material.dialogues[str(state.sample_id)].whole
-            state.messages = [*adapter.messages(last.answered(sample).messages), *adapter.messages(_said(last))]
+            state.messages = [
+                *adapter.messages(last.answered(sample).messages),
+                *adapter.messages([Message("assistant", last.text)] if last.text else []),
+            ]
             state.output = of_inspect.ModelOutput.from_content(tested.name, last.text)
         state.store.set(REPLIES, msgspec.to_builtins(dialogue.replies))
         return state
@@ -97,10 +100,6 @@ def _converse(
 def roles() -> tuple[str, ...]:
     """Return the roles of models that play persons: a score takes two, of different families."""
     return (adapter.CLIENT, f"{adapter.CLIENT}2", f"{adapter.CLIENT}3")
-
-
-def _said(reply: Reply) -> list[Message]:
-    return [Message("assistant", reply.text)] if reply.text else []
 
 
 class _Dialogue:

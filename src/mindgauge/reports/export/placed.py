@@ -53,7 +53,9 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
     plain = {name: _UNSAFE.sub("_", name).lstrip("._-")[:_LONGEST] or "unnamed" for name in distinct}
     uses = Counter(config_name(safe).casefold() for safe in plain.values())
     return {
-        name: safe if uses[config_name(safe).casefold()] == 1 else f"{safe}_{_short_hash(name)}"
+        name: safe
+        if uses[config_name(safe).casefold()] == 1
+        else f"{safe}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
         for name, safe in plain.items()
     }
 
@@ -72,10 +74,6 @@ def file_only(source: object) -> str | None:
     text = str(source)
     private = text.startswith(("/", "~", "\\")) or re.match(r"[A-Za-z]:", text) or ".." in text.split("/")
     return re.split(r"[/\\]", text)[-1] if private else text
-
-
-def _short_hash(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 SPLIT = "validation"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from mindgauge.records.drawn import Drawn
-    from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.runs import OpenRun
     from mindgauge.reports.view.drawing import KeptDraw
 
 OPEN, BLIND = "open", "blind"
@@ -104,7 +104,7 @@ def blind_reader(
     names = [blind.review(subject) for subject in known["subject"]]
     lines = _without_names(known, names)
     someone = [System("a model", "a model", 0, 0)]
-    sections = [(run, _unrated(section)) for section in run.sections]
+    sections = [(run, msgspec.structs.replace(s, ratings=s.ratings.clear())) for s in run.sections]
     firsts = shards.starts(lines)
     index = listing.index(title, lines, sections, someone, firsts)
     index = msgspec.structs.replace(
@@ -154,10 +154,6 @@ def _without_names(lines: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         turn=pl.lit(None, pl.Int64), signs=pl.col("signs") & Sign.RESTRICTED.value, why=pl.lit("to be answered"),
         rank=pl.int_range(pl.len()), group=pl.int_range(pl.len()), key=pl.Series(keys, dtype=pl.Binary),
     )  # fmt: skip
-
-
-def _unrated(section: Section) -> Section:
-    return msgspec.structs.replace(section, ratings=section.ratings.clear())
 
 
 def _nothing() -> ShardVerdicts:
