@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from mindgauge.benchmarks.metrics.variants import INTENSITY, NOISE, NONE
+from mindgauge.benchmarks.metrics.variants import (
+    INTENSITY,
+    NOISE,
+    NONE,
+    mean_absolute_drop,
+    mean_relative_drop,
+    relative_drop_at,
+    worst_relative_drop,
+)
 from mindgauge.benchmarks.variants.draws import generator, order, pick, uniforms
 from mindgauge.records import Message, Sample
 from mindgauge.records.regex import regex
@@ -44,6 +52,8 @@ class Depth(StrEnum):
 
 CELLS = tuple((depth, intensity) for depth in Depth for intensity in INTENSITIES)
 """Every depth at every intensity."""
+DROPS = (mean_relative_drop, worst_relative_drop, mean_absolute_drop, *(relative_drop_at(*cell) for cell in CELLS))
+"""What noise costs: over all cells, and in each."""
 
 
 def written(intensity: float) -> str:

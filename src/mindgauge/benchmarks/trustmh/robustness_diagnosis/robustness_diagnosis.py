@@ -7,17 +7,9 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, accuracy, accuracy_of_read
-from mindgauge.benchmarks.metrics.variants import (
-    INTENSITY,
-    NOISE,
-    flip_rate,
-    mean_absolute_drop,
-    mean_relative_drop,
-    relative_drop_at,
-    worst_relative_drop,
-)
+from mindgauge.benchmarks.metrics.variants import INTENSITY, NOISE, flip_rate
 from mindgauge.benchmarks.trustmh.diagnosis.diagnosis import read_drawn
-from mindgauge.benchmarks.variants.perturbation import CELLS, with_noise
+from mindgauge.benchmarks.variants.perturbation import DROPS, with_noise
 from mindgauge.records import BASE
 
 HERE = Path(__file__).parent
@@ -27,16 +19,7 @@ robustness_diagnosis = Benchmark.from_folder(
     shared=HERE.parent / "diagnosis",
     read=read_drawn,
     variants=with_noise,
-    metrics=(
-        accuracy,
-        accuracy_of_read,
-        mean_relative_drop,
-        worst_relative_drop,
-        mean_absolute_drop,
-        *(relative_drop_at(depth, intensity) for depth, intensity in CELLS),
-        flip_rate,
-        *STATUS_RATES,
-    ),
+    metrics=(accuracy, accuracy_of_read, *DROPS, flip_rate, *STATUS_RATES),
     slices=(NOISE, INTENSITY),
     metric_tags=(NOISE, INTENSITY, BASE),
     keep={"split": ("test", "whole")},

@@ -7,17 +7,10 @@ from pathlib import Path
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.benchmarks.metrics import STATUS_RATES, mean_level
-from mindgauge.benchmarks.metrics.variants import (
-    INTENSITY,
-    NOISE,
-    mean_absolute_drop,
-    mean_relative_drop,
-    relative_drop_at,
-    worst_relative_drop,
-)
+from mindgauge.benchmarks.metrics.variants import INTENSITY, NOISE
 from mindgauge.benchmarks.trustmh.emotional_support.emotional_support import FEW, QUALITY, read_drawn, windows
 from mindgauge.benchmarks.trustmh.released.files import notes_of
-from mindgauge.benchmarks.variants.perturbation import CELLS, with_noise
+from mindgauge.benchmarks.variants.perturbation import DROPS, with_noise
 from mindgauge.records import BASE
 
 HERE = Path(__file__).parent
@@ -29,14 +22,7 @@ robustness_support = Benchmark.from_folder(
     notes=notes_of(windows),
     variants=with_noise,
     judged_on=BASE,
-    metrics=(
-        mean_relative_drop,
-        worst_relative_drop,
-        mean_absolute_drop,
-        *(relative_drop_at(depth, intensity) for depth, intensity in CELLS),
-        mean_level,
-        *STATUS_RATES,
-    ),
+    metrics=(*DROPS, mean_level, *STATUS_RATES),
     slices=(NOISE, INTENSITY),
     metric_tags=(NOISE, INTENSITY),
     composites={"quality": QUALITY},
