@@ -1,6 +1,5 @@
 """The run directory's database: samples, replies, ratings and calls in one SQLite file."""
 
-from mindgauge.store.rows import SCHEMA_VERSION
 from mindgauge.store.run import ReplyScope, Store
 
-__all__ = ["SCHEMA_VERSION", "ReplyScope", "Store"]
+__all__ = ["ReplyScope", "Store"]

@@ -2,7 +2,7 @@
 
 from mindgauge.annotation.exchange.content import Content, content
 from mindgauge.annotation.exchange.formats import FORMATS, LABEL_STUDIO, POTATO, files, read
-from mindgauge.annotation.exchange.intake import ImportResult, take_in
+from mindgauge.annotation.exchange.intake import take_in
 from mindgauge.annotation.exchange.known import ImportedLabel, Known
 
 __all__ = [
@@ -10,7 +10,6 @@ __all__ = [
     "LABEL_STUDIO",
     "POTATO",
     "Content",
-    "ImportResult",
     "ImportedLabel",
     "Known",
     "content",

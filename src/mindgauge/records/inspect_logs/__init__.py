@@ -1,5 +1,5 @@
 """Logs of Inspect (`.eval`, `.json`) as what people bring: replies, dialogues, ratings. Read sample by sample, without inspect-ai."""
 
-from mindgauge.records.inspect_logs.log import ENDING, InspectLog, opened
+from mindgauge.records.inspect_logs.log import ENDING, opened
 
-__all__ = ["ENDING", "InspectLog", "opened"]
+__all__ = ["ENDING", "opened"]

@@ -1,7 +1,6 @@
 """Transcripts of dialogues between a person and a bot, as people keep them: one reader, and an account of what it read."""
 
-from mindgauge.records.transcripts.account import TranscriptAccount
-from mindgauge.records.transcripts.reading import COLUMNS, TEXTS, Transcripts, read
-from mindgauge.records.transcripts.transcript import Transcript, Turn, as_row
+from mindgauge.records.transcripts.reading import TEXTS, read
+from mindgauge.records.transcripts.transcript import Transcript, as_row
 
-__all__ = ["COLUMNS", "TEXTS", "Transcript", "TranscriptAccount", "Transcripts", "Turn", "as_row", "read"]
+__all__ = ["TEXTS", "Transcript", "as_row", "read"]
