@@ -11,6 +11,7 @@ from safetensors.numpy import load_file
 
 from mindgauge.commands.train import folded, prepare, train
 from mindgauge.commands.training import data as training_data
+from mindgauge.commands.training.options import Learning
 from mindgauge.raters.classifiers.saved import open_classifier
 from tests.raters.classifiers import encoders
 from tests.raters.classifiers.conftest import one_thread, tiny, write
@@ -48,7 +49,7 @@ def test_each_fold_is_measured_against_its_own_majority_and_threshold(write: Wri
     rows = [row for row in encoders.rows(12) if row["label"] != "sad"]
     found = train(write(rows), out=tmp_path / "out", baseline=True, folds=3, risk=0.45)
     [accuracy] = [f for f in found.figures if f.name == "accuracy"]
-    material = training_data.gather(training_data.Named(sources=[write(rows)], folds=True))
+    material = training_data.gather([write(rows)], Learning(folds=3))
     whole, _, _ = prepare(material, None, "refuse")
     right = 0
     for fold in folded(whole, 3, 0.1, material.criterion.values):

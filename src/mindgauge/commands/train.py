@@ -24,7 +24,7 @@ from mindgauge.records import digest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import private
 from mindgauge.reports.draw import plots
-from mindgauge.runs.options import refuse_unknown
+from mindgauge.runs.options import listed, refuse_unknown
 from mindgauge.store import manifest
 
 if TYPE_CHECKING:
@@ -97,15 +97,7 @@ def train(
     if baseline == (encoder is not None):
         raise UsageError("say what to train: --encoder FOLDER (or a hub name), or --baseline, which needs no download")
     training_options.check(learning, fitting)
-    named = training_data.Named(
-        sources=list(sources) if isinstance(sources, list | tuple) else [sources],  # type: ignore[list-item]  # a lone source
-        data=Path(learning.data) if learning.data is not None else None, rubric=learning.rubric,
-        criterion=learning.criterion, test=learning.test,
-        dev=None if isinstance(learning.dev, float) or share is not None else learning.dev, where=learning.where or {},
-        test_where=learning.test_where or {}, labels_from=learning.labels_from, columns=learning.columns or {},
-        folds=folds is not None,
-    )  # fmt: skip
-    material = training_data.gather(named)
+    material = training_data.gather(listed(sources), learning)
     if baseline:
         extra.need(extra.BASELINE)
         source = {}

@@ -246,10 +246,11 @@ def _load(path: Path, said: dict[str, str]) -> object:
 
 
 def _train(path: Path, said: dict[str, str]) -> object:
-    from mindgauge.commands.training.data import Named, gather
+    from mindgauge.commands.training.data import gather
+    from mindgauge.commands.training.options import Learning
 
     said = {**said, "text": "user"}
-    found = gather(Named(sources=[path], columns=said))
+    found = gather([path], Learning(columns=said))
     return [(sample.messages, sample.target) for sample in found.train]
 
 

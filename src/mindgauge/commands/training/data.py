@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -22,14 +21,14 @@ from mindgauge.records.rubric import Criterion, Rubric
 from mindgauge.runs import run_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from mindgauge.benchmarks.metrics import Metric
+    from mindgauge.commands.training.options import Learning
     from mindgauge.records import Reply
     from mindgauge.store import Store
 
 
-Where: TypeAlias = Mapping[str, tuple[str, ...]]
 Source: TypeAlias = str | Path | Frame
 
 _TEST = re.compile(r"(^|[^a-z])test([^a-z]|$)")
@@ -72,66 +71,50 @@ class TrainingData(msgspec.Struct):
         return self.task.class_weights if self.task is not None else {}
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user names; see `train`."""
-
-    sources: Sequence[Source]
-    data: Path | None = None
-    rubric: str | Path | None = None
-    criterion: str | None = None
-    test: Source | None = None
-    dev: Source | None = None
-    where: Where = {}
-    test_where: Where = {}
-    labels_from: str | None = None
-    columns: Mapping[str, str] = {}
-    folds: bool = False
-
-
-def gather(named: Named) -> TrainingData:
-    """Read all that is named.
+def gather(sources: Sequence[Source], learning: Learning) -> TrainingData:
+    """Read all that is named, in a command or in its options.
 
     Raises:
         UsageError: a name or an option is wrong, or the development part is marked as test.
         DataError: a file is missing, broken or in another schema, or a label is not in the rubric.
     """
-    if not named.sources:
+    if not sources:
         raise UsageError("name a benchmark, a run or a file of labelled dialogues to train on")
-    files = [is_file(source) for source in named.sources]
+    files = [is_file(source) for source in sources]
     if not all(files) and len(files) > 1:
         raise UsageError("train on one benchmark or run, or on files; its rubric can be used with files: --rubric NAME")
-    _refuse_idle(named, files=files[0])
-    read = _from_run if _is_run(named.sources[0]) else _from_files if files[0] else _from_benchmark
-    material = read(named)
-    if named.folds and (material.dev or material.test):
+    _refuse_idle(sources, learning, files=files[0])
+    read = _from_run if _is_run(sources[0]) else _from_files if files[0] else _from_benchmark
+    material = read(sources, learning)
+    if learning.folds is not None and (material.dev or material.test):
         raise UsageError(f"{material.name}: the data itself says what is development and test; leave out --folds")
-    if named.dev is not None:
-        material.dev = _dev(named.dev, named, material)
-    if named.test is not None:
-        material.test = _test(named.test, named, material)
+    if learning.dev_data is not None:
+        material.dev = _dev(learning.dev_data, learning, material)
+    if learning.test is not None:
+        material.test = _test(learning.test, learning, material)
     material.reads = form.reads([*material.train, *material.dev, *material.test])
     return material
 
 
-def _refuse_idle(named: Named, *, files: bool) -> None:
+def _refuse_idle(sources: Sequence[Source], learning: Learning, *, files: bool) -> None:
     """Refuse options that would change nothing, rather than let the user believe they did."""
-    if named.folds and (named.test is not None or named.dev is not None):
+    if learning.folds is not None and (learning.test is not None or learning.dev_data is not None):
         raise UsageError(
             "--folds tests on the training data, part by part: it goes with neither --test nor a --dev file"
         )
-    if _is_run(named.sources[0]) and (named.where or named.labels_from or named.rubric or named.data):
+    if _is_run(sources[0]) and (learning.where or learning.labels_from or learning.rubric or learning.data):
         raise UsageError(
             "a run itself says what its samples, labels and rubric are: leave out --where, --labels-from, --rubric and --data"
         )
-    if files and (named.where or named.labels_from is not None):
+    if files and (learning.where or learning.labels_from is not None):
         raise UsageError(
             "--where and --labels-from go by the tags of a benchmark's samples; a file has columns: see --map"
         )
-    if not files and named.rubric is not None:
+    if not files and learning.rubric is not None:
         raise UsageError("--rubric says whose labels a file's are; a benchmark has its own")
-    if files and named.criterion is not None and named.rubric is None:
+    if files and learning.criterion is not None and learning.rubric is None:
         raise UsageError("--criterion chooses among the criteria of a rubric; name that with --rubric")
-    if named.test_where and (named.test is None or is_file(named.test)):
+    if learning.test_where and (learning.test is None or is_file(learning.test)):
         raise UsageError("--test-where chooses among the samples of a benchmark that --test names")
 
 
@@ -149,11 +132,11 @@ def is_folder(source: object) -> bool:
     return isinstance(source, str | Path) and own_folder.is_one(Path(source))
 
 
-def _from_files(named: Named) -> TrainingData:
-    read = [labelled.rows(source, named.columns) for source in named.sources]
-    first = named.sources[0]
+def _from_files(sources: Sequence[Source], learning: Learning) -> TrainingData:
+    read = [labelled.rows(source, learning.columns or {}) for source in sources]
+    first = sources[0]
     name = Path(first).stem if isinstance(first, str | Path) else "table"
-    task, rubric = _rubric(named.rubric, named.criterion) or (
+    task, rubric = _rubric(learning.rubric, learning.criterion) or (
         None,
         labelled.rubric_of([r for rows in read for r in rows], name),
     )
@@ -188,31 +171,31 @@ def _one_criterion(rubric: Rubric, name: str | None) -> Rubric:
     return rubric.only(chosen)
 
 
-def _from_benchmark(named: Named) -> TrainingData:
-    name = str(named.sources[0])
+def _from_benchmark(sources: Sequence[Source], learning: Learning) -> TrainingData:
+    name = str(sources[0])
     task = benchmarks.asked_one(name)
-    rubric = _one_criterion(task.rubric, named.criterion)
+    rubric = _one_criterion(task.rubric, learning.criterion)
     material = TrainingData(task.name, rubric, task, [], [], [], [])
-    read = task.read(named.data) if named.data is not None and not named.where else []
+    read = task.read(learning.released) if learning.released is not None and not learning.where else []
     train, dev, test = ([s for s in read if s.tags.get("split") == split] for split in ("train", "dev", "test"))
     if train:
         material.dev = _targets(dev, None, material, "development part")
         material.test = _targets(test, None, material, "test part")
     else:
-        train = task.samples(named.data, dict(named.where) or None)
-    if not named.where and not named.folds and all(s.tags.get("split") == "test" for s in train):
+        train = task.samples(learning.released, dict(learning.where or {}) or None)
+    if not learning.where and learning.folds is None and all(s.tags.get("split") == "test" for s in train):
         raise DataError(
             f"{name}: these are the authors' test samples; put their training file beside them (`mindgauge list --json` says "
             "how to obtain it), estimate by cross-validation with --folds 5, or train on them on purpose with --where split=test"
         )
-    material.train = _targets(train, named.labels_from, material, "training data")
+    material.train = _targets(train, learning.labels_from, material, "training data")
     return material
 
 
-def _from_run(named: Named) -> TrainingData:
-    folder = Path(str(named.sources[0]))
+def _from_run(sources: Sequence[Source], learning: Learning) -> TrainingData:
+    folder = Path(str(sources[0]))
     task = benchmark_of(folder)
-    rubric = _one_criterion(task.rubric, named.criterion)
+    rubric = _one_criterion(task.rubric, learning.criterion)
     labelled_samples = read(folder, task, rubric.criteria[0])
     return TrainingData(task.name, rubric, task, labelled_samples.samples, [], [], labelled_samples.notes)
 
@@ -239,9 +222,9 @@ def _targets(samples: Iterable[Sample], tag: str | None, material: TrainingData,
     return selected
 
 
-def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
+def _test(source: Source, learning: Learning, material: TrainingData) -> list[Sample]:
     if is_file(source):
-        return list(labelled.samples(labelled.rows(source, named.columns), material.criterion))
+        return list(labelled.samples(labelled.rows(source, learning.columns or {}), material.criterion))
     task = benchmark_of(Path(str(source))) if _is_run(source) else benchmarks.asked_one(str(source))
     other = next((c for c in task.rubric.criteria if c.name == material.criterion.name), None)
     if other is None or task.rubric.only(other).hash != material.rubric.hash:
@@ -252,17 +235,21 @@ def _test(source: Source, named: Named, material: TrainingData) -> list[Sample]:
         labelled_samples = read(Path(str(source)), task, material.criterion)
         material.notes += labelled_samples.notes
         return labelled_samples.samples
-    return _targets(task.samples(named.data, dict(named.test_where) or None), None, material, "test")
+    return _targets(task.samples(learning.released, dict(learning.test_where or {}) or None), None, material, "test")
 
 
-def _dev(source: Source, named: Named, material: TrainingData) -> list[Sample]:
+def _dev(source: Source, learning: Learning, material: TrainingData) -> list[Sample]:
     name = str(source) if isinstance(source, str | Path) else "the development table"
     samples = (
-        list(labelled.samples(labelled.rows(source, named.columns), material.criterion)) if is_file(source) else []
+        list(labelled.samples(labelled.rows(source, learning.columns or {}), material.criterion))
+        if is_file(source)
+        else []
     )
     if not samples:
         raise UsageError(f"--dev {name}: give a share such as 0.1, or a file of labelled dialogues")
-    same = isinstance(source, str | Path) and isinstance(named.test, str | Path) and Path(source) == Path(named.test)
+    same = (
+        isinstance(source, str | Path) and isinstance(learning.test, str | Path) and Path(source) == Path(learning.test)
+    )
     marked = isinstance(source, str | Path) and _TEST.search(Path(source).stem.casefold())
     if same or marked or any(sample.tags.get("split") == "test" for sample in samples):
         raise UsageError(

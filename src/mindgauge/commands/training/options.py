@@ -35,6 +35,16 @@ class Learning(msgspec.Struct, frozen=True, kw_only=True):
     columns: Mapping[str, str] | None = None
 
     @property
+    def released(self) -> Path | None:
+        """Where a copy of a benchmark's released files lies."""
+        return Path(self.data) if self.data is not None else None
+
+    @property
+    def dev_data(self) -> str | Path | Frame | None:
+        """The development part where it is a file or a table."""
+        return None if isinstance(self.dev, float) or self.share is not None else self.dev
+
+    @property
     def share(self) -> float | None:
         """The development part as a share of the training data; None where it is a file or a table.
 
