@@ -7,7 +7,6 @@ by what they say (`mindgauge.stats.dependence`); the limits are fixed here.
 
 from __future__ import annotations
 
-import difflib
 import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -16,7 +15,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.records.english import named
+from mindgauge.records.english import named, nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.regex import regex
 from mindgauge.records.rounding import count, plural
@@ -149,8 +148,7 @@ def settle(rated: pl.DataFrame, persons: Sequence[str], adjudicators: Sequence[s
     names = sorted(set(rated["rater"].unique()) | set(persons))
     for rater in adjudicators:
         if rater not in names:
-            near = difflib.get_close_matches(rater, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"raters are {', '.join(names[:8])}"
+            hint = nearest(rater, names, f"raters are {', '.join(names[:8])}")
             raise UsageError(f"--adjudicator {rater!r}: no such rater; {hint}")
     dependent = [
         Dependence(rater, "by hand", f"{rater} is said to be an adjudicator")

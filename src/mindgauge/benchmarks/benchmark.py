@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -23,6 +22,7 @@ from mindgauge.raters.question_tree import QuestionTree
 from mindgauge.raters.rule import RuleCriterion
 from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.records import BASE, Message, Reply, Sample, Status, Value
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import DataError, MissingDataError, UsageError
 from mindgauge.records.prompt import Prompt
 from mindgauge.records.rubric import Criterion, Method, Rubric, in_language, shipped
@@ -312,8 +312,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
             read = self.recognised_by.rubric.criteria[0].read(value)
             value = str(read) if read is not None else value
         if value not in protocols:
-            near = difflib.get_close_matches(value, protocols, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(protocols)}"
+            hint = nearest(value, protocols, f"known are {', '.join(protocols)}")
             raise DataError(f"{place}: unknown {self.protocol} {value!r}: {hint}")
         return value
 

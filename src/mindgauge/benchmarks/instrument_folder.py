@@ -5,7 +5,6 @@ Whatever lies in the folder is read, or refused: a misspelt name would else leav
 
 from __future__ import annotations
 
-import difflib
 import re
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +16,7 @@ from mindgauge.benchmarks.card import SLOTS
 from mindgauge.raters import user_instrument
 from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.raters.verdict_form import VerdictForm
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import MindgaugeError, UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.prompt import Prompt
@@ -148,8 +148,7 @@ def _refuse_unread(folder: Path, contents: Iterable[str], read: set[str], benchm
         f"{OPENING}.en.md",
         *benchmark.shipped_instrument,
     ]
-    near = difflib.get_close_matches(stray, names, 1)
-    hint = f"did you mean {near[0]}?" if near else f"read are {', '.join(names)}"
+    hint = nearest(stray, names, f"read are {', '.join(names)}")
     raise UsageError(f"{folder / stray}: nothing of {benchmark.name} reads this file; {hint}")
 
 

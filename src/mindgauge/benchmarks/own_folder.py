@@ -25,6 +25,7 @@ from mindgauge.benchmarks.metrics import Metric, distribution_of, with_others
 from mindgauge.benchmarks.own_columns import TARGET, targeted
 from mindgauge.benchmarks.own_samples import SampleRules
 from mindgauge.benchmarks.own_texts import unreleased
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import DataError, FaultsError, UsageError
 from mindgauge.records.files import bounds, tables
 from mindgauge.records.prompt import Prompt
@@ -424,8 +425,7 @@ def loaded(path: Path, name: str) -> Any:
 
 def _near(key: str, known: Iterable[str]) -> str:
     known = list(known)
-    near = difflib.get_close_matches(key, known, 1, 0.5)
-    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known)}"
+    return f"; {nearest(key, known, 'known are ' + ', '.join(known), 0.5)}"
 
 
 def _plain(error: msgspec.ValidationError) -> str:

@@ -11,7 +11,6 @@ that may come from somebody else names it.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import importlib
 from collections.abc import Iterable
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mindgauge.benchmarks import own_folder, suite
 from mindgauge.benchmarks.benchmark import HERE, Benchmark
 from mindgauge.records import installed
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import FaultsError, UsageError
 from mindgauge.records.files import private
 
@@ -180,8 +180,7 @@ def find(name: str) -> list[Benchmark]:
     for place, fault in broken(name).items():
         raise UsageError(f"benchmark {place} cannot be loaded: {fault}")
     choices = sorted({*registered, *(key.split("/")[0] for key in registered)})
-    near = difflib.get_close_matches(name, choices, 1, 0.4)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(choices)}."
+    hint = nearest(name, choices, f"known are {', '.join(choices)}.", 0.4)
     raise UsageError(f"unknown benchmark {name!r}: {hint} A folder of your own is named by its path, ./{name if Path(name).is_dir() else 'FOLDER'}")  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import msgspec
 
 from mindgauge.records.command_result import Tabular, noted
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import megabytes, plural
 from mindgauge.reports.export.address import destination, is_address
@@ -195,8 +195,7 @@ def _check(
 ) -> None:
     """Refuse options that make no sense together, before anything is opened or written."""
     if to not in FORMATS:
-        near = difflib.get_close_matches(to.lower(), FORMATS, 1, 0.4)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(FORMATS)}"
+        hint = nearest(to.lower(), FORMATS, f"known are {', '.join(FORMATS)}", 0.4)
         raise UsageError(f"unknown format {to!r}: {hint}")
     if to == "hub" and not (licence or "").strip():
         raise UsageError("the hub layout is made to be published: state your licence with --licence")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from mindgauge.records.records import Value
 
@@ -30,6 +31,12 @@ def named(items: Sequence[str], joined: str = "and", limit: int = 3) -> str:
     if len(items) > limit + 1:
         return f"{', '.join(items[:limit])} {joined} {len(items) - limit} more"
     return f" {joined} ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def nearest(name: str, names: Collection[str], otherwise: str, least: float = 0.6) -> str:
+    """Ask whether the nearest of some names was meant; `otherwise` where none is as near as `least`, of 1."""
+    near = difflib.get_close_matches(name, names, 1, least)
+    return f"did you mean {near[0]}?" if near else otherwise
 
 
 def first_sentence(text: str) -> str:

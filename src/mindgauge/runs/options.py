@@ -21,6 +21,7 @@ from mindgauge.benchmarks.replica import Replica
 from mindgauge.models.config_file import system_text
 from mindgauge.models.settings import Settings
 from mindgauge.raters.judge import Mode, PromptStyle
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.rounding import count
 from mindgauge.records.rubric import Method
@@ -462,8 +463,7 @@ def _way(names: str | Sequence[str]) -> tuple[PromptStyle, ...]:
     """Read ways of asking, each once."""
     for name in listed(names):
         if name not in set(PromptStyle):
-            near = difflib.get_close_matches(name, list(PromptStyle), 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(PromptStyle)}"
+            hint = nearest(name, list(PromptStyle), f"there are {', '.join(PromptStyle)}", 0.5)
             raise UsageError(f"unknown way to --ask {name!r}: {hint}")
     return tuple(dict.fromkeys(map(PromptStyle, listed(names)))) or (PromptStyle.FLAT,)
 

@@ -7,7 +7,6 @@ is spoken about. So the interval is recomputed in all three ways, and the one th
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -16,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis.units import OWN_NOISE, REPEATS
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import bounded, count, decimal, plural
@@ -293,8 +293,7 @@ def _placed(scale: ValueScale, values: Sequence[int | float | str]) -> list[floa
 def _known(rows: pl.DataFrame, column: str, name: str) -> None:
     present = rows[column].drop_nulls().unique().sort().to_list()
     if name and name not in present:
-        near = difflib.get_close_matches(name, present, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(present[:8]) or 'none'}"
+        hint = nearest(name, present, f"there are {', '.join(present[:8]) or 'none'}")
         raise UsageError(f"no {column} {name!r}; {hint}")
 
 

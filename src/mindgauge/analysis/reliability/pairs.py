@@ -12,7 +12,6 @@ columns, and each coefficient is a function of what is left.
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +20,7 @@ import polars as pl
 from scipy import sparse
 
 from mindgauge.analysis import drawn
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import DataError, UsageError
 from mindgauge.stats.codes import dense
 from mindgauge.stats.moments import terms
@@ -75,8 +75,7 @@ def split(frame: pl.DataFrame, names: Sequence[str], notes: list[str]) -> tuple[
 def _named(raters: dict[str, str | None], names: Sequence[str]) -> list[str]:
     for name in names:
         if name not in raters:
-            near = difflib.get_close_matches(name, raters, 1)
-            hint = f"did you mean {near[0]}?" if near else f"raters are {_some(raters)}"
+            hint = nearest(name, raters, f"raters are {_some(raters)}")
             raise UsageError(f"--reference {name!r}: no such rater; {hint}")
     return list(dict.fromkeys(names))
 

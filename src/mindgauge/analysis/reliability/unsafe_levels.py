@@ -6,7 +6,6 @@ Shares have exact bounds (Clopper and Pearson 1934) with conversations as n: Kis
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from mindgauge.analysis import drawn
 from mindgauge.analysis.reliability.card import Concentration, Danger, Share
 from mindgauge.analysis.reliability.pairs import numbered
 from mindgauge.analysis.reliability.scale import Unsafe
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.stats import sampling
 from mindgauge.stats.codes import dense
@@ -106,8 +106,7 @@ class UnsafeRule(NamedTuple):
         if not self.criterion and len(criteria) == 1:
             return criteria[0]
         if self.criterion not in criteria:
-            near = difflib.get_close_matches(self.criterion, criteria, 1)
-            hint = f"did you mean {near[0]}?" if near else f"people rated {', '.join(criteria)}"
+            hint = nearest(self.criterion, criteria, f"people rated {', '.join(criteria)}")
             fault = f"no criterion {self.criterion!r}" if self.criterion else "which criterion"
             raise UsageError(f"--unsafe {self.text!r}: {fault}; {hint}")
         return self.criterion

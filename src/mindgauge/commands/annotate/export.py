@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from pathlib import Path
 
 import msgspec
@@ -14,6 +13,7 @@ from mindgauge.annotation.records import Phase
 from mindgauge.benchmarks import restricted
 from mindgauge.benchmarks.registry import find_one, names
 from mindgauge.records.command_result import Tabular, noted
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
@@ -65,8 +65,7 @@ def annotate_export(
         DatabaseError: the labels cannot be read.
     """
     if to not in exchange.FORMATS:
-        near = difflib.get_close_matches(to.lower(), exchange.FORMATS, 1, 0.4)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(exchange.FORMATS)}"
+        hint = nearest(to.lower(), exchange.FORMATS, f"known are {', '.join(exchange.FORMATS)}", 0.4)
         raise UsageError(f"unknown format {to!r}: {hint}")
     folder = Path(folder)
     with Annotation.open(folder) as a:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
+from mindgauge.records.english import nearest
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,10 +59,7 @@ def panel(
 
     for name in how:
         if name not in JURIES:
-            near = difflib.get_close_matches(name, JURIES, 1)
-            raise UsageError(
-                f"no jury {name!r}: {f'did you mean {near[0]}?' if near else 'known are ' + ', '.join(JURIES)}"
-            )
+            raise UsageError(f"no jury {name!r}: {nearest(name, JURIES, 'known are ' + ', '.join(JURIES))}")
     sources: list[str | Path | Frame] = list(ratings) if isinstance(ratings, list | tuple) else [ratings]  # type: ignore[list-item]  # a lone source
     rating_table = read(
         sources,
