@@ -423,9 +423,9 @@ def loaded(path: Path, name: str) -> Any:
     return module
 
 
-def _near(key: str, known: Iterable[str]) -> str:
-    known = list(known)
-    return f"; {nearest(key, known, 'known are ' + ', '.join(known), 0.5)}"
+def _near(key: str, keys: Iterable[str]) -> str:
+    names = list(keys)
+    return f"; {nearest(key, names, 'known are ' + ', '.join(names), 0.5)}"
 
 
 def _plain(error: msgspec.ValidationError) -> str:

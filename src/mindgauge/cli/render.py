@@ -160,12 +160,12 @@ def _lines() -> Iterator[Callable[[str, int, int], None]]:
             stage, completed, total = latest
             print(f"{_cell(stage)}: {count(completed)} of {count(total)}", file=stream, flush=True)
 
-    def told(*progress: Any) -> None:
+    def take(*progress: Any) -> None:
         nonlocal latest
         latest = progress
 
     with _at_times(report):
-        yield told
+        yield take
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -144,8 +144,8 @@ class RankedSystems(NamedTuple):
 
     def gap(self, leader: str, other: str) -> SystemGap:
         """Return how far one system is ahead of another."""
-        found = next(d for d in self.measure.differences if {d.first, d.second} == {leader, other})
-        return gap(self.measure, found, leader)
+        difference = next(d for d in self.measure.differences if {d.first, d.second} == {leader, other})
+        return gap(self.measure, difference, leader)
 
     def named(self, systems: Sequence[str], joined: str = "and") -> str:
         """Name systems as in a sentence."""

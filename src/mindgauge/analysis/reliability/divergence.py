@@ -68,10 +68,10 @@ def _parts(first: pl.DataFrame, rater: str, scale: ValueScale) -> Iterator[_Prof
     """Yield a person beside the others over all, and by category where there are several; nothing where no others rated."""
     is_own = pl.col("rater") == rater
     own, rest = first.filter(is_own), first.filter(~is_own)
-    whole = pair(rest, own, scale)
-    if not whole.subjects:
+    overall = pair(rest, own, scale)
+    if not overall.subjects:
         return
-    yield _ProfilePart(rater, "", whole)
+    yield _ProfilePart(rater, "", overall)
     categories, group = numbered(rest["category"])
     if first["category"].drop_nulls().n_unique() > 1:
         for place, pairs in pair_each(rest, own, scale, group).items():

@@ -220,8 +220,8 @@ def pair_each(people: pl.DataFrame, judge: pl.DataFrame, scale: ValueScale, grou
     """
     inside = group >= 0
     people, group = people.filter(inside), group[inside]
-    whole = _paired(people, judge, scale, group, drawn.weights(people, group))
-    return {int(name): whole.of(place) for place, name in enumerate(whole.present)}
+    paired = _paired(people, judge, scale, group, drawn.weights(people, group))
+    return {int(name): paired.of(place) for place, name in enumerate(paired.present)}
 
 
 def numbered(column: pl.Series) -> tuple[list[str], Codes]:

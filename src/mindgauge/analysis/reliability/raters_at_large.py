@@ -49,9 +49,9 @@ def at_large(rated: pl.DataFrame, raters: Sequence[str], scale: ValueScale, seed
             design, fit, rater=RATER, subject=[name for name in fit.names if name != RATER], k=PAIR, seed=seed
         )
     except ValueError as error:
-        nothing = Bound(None, note=str(error))
+        empty = Bound(None, note=str(error))
         levels = {name: rows[column].n_unique() for name, column in ((SUBJECT, "subject"), (RATER, "rater"))}
-        return RatersAtLarge(levels, len(rows), PAIR, {}, {}, [], nothing, nothing, nothing, nothing, {}, str(error))
+        return RatersAtLarge(levels, len(rows), PAIR, {}, {}, [], empty, empty, empty, empty, {}, str(error))
     worse = 1.0 if scale.unsafe is not None and scale.unsafe.falling else -1.0
     names = rows["rater"].unique().sort().to_list()
     severity = {
@@ -89,8 +89,8 @@ def bias_at_large(judged: pl.DataFrame, first: pl.DataFrame, scale: ValueScale, 
         design = crossed.Design((rows["judge"] - rows["number"]).to_numpy(), _factors(rows))
         overall = mean_at_large(design, crossed.fit(design), rater=RATER, k=PAIR, seed=seed)
     except ValueError as error:
-        nothing = Bound(None, note=str(error))
-        return BiasAtLarge(present, len(rows), PAIR, nothing, nothing)
+        empty = Bound(None, note=str(error))
+        return BiasAtLarge(present, len(rows), PAIR, empty, empty)
     return BiasAtLarge(present, len(rows), PAIR, Bound(*overall.mean), Bound(*overall.another))
 
 
@@ -112,13 +112,13 @@ def _factors(rows: pl.DataFrame) -> dict[str, Codes]:
     factors = {}
     for name, column in columns.items():
         levels = rows[column].n_unique()
-        again = levels > MOST_ALIKE * rows["subject"].n_unique()
-        if name in {SUBJECT, RATER} or (levels >= FEWEST_LEVELS and not again):
+        repeated = levels > MOST_ALIKE * rows["subject"].n_unique()
+        if name in {SUBJECT, RATER} or (levels >= FEWEST_LEVELS and not repeated):
             factors[name] = rows[column].rank("dense").to_numpy().astype(np.intp) - 1
     return factors
 
 
 def another_group(bias: BiasAtLarge) -> float | None:
     """Return by how much another group of people may differ: the half width of what it may say."""
-    another = bias.another
-    return None if another.low is None or another.high is None else (another.high - another.low) / 2
+    interval = bias.another
+    return None if interval.low is None or interval.high is None else (interval.high - interval.low) / 2
