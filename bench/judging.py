@@ -43,7 +43,6 @@ from mindgauge.records.rubric import Method
 from mindgauge.runs.rating_steps import RatingStep
 from mindgauge.runs.session import Budget, Session
 from mindgauge.store import Store
-from tests.analysis.stress.alarms import alarms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -270,6 +269,7 @@ def embedded(effort: Effort) -> Iterator[Figure]:
 def false_alarms(effort: Effort) -> Iterator[Figure]:
     """Judge the anchors' own design again and again, by chance alone and with a planted bias."""
     sys.path.append(str(Path(__file__).parents[1]))
+    from tests.analysis.stress.alarms import alarms
     from tests.analysis.stress.planted import Planted
 
     benchmark = benchmarks.find_one("help_or_harm/response")
