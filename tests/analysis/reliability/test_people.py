@@ -93,6 +93,19 @@ def test_fleiss_and_gwet_are_those_of_others() -> None:
     assert value(people, "same_level") == pytest.approx(same)
 
 
+def test_gwet_counts_what_one_person_rated_alone_as_its_author_does() -> None:
+    """Such a subject says how often values are given, wherever it stands: in a conversation with others, or alone."""
+    world = World(systems=1, conversations=80, seed=3)
+    for name in NAMES:
+        world.rated_by(name, "person", noise=0.6, missing=0.6)
+    counts = np.stack([(wide(world) == level).sum(axis=1) for level in range(1, 6)], axis=1).astype(float)
+    assert (counts.sum(axis=1) == 1).sum() > 10
+    expected = agreement.gwet_ac(
+        agreement.pairs(counts), "quadratic", np.arange(1.0, 6.0), agreement.shares(counts[counts.sum(axis=1) > 0])
+    )
+    assert value(alone(world), "gwet_ac") == pytest.approx(expected[0])
+
+
 def test_who_is_stricter_is_said_with_an_interval() -> None:
     people = alone(rated(bea=0.7))
     severity = {person.rater: person.severity for person in people.persons}

@@ -263,9 +263,7 @@ def among(rows: pl.DataFrame, scale: ValueScale, *, key: str) -> Among | None:
         entries += moment
     data, row, column = (np.concatenate([entry[i] for entry in entries]) for i in range(3))
     shape = (int(rated["cluster"].max()) + 1, 2 * q * q + q + MOMENTS * pairs)  # type: ignore[arg-type]
-    cells = summed(data, row, column, shape)
-    occupied = np.unique(shared["cluster"].to_numpy())
-    return Among(cells[occupied], scale, pairs, shared["subject"].n_unique())
+    return Among(summed(data, row, column, shape), scale, pairs, shared["subject"].n_unique())
 
 
 def _tables(rated: pl.DataFrame, paired: pl.DataFrame, scale: ValueScale, q: int) -> list[tuple[Floats, Codes, Codes]]:
