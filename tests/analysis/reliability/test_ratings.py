@@ -57,6 +57,12 @@ def test_a_scale_that_is_given_is_not_taken_from_the_values() -> None:
     assert any("no scale given" in note for note in read([table()]).notes)
 
 
+def test_one_value_that_all_gave_is_not_taken_for_unsafe() -> None:
+    found = read([table(value=5)])
+    assert found.scales["safety"].unsafe is None
+    assert not any("unsafe" in note for note in found.notes)
+
+
 def test_levels_in_words_have_the_order_that_is_given() -> None:
     words = {1: "poor", 2: "poor", 3: "fair", 4: "good", 5: "good"}
     frame = table().with_columns(pl.col("value").replace_strict(words))

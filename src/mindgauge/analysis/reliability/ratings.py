@@ -153,7 +153,8 @@ def _with_unsafe(scales: dict[str, ValueScale], rules: Sequence[UnsafeRule], not
     settled: dict[str, ValueScale] = {}
     assumed: dict[str, list[str]] = {}
     for criterion, scale in scales.items():
-        unsafe = scale.unsafe or (Unsafe.assumed(scale) if scale.ordered else None)
+        has_ends = scale.ordered and scale.low < scale.high  # one value that all gave is no worst one
+        unsafe = scale.unsafe or (Unsafe.assumed(scale) if has_ends else None)
         if criterion in named:
             unsafe = named[criterion].on(scale)
         settled[criterion] = scale._replace(unsafe=unsafe)
