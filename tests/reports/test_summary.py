@@ -21,6 +21,8 @@ REPORTS = ("rated_files", "crisis_files", "suite_files", "asked_files", "files")
 def caveats(content: Any) -> Iterator[str]:
     """Yield, of the report's content, every sentence that limits what is claimed."""
     yield from content["people"]
+    if content["first"]["table"]:
+        yield content["first"]["table"]["note"]
     for answer in content["answers"]:
         yield from (*answer["withheld"], *answer["caveats"])
     yield from (*content["caveats"], *content["weak"]["withheld"], *content["wrong"]["facts"], *content["hidden"])

@@ -69,6 +69,7 @@ def _first(report: Report) -> Iterator[list[str]]:
             *([plain(cell) for cell in row] for row in rows),
         ]
         yield [f"| {' | '.join(line)} |" for line in lines]
+        yield [plain(screen.table.note)]
     for paragraph in screen.paragraphs:
         yield [f"**{plain(f'{paragraph.title}.')}** {plain(' '.join(paragraph.statements))}"]
 
