@@ -77,15 +77,16 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
         HEAD.replace('version = "1"\n', "")
         + criterion(", ".join(map(level, "132"))).removeprefix(HEAD)
         + criterion(good).removeprefix(HEAD)
-        + criterion(good, "typo = 1\n").removeprefix(HEAD).replace('"warmth"', '"asks"')
+        + criterion(good, "typo = 1\nunsafe = [9]\n").removeprefix(HEAD).replace('"warmth"', '"asks"')
         + criterion("").removeprefix(HEAD).replace('"warmth"', '"helps"')
     )
     with pytest.raises(RubricError) as caught:
         load(tmp_path, text)
-    assert "rubric.toml: 5 faults: (1) " in str(caught.value)
+    assert "rubric.toml: 6 faults: (1) " in str(caught.value)
     for fault in (
         "not a rubric: no `version`; write version = ", "criterion 'asks': unknown field `typo`",
         "criterion 'warmth' occurs twice", "criterion 'warmth': its levels are not ordered", "criterion 'helps' needs at least",
+        "criterion 'asks': the unsafe level 9 is no level",
     ):  # fmt: skip
         assert fault in str(caught.value), fault
     assert "\n" not in str(caught.value)

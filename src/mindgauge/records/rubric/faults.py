@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 from itertools import pairwise, product
@@ -59,10 +60,9 @@ def of_file(content: dict[str, Any], kind: type[msgspec.Struct]) -> list[str]:
     for number, table in enumerate(tables, 1):
         name = table.get("name") if isinstance(table, dict) else None
         place = f"criterion {name!r}" if isinstance(name, str) else f"criterion {number}"
-        misshapen = [f"{place}{problem}" for problem in _criterion_shape(table)]
-        problems += misshapen
-        if not misshapen:
-            usable.append(msgspec.convert(table, Criterion))
+        problems += [f"{place}{problem}" for problem in _criterion_shape(table)]
+        with contextlib.suppress(msgspec.ValidationError):  # what is wrong with its fields is said already
+            usable.append(msgspec.convert(_known(table), Criterion))
     if not problems:
         try:
             msgspec.convert(content, kind)
@@ -115,6 +115,13 @@ def _shape(table: dict[str, Any], kind: type[msgspec.Struct]) -> Iterator[str]:
     for name in ("text", "look", "ask", "question", "not_applicable"):
         if name in fields and isinstance(table.get(name), str):
             yield f"`{name}` does not say its language; write {name}.en = {table[name][:40]!r}"
+
+
+def _known(table: object) -> object:
+    """Leave out the fields of a criterion that nobody reads, so that the others are looked at all the same."""
+    return (
+        {key: value for key, value in table.items() if key in _fields(Criterion)} if isinstance(table, dict) else table
+    )
 
 
 @functools.cache  # it reads the annotations of all of them each time
