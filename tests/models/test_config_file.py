@@ -186,6 +186,9 @@ FAULTS = {
         "holds a secret",
         "${VARIABLE}",
     ],
+    '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nheaders = { Content-Length = "3" }\n': [
+        "header Content-Length is not for a set-up"
+    ],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { seed = 3 }\n': ["parameters.seed", "--runs|repeat"],
     '[models.a]\nurl = "http://h/v1"\nmodel = "m"\nparameters = { top_p = nan }\n': [
         "parameters.top_p is no value of JSON"
@@ -259,6 +262,12 @@ def test_another_file_is_named_with_config_and_its_paths_start_there(folder: Pat
     result = in_process.mindgauge("run", CLOSED, "--model", "a", "--limit", "1", "--config", "elsewhere/models.toml")
     assert result.returncode == 0, result.stderr
     assert stub.bodies[0]["messages"][0]["content"] == "Be kind."
+
+
+def test_a_file_with_a_byte_order_mark_is_read_as_an_editor_of_windows_writes_it(folder: Path) -> None:
+    text = '\N{ZERO WIDTH NO-BREAK SPACE}[models.a]\r\nurl = "http://h/v1"\r\nmodel = "m"\r\n'
+    write(folder, text)
+    assert config_file.names() == ["a"]
 
 
 def test_its_own_concurrency_is_kept(folder: Path) -> None:

@@ -28,6 +28,10 @@ SECRET = regex(
     re.IGNORECASE,
 )
 """Names of headers, and of environment variables, that carry a secret."""
+_FRAMING = frozenset({
+    "connection", "content-encoding", "content-length", "expect", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+})  # fmt: skip
+"""Headers that say how a call's own bytes are sent; another value would break it."""
 
 
 class ConfigFaults(ValueError):  # noqa: N818 - several
@@ -133,6 +137,8 @@ def header_faults(headers: Mapping[str, str]) -> Iterator[str]:
             yield f"{name!r} is no header's name"
         if not value.isprintable() or not value.isascii():
             yield f"header {name}: only printable ASCII can be sent"
+        if name.lower() in _FRAMING:
+            yield f"header {name} is not for a set-up: it says how a call is sent, which is settled for each call"
         if SECRET.search(name) and not named_in(value):
             yield (
                 f"header {name} holds a secret, which would be kept with the file or the command; put it into an environment "

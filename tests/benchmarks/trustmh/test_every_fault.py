@@ -186,7 +186,7 @@ def test_cut_off(case: Case, content: Callable[[str], bytes], whole: Any, tmp_pa
 BROKEN = r":\d+: broken (JSON|CSV) \(.+\)"
 UNEXPECTED = r"(:\d+)?: ([^:]+: )?expected .+, found .+"
 IN_FIRST_ROW = UNEXPECTED.replace(r"(:\d+)?", ":1")
-NOT_UTF_8 = r": not UTF-8 at byte \d+; save it as UTF-8, or name its encoding with --map encoding=gb18030"
+NOT_UTF_8 = r": not UTF-8 at byte \d+; save it as UTF-8, or name its encoding: --map encoding=cp1252 \(Western Europe\), gb18030 \(Chinese\) or another"
 MENDED_FIRST = r": expected UTF-8, found \d+ other bytes"  # of EthicMH, which holds other bytes as it was released
 NOT_TEXT = r": not text: [\d,]+ of its bytes are null; save it again"
 REPEATED = r": \d+ rows repeat a text; left out"

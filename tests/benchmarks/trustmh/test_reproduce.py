@@ -125,7 +125,7 @@ def test_each_broken_file_is_one_line_and_the_rest_is_recomputed(tmp_path: Path)
     faults = {
         cut.name: ":1: broken JSON (Unterminated string starting at)",
         short.name: ": judged: expected 4 entries as under results, found 3",
-        latin.name: ": not UTF-8 at byte 152; save it as UTF-8, or name its encoding with --map encoding=gb18030",
+        latin.name: ": not UTF-8 at byte 152; save it as UTF-8, or name its encoding: --map encoding=cp1252 (Western Europe), gb18030 (Chinese) or another",
         "summary_m_tier1.json": ": expected pearson_r, found model",
         "final_report_m_data_tier_2a_nsamples_1.json": ":1: human: expected a number, found 'x'",
         "summary_m_data_tier_3_nsamples_1.csv": ": expected columns q_type, metric, mean, found model, tier",

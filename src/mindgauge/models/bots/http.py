@@ -156,7 +156,8 @@ class HttpBot(Bot):
         try:
             return completion.parsed(content), content
         except ValueError as error:
-            raise BotError(f"{completion.kind(content)} instead of JSON: {excerpt(content)}") from error
+            began = excerpt(content)
+            raise BotError(f"{completion.kind(content)} instead of JSON{began and f': {began}'}") from error
 
 
 class _HttpConversation:

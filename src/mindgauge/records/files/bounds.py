@@ -350,7 +350,7 @@ def toml_value(content: bytes) -> dict[str, Any]:
     if len(content) > SETTINGS:
         raise Fault(excess(len(content), "bytes", SETTINGS, "is it a file of settings?"))
     try:
-        text = content.decode()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Fault(f"not UTF-8 at byte {error.start}") from error
     for number, line in enumerate(text.splitlines(), 1):

@@ -148,7 +148,9 @@ def refuse_encoding(path: object, content: bytes, encoding: str = "UTF-8", advic
         raise DataError(f"{path}: not {encoding} at byte {position}; {advice or _OTHERWISE}")
 
 
-_OTHERWISE = "save it as UTF-8, or name its encoding with --map encoding=gb18030"
+_OTHERWISE = (
+    "save it as UTF-8, or name its encoding: --map encoding=cp1252 (Western Europe), gb18030 (Chinese) or another"
+)
 
 
 def read_text(path: Readable, encoding: str = "") -> str:
