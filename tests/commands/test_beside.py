@@ -96,7 +96,12 @@ def test_figures_of_ours_are_compared_only_with_the_files_they_were_measured_on(
     packed.mkdir()
     with zipfile.ZipFile(packed / "all.zip", "w") as archive:
         archive.write(data / "ratings" / "a.json", "ratings/a.json")
+        archive.writestr("__MACOSX/ratings/._a.json", "what a Mac puts into zips")
     assert verdicts(packed) == ["differs", "differs"], "packed or not, they are the same files"
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "theirs").symlink_to(data)
+    assert verdicts(linked) == ["differs", "differs"], "behind a link, too"
     (data / "ratings" / "b.json").write_text("[2]", encoding="utf-8")
     assert verdicts(data) == ["differs", "missing"]
 

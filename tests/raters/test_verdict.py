@@ -104,6 +104,12 @@ def test_a_name_and_its_alias_that_contradict_each_other_are_no_verdict() -> Non
     assert (found.status, found.value, found.problem) == (Status.UNPARSABLE, None, verdict.TWICE)
 
 
+def test_a_value_that_is_no_number_is_no_key_that_occurs_twice() -> None:
+    found = read('{"score": NaN}')
+    assert found.status is Status.UNPARSABLE
+    assert found.problem == '"score" is none of 1, 2, 3, 4, 5'
+
+
 @pytest.mark.parametrize(
     ("text", "total"),
     [

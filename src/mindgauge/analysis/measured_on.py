@@ -1,25 +1,26 @@
 """Which released files a figure of ours was measured on: with other files it is not compared.
 
 Each `[measured_on.NAME]` of `published.toml` says which files count and what their contents hash to, whether they lie in an
-archive or unpacked, and under whatever folder; a table rests on all of them, or on those that it names.
+archive or unpacked, behind a link, and under whatever folder; a table rests on all of them, or on those that it names.
 """
 
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from fnmatch import fnmatchcase
-from typing import IO, TYPE_CHECKING
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from mindgauge.records.errors import DataError
+from mindgauge.records.files.folder import below, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_PIECE = 1 << 20
+    from mindgauge.records.files.folder import Readable
 
 
 class MeasuredOn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,29 +49,21 @@ class MeasuredOn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256("\n".join(contents).encode()).hexdigest()
 
     def _contents(self, data: Path) -> Iterator[str]:
-        for path in sorted(data.rglob("*")) if data.is_dir() else [data]:
-            if path.suffix.lower() == ".zip":
-                yield from self._members(path)
-            elif path.is_file() and self._counts(path.as_posix()):
-                with path.open("rb") as file:
-                    yield hashlib.file_digest(file, "sha256").hexdigest()
-
-    def _members(self, path: Path) -> Iterator[str]:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                for name in archive.namelist():
-                    if not name.endswith("/") and self._counts(f"{path.as_posix()}/{name}"):
-                        with archive.open(name) as file:
-                            yield _hash(file)
-        except (OSError, zipfile.BadZipFile, RuntimeError) as error:
-            raise DataError(f"{path}: cannot be read ({error})") from error
+        for file in _released(data):
+            if self._counts(str(file)):
+                try:
+                    yield hashlib.sha256(file.read_bytes()).hexdigest()
+                except OSError as error:
+                    raise DataError(f"{file}: cannot be read ({error.strerror or error})") from error
 
     def _counts(self, place: str) -> bool:
         return any(fnmatchcase(f"/{place}", pattern) for pattern in self.files)
 
 
-def _hash(file: IO[bytes]) -> str:
-    total = hashlib.sha256()
-    while piece := file.read(_PIECE):
-        total.update(piece)
-    return total.hexdigest()
+def _released(data: Path) -> Iterator[Readable]:
+    """Yield what is looked at where the data are read, too: through links and in zips, and nothing that is hidden."""
+    if data.is_dir():
+        content = below(data)
+        yield from (*content.files, *content.packed)
+    else:
+        yield from members(data, PurePosixPath()) if data.suffix.lower() == ".zip" else [data]

@@ -259,7 +259,12 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
     )
     if not answers:
         return replace(reasons, problem=f'"{criterion.name}" is missing')
-    if DOUBLED in content or DOUBLED in reasons_given or DOUBLED in checks or any(other != own for other in answers):
+    if (
+        DOUBLED in content
+        or DOUBLED in reasons_given
+        or DOUBLED in checks
+        or any(other != own for other in answers[1:])
+    ):
         return replace(reasons, problem=TWICE)
     if isinstance(own, dict) and prompt_text.holds(own, _KEYS, RATIONALE):
         return replace(reasons, problem=QUOTED)
