@@ -156,8 +156,8 @@ class HttpBot(Bot):
         try:
             return completion.parsed(content), content
         except ValueError as error:
-            began = excerpt(content)
-            raise BotError(f"{completion.kind(content)} instead of JSON{began and f': {began}'}") from error
+            beginning = excerpt(content)
+            raise BotError(f"{completion.kind(content)} instead of JSON{beginning and f': {beginning}'}") from error
 
 
 class _HttpConversation:

@@ -184,8 +184,8 @@ def place(name: str, column: str, headers: Sequence[str], table: object) -> int:
             position = position * 26 + ord(letter) - ord("A") + 1
         position -= 1
     if not 0 <= position < len(headers):
-        there = f"the columns are {described(headers)}" if headers else "the table is empty"
-        raise DataError(f"{table}: no column {column!r} for {name}; {there}")
+        columns = f"the columns are {described(headers)}" if headers else "the table is empty"
+        raise DataError(f"{table}: no column {column!r} for {name}; {columns}")
     return position
 
 
