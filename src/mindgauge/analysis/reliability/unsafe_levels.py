@@ -252,8 +252,8 @@ def _median_of(judge_rows: pl.DataFrame, subjects: Codes, unsafe: Unsafe) -> tup
     judged, start, repeats = np.unique(subject, return_index=True, return_counts=True)
     medians = (number[start + (repeats - 1) // 2] + number[start + repeats // 2]) / 2
     place = np.searchsorted(judged, subjects)
-    known = np.append(judged, -1)[place] == subjects
-    return np.where(known, np.append(medians, np.nan)[place], np.nan), order
+    has_verdict = np.append(judged, -1)[place] == subjects
+    return np.where(has_verdict, np.append(medians, np.nan)[place], np.nan), order
 
 
 def ceiling(rated: pl.DataFrame, unsafe: Unsafe) -> Share:
