@@ -62,8 +62,9 @@ def show(reliability: Reliability, *, full: bool) -> None:
         )
     elif reliability.people:
         answer.sheet(_of_people(reliability.people), behind)
-    account = reading.lines() if reading is not None and reading.left_out else []
-    render.notes([*account, *rater_tables.divergent(reliability.people), *reliability.notes], full=False)
+    account = reading.lines() if reading is not None and reading.worth_saying else []
+    render.notes(account, full=False)
+    render.notes([*rater_tables.divergent(reliability.people), *reliability.notes], full=False)
     print(f"Rule: {reliability.rule}")
 
 
@@ -118,7 +119,7 @@ def _of_people(people: Sequence[People]) -> ReportTable:
 def _in_full(reliability: Reliability) -> None:
     """Print verdicts with reasons, the cards as the report's tables, and people's agreement."""
     reading = reliability.reading
-    if reading is not None and (not reading.plain or reading.left_out or reading.notes):
+    if reading is not None and reading.worth_saying:
         print(*reading.lines(), "", sep="\n")
     judged = [(card.judge, card.criterion, card) for card in reliability.cards]
     tables = cards.sheets(judged, set(), "") if judged else []

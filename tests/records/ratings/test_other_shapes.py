@@ -476,3 +476,39 @@ def test_an_audit_says_why_ratings_cannot_be_read(tmp_path: Path) -> None:
     table(tmp_path / "expert2.csv", [["id", "Empathy"], *([f"{i:03}", level(i, 1)] for i in range(ITEMS))])
     with pytest.raises(DataError, match="spelled in different ways by different raters"):
         audit(tmp_path)
+
+
+def test_an_audit_reads_ratings_beside_a_table_of_all_of_them_whose_columns_come_twice(tmp_path: Path) -> None:
+    from mindgauge import audit
+
+    for rater in ("expert1", "expert2"):
+        table(tmp_path / f"{rater}_ratings.csv", [["id", "empathy"], *([f"c{n}", 1 + n % 5] for n in range(20))])
+    lines = [f"c{n % 10},a,{1 + n % 4},b,{1 + n % 3}" for n in range(20)]
+    (tmp_path / "combined.csv").write_text("id,method,empathy,method,empathy\n" + "\n".join(lines), encoding="utf-8")
+    assert audit(tmp_path).ratings == len(read([tmp_path]).frame) == 40
+
+
+def test_an_audit_says_of_another_encoding_that_it_is_one(tmp_path: Path) -> None:
+    from mindgauge import audit
+
+    rows = "".join(f"c{n},{rater},{1 + n % 5}\n" for n in range(20) for rater in ("王芳", "李娜"))
+    (tmp_path / "a.csv").write_bytes(f"编号,评分者,共情\n{rows}".encode("gb18030"))
+    with pytest.raises(DataError, match=r"not UTF-8 at byte 0; .*encoding=gb18030"):
+        audit(tmp_path / "a.csv")
+
+
+def test_the_guess_is_shown_beside_what_is_computed_from_it_and_beside_a_refusal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mindgauge import reliability
+    from mindgauge.cli import cards
+
+    for criterion in ("empathy", "safety"):
+        rows = [[f"c{n}", 1 + n % 5, 1 + n % 4] for n in range(20)]
+        table(tmp_path / f"{criterion}.csv", [["id", "Ana", "Ben"], *rows])
+    refusal = r"which raters are people\?.*one file for each rater.*say --rater columns.*--subject A,B"
+    with pytest.raises(UsageError, match=refusal):
+        reliability(tmp_path)
+    layout = RatingLayout(rater="columns")
+    cards.show(reliability(tmp_path, reference=["Ana", "Ben"], layout=layout, scale="1:5"), full=False)
+    assert "a column for each rater" in capsys.readouterr().out

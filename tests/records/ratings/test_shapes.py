@@ -347,6 +347,16 @@ def test_a_rater_under_two_spellings_is_one_or_is_refused(tmp_path: Path) -> Non
         read([table_of(rows, tmp_path / "b.csv")])
 
 
+def test_the_first_subject_that_two_spellings_rate_is_named_each_time_alike(tmp_path: Path) -> None:
+    rows = [
+        {"id": f"c{n}", "rater": rater, "empathy": 1 + n % 5} for n in range(200) for rater in ("Anna", "anna", "B")
+    ]
+    path = table_of(rows, tmp_path / "a.csv")
+    for _ in range(5):
+        with pytest.raises(DataError, match=r"both rate 'c0' \(lines 2, 3\)"):
+            read([path])
+
+
 def test_levels_in_two_languages_are_refused_until_they_are_said_to_be_the_same(tmp_path: Path) -> None:
     english, german = ["low", "middle", "high"], ["niedrig", "mittel", "hoch"]
     for name, words in (("expert1", english), ("expert2", german)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -40,11 +41,12 @@ from mindgauge.analysis.reliability.unsafe_levels import danger
 from mindgauge.analysis.units import only_repeats
 from mindgauge.benchmarks.mentalbench import source_rule
 from mindgauge.records import english
+from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.instruments import all_differences, difference
 from mindgauge.records.rounding import bounded, decimal, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mindgauge.analysis.reliability.criterion import RatedCriterion
     from mindgauge.analysis.reliability.pairs import RatingPairs
@@ -81,8 +83,9 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
         UsageError: a named rater, or an adjudicator, is not there.
     """
     notes = list(ratings.notes)
-    everybody, judges = reference.split(ratings.frame, named, notes)
-    who = independence.settle(ratings.frame, everybody, options.adjudicators)
+    with _beside_the_reading(ratings):
+        everybody, judges = reference.split(ratings.frame, named, notes)
+        who = independence.settle(ratings.frame, everybody, options.adjudicators)
     judges = [judge for judge in judges if judge not in options.adjudicators]
     persons = everybody if named else who.independent or everybody
     notes = [*all_differences(judges, persons, ratings.instruments), *notes]
@@ -126,6 +129,24 @@ def cards(ratings: Ratings, options: CardOptions, named: Sequence[str] = ()) -> 
 
 def _rule(options: CardOptions) -> str:
     return rule.MENTALBENCH if options.by_width else options.limits.name
+
+
+@contextlib.contextmanager
+def _beside_the_reading(ratings: Ratings) -> Iterator[None]:
+    """Say with what is wrong with raters how their tables were read: a wrong guess is where most of that comes from.
+
+    Raises:
+        DataError: nobody is there to compare, or with.
+        UsageError: a named rater is not there.
+    """
+    try:
+        yield
+    except UsageError as error:
+        guess = ratings.account.guess() if ratings.account else ""
+        if not guess:
+            raise
+        kind = DataError if isinstance(error, DataError) else UsageError
+        raise kind(f"{error} ({guess})") from error
 
 
 def cards_beside(

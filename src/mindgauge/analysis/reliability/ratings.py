@@ -20,6 +20,7 @@ from mindgauge.records.errors import DataError, UsageError
 from mindgauge.records.files import tables
 from mindgauge.records.instruments import by_rater
 from mindgauge.records.ratings import NOTHING_SAID, long
+from mindgauge.records.rounding import plural
 from mindgauge.store import sent
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:
     first = repeated.row(0, named=True)
     same = repeated.filter(pl.all_horizontal(pl.col(column) == first[column] for column in _KEY))
     raise DataError(
-        f"{name}: {surplus} rows repeat a subject, criterion, rater and run (first: {first['subject']!r}, {first['criterion']}, "
+        f"{name}: {plural(surplus, 'row')} {'repeats' if surplus == 1 else 'repeat'} a subject, criterion, rater and run (first: {first['subject']!r}, {first['criterion']}, "
         f"{first['rater']}, {long.lines(same)}); number repeats in a column `run`, or remove the copies"
     )
 

@@ -8,6 +8,7 @@ from mindgauge.records.english import named
 from mindgauge.records.rounding import plural
 
 _SHOWN = 12
+_OTHERWISE = "To have it read otherwise: --subject A,B, --rater COLUMN|file|columns, --criteria a,b, --drop NAME"
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -28,6 +29,15 @@ class Account(msgspec.Struct, frozen=True):
     notes: list[str]
     plain: bool
     """Whether every table says itself what it holds, so that nothing was guessed."""
+
+    @property
+    def worth_saying(self) -> bool:
+        """Whether something was guessed, left out or odd, so that it must be seen beside what is computed."""
+        return not self.plain or bool(self.left_out or self.notes)
+
+    def guess(self) -> str:
+        """Say how the tables were read and how to have it otherwise, for one line of refusal; nothing where nothing was guessed."""
+        return "" if self.plain else f"read as {'; '.join(self.shapes)}; {_OTHERWISE[0].lower()}{_OTHERWISE[1:]}"
 
     def lines(self) -> list[str]:
         """Say what was read, what was left out, and how to say it otherwise."""
@@ -53,7 +63,5 @@ class Account(msgspec.Struct, frozen=True):
                 parts.append(f"Left out: {len(self.left_out) - _SHOWN} more, see --json")
         parts += self.notes
         if not self.plain:
-            parts.append(
-                "To have it read otherwise: --subject A,B, --rater COLUMN|file|columns, --criteria a,b, --drop NAME"
-            )
+            parts.append(_OTHERWISE)
         return parts

@@ -53,7 +53,9 @@ def refuse_incomplete(frame: pl.DataFrame) -> None:
     for column in ("criterion", "rater"):
         empty = frame.filter(pl.col(column).is_null())
         if len(empty):
-            raise DataError(f"{_file(empty)}{len(empty)} rows have no {column} (first: {lines(empty)})")
+            raise DataError(
+                f"{_file(empty)}{plural(len(empty), 'row')} {'has' if len(empty) == 1 else 'have'} no {column} (first: {lines(empty)})"
+            )
 
 
 def without_subject(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -78,14 +80,18 @@ def one_spelling(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         pl.col("rater").replace({name: raters.spelled(name) for name in frame["rater"].drop_nulls().unique()})
     )
     for column in ("rater", "criterion"):
-        counts = frame[column].value_counts(sort=True)
+        counts = frame.group_by(column, maintain_order=True).len().sort("len", descending=True, maintain_order=True)
         spellings: dict[str, list[str]] = {}
         for name in counts[column].to_list():
             spellings.setdefault(raters.folded(name), []).append(name)
         for names in filter(lambda names: len(names) > 1, spellings.values()):
             rows = frame.filter(pl.col(column).is_in(names))
             key = [name for name in _KEY if name != column]
-            both = rows.group_by(key).agg(n=pl.col(column).n_unique(), lines=pl.col("line")).filter(pl.col("n") > 1)
+            both = (
+                rows.group_by(key, maintain_order=True)
+                .agg(n=pl.col(column).n_unique(), lines=pl.col("line"))
+                .filter(pl.col("n") > 1)
+            )
             if len(both):
                 raise DataError(
                     f"{named([repr(name) for name in names])} look like one {column} under several spellings, and both rate {both['subject'][0]!r} "
@@ -249,13 +255,13 @@ def without_copies(frame: pl.DataFrame, left_out: list[str]) -> pl.DataFrame:
     twice = groups.filter((pl.col("values") > 1) | (pl.col("files") < pl.col("n")))
     if len(twice):
         first = twice.row(0, named=True)
-        several = len(set(first["places"])) > 1
+        several, surplus = len(set(first["places"])) > 1, int((twice["n"] - 1).sum())
         places = [
             f"{file} line {line}" if several else str(line)
             for file, line in zip(first["places"], first["lines"], strict=True)
         ]
         raise DataError(
-            f"{'' if several else first['places'][0] + ': '}{(twice['n'] - 1).sum()} rows repeat a subject, criterion, rater and run (first: "
+            f"{'' if several else first['places'][0] + ': '}{plural(surplus, 'row')} {'repeats' if surplus == 1 else 'repeat'} a subject, criterion, rater and run (first: "
             f"{first['subject']!r}, {first['criterion']}, {first['rater']}, {'' if several else 'lines '}{', '.join(places[:_FIRST])}); number "
             "repeats in a column `run`, name further columns that tell subjects apart with --subject A,B, say --subject row where all files "
             "have one order, or remove the copies"

@@ -162,7 +162,7 @@ def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, s
         DataError: ratings that the user describes cannot be read so.
     """
     try:
-        rated, account = ratings_in.read(paths, layout, [])  # what is odd in the files is said with their texts
+        rated, account = _with_oddities(paths, layout)
     except UnclearRatingsError:
         raise
     except DataError:
@@ -179,6 +179,22 @@ def any_shape(paths: Sequence[Path], layout: RatingLayout, scale: Mapping[str, s
         run=pl.col("run").cast(pl.Float64, strict=False).cast(pl.Int64, strict=False), row=pl.col("row") - 1
     )
     return Material(frame([], TEXTS), rows.select(list(RATINGS)), scales, options, tuple(account.lines()))
+
+
+def _with_oddities(paths: Sequence[Path], layout: RatingLayout) -> ratings_in.LongRatings:
+    """Read ratings with what is odd in their files, which is said with the texts; where that makes them unclear, as all else reads them.
+
+    Raises:
+        UnclearRatingsError: they are unclear either way, or a file that is named cannot be read without its oddities.
+        DataError: there are none.
+    """
+    try:
+        return ratings_in.read(paths, layout, [])
+    except UnclearRatingsError:
+        try:
+            return ratings_in.read(paths, layout)
+        except DataError as error:
+            raise UnclearRatingsError(str(error)) from error
 
 
 def read_scales(
