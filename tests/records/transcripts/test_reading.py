@@ -161,7 +161,10 @@ def test_a_time_is_no_part_of_a_name(tmp_path: Path, stamp: str) -> None:
 def test_other_names_are_mapped(tmp_path: Path) -> None:
     path = file(tmp_path, labelled(HERE[0], {"user": "Klient", "assistant": "Bot 2.0 (neu)"}))
     assert kept(path, {"user": "Klient", "assistant": "Bot 2.0 (neu)"}) == [HERE[0]]
-    with pytest.raises(DataError, match=r"talk\.txt: speakers, 'Klient' and .*--map user=Klient,assistant="):
+    with pytest.raises(
+        DataError,
+        match=r"talk\.txt: of its speakers, 'Klient' and .*, nothing says who is the person.*--map user=Klient,assistant=",
+    ):
         read(path)
 
 
@@ -363,5 +366,5 @@ def test_a_text_of_unknown_speakers_in_a_folder_is_left_out_by_their_names(tmp_p
     (tmp_path / "a.txt").write_text("user: I feel low.\nbot: I hear you.\n", encoding="utf-8")
     (tmp_path / "k.txt").write_text("Kunde: Mir geht es schlecht.\nBeraterin: Das tut mir leid.\n", encoding="utf-8")
     (line,) = read(tmp_path).account.left_out
-    assert "k.txt: speakers, 'Kunde' and 'Beraterin'" in line
+    assert "k.txt: of its speakers, 'Kunde' and 'Beraterin'" in line
     assert line.endswith("--map user=Kunde,assistant=Beraterin")

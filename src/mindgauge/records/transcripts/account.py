@@ -79,7 +79,7 @@ class TranscriptAccount(msgspec.Struct, frozen=True):
                 (self.empty_messages, f"{plural(self.empty_messages, 'message')} of the person empty"),
                 (self.system, f"{plural(self.system, 'system message')} kept apart from the dialogue"),
                 (self.omitted, f"Left out: {plural(self.omitted, 'message')} of tools or of speakers that are to be omitted"),
-                (self.parts, f"Left out: {plural(self.parts, 'part')} of messages without text (pictures, calls of tools)"),
+                (self.parts, f"Left out: {plural(self.parts, 'part')} of messages that nobody said (pictures, calls of tools, what a model thought)"),
                 (len(self.repeated), f"Left out: {plural(len(self.repeated), 'transcript')} that {'repeats' if len(self.repeated) == 1 else 'repeat'} another word for word, which counts once: {named(self.repeated)}"),
                 (self.endings, f"{plural(self.endings, 'transcript')} with a note that the conversation ended; it is no part of the last message"),
             )

@@ -83,5 +83,6 @@ def refusal(place: object, names: Iterable[str], speakers: Speakers) -> DataErro
         ways += "; NAME|NAME names several on one side, omit=NAME leaves a speaker out"
     if len(listed) == 1:
         return DataError(f"{place}: one speaker, {quoted}, and a transcript has two; {ways}")
-    kind = f"{len(listed)} speakers" if len(listed) > 2 else "speakers"
-    return DataError(f"{place}: {kind}, {quoted}, and a transcript has the person and the bot; {ways}")
+    if len(listed) == 2:
+        return DataError(f"{place}: of its speakers, {quoted}, nothing says who is the person and who the bot; {ways}")
+    return DataError(f"{place}: {len(listed)} speakers, {quoted}, and a transcript has the person and the bot; {ways}")
