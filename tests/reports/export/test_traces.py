@@ -95,3 +95,16 @@ def test_a_run_that_came_from_no_log_says_so(tmp_path: Path) -> None:
         json.loads(line) for line in (tmp_path / "out" / "annotations.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     assert row["session_id"] == "a"
+
+
+def test_replies_to_one_message_keep_an_annotation_each_where_no_span_tells_them_apart(tmp_path: Path) -> None:
+    def bot(message: str) -> str:
+        return f"I hear you. ({len(message)})"
+
+    mindgauge.run(BENCHMARK, model=bot, judge=careful, qualify=False, runs=3, limit=2, out=tmp_path / "run")
+    mindgauge.export(tmp_path / "run", to="openinference", out=tmp_path / "out")
+    path = tmp_path / "out" / "annotations.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len({(row["session_id"], row["name"], row["identifier"]) for row in rows}) == len(rows) == 6
+    read = mindgauge.ratings(path).table
+    assert (read["subject"].n_unique(), read["rater"].n_unique(), len(read)) == (6, 1, 6)

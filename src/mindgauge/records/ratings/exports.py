@@ -119,6 +119,12 @@ def _openinference(sheet: Sheet, keys: dict[str, str], form: str) -> tuple[str, 
         keys,
         ["identifier", "user_id", "source.source_id", "source_id", "annotator", "metadata.annotator", "metadata.model"],
     )
+    # Ours of a session end with the reply that they are of, of which a session may hold several.
+    reply = _first(keys, ["metadata.subject"])
+    ending = pl.concat_str(pl.lit(":"), reply)
+    by_reply = who.str.ends_with(ending).fill_null(value=False)
+    subject = pl.when(by_reply).then(reply).otherwise(subject)
+    who = pl.when(by_reply).then(who.str.strip_suffix(ending)).otherwise(who)
     frame = sheet.frame
     name = _first(keys, ["annotation_name", "assessment_name", "name"])
     scored = frame.group_by(name.alias("criterion")).agg(all=score.is_not_null().sum() >= label.is_not_null().sum())

@@ -147,7 +147,9 @@ def _annotation(rated: RatedSpan) -> dict[str, Any]:
     }
     missing = "" if rating.status is Status.OK else f"no verdict: {rating.status.value}"
     explanation = rating.rationale or missing
-    identifier = ":".join(filter(None, (rating.rater, rating.instrument, str(rating.run))))
+    # A session may hold several replies, where a span is one: without it their annotations would take each other's place.
+    reply = "" if rated.span else rating.subject
+    identifier = ":".join(filter(None, (rating.rater, rating.instrument, str(rating.run), reply)))
     return {
         **{name: value for name, value in place.items() if value}, "name": rating.criterion,
         "annotator_kind": _ANNOTATORS.get(rating.rater_kind, "CODE"), **{name: value for name, value in result.items() if value is not None},
