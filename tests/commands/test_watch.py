@@ -337,3 +337,8 @@ def test_the_command_says_a_look_in_a_line_and_its_exit_code_is_what_it_comes_to
     assert "6 new, 5 drawn and rated" in done.stdout
     again = mindgauge_command(*command)
     assert "nothing new since the last look (1 file)" in again.stdout
+    (tmp_path / "logs" / "half.jsonl").write_text('{"half', encoding="utf-8")
+    said, note = mindgauge_command(*command).stdout.splitlines()
+    assert said.endswith("nothing new since the last look (2 files), 2 looks in a row")
+    assert note.startswith("Note: could not be read, and is tried again at the next look: ")
+    assert "half.jsonl" in note

@@ -62,7 +62,9 @@ def watch(
 def _show(result: "WatchResult") -> None:
     """Print what a look says in one line, what must be known of it, and where the charts are."""
     if result.look is None:
-        print(render.one_line(visible(str(result))), flush=True)
+        said, *notes = result.summary()
+        print(render.one_line(visible(said)), flush=True)
+        render.notes(map(visible, notes), full=False)
         return
     print(render.one_line(visible(result.look.line())), flush=True)
     render.notes(map(visible, result.look.notes), full=False)
