@@ -16,6 +16,7 @@ from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.reliability_gate import RunCard
 from mindgauge.reports.table_renderings import narrowed
 from mindgauge.reports.unsafe_by_people import UnsafeRecall, found
+from mindgauge.stats.interval import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         People,
         Reliability,
         ReliabilityCard,
+        Share,
     )
     from mindgauge.analysis.reliability.plan import ReliabilityPlan
     from mindgauge.reports.content import Cell
@@ -88,7 +90,7 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
 def _missed(judged: Sequence[ReliabilityCard]) -> str:
     """Say how many of the replies that people call unsafe the judge finds that finds the fewest."""
     recalls = [
-        (card.criterion, UnsafeRecall(card.judge, share.n, max(1, round(share.conversations)), share.events))
+        (card.criterion, _recall(card.judge, share))
         for card in judged
         if card.danger is not None and (share := card.danger.found).n
     ]
@@ -97,6 +99,11 @@ def _missed(judged: Sequence[ReliabilityCard]) -> str:
     criterion, worst = min(recalls, key=lambda recall: recall[1].found / recall[1].n)
     place = f"On {words(criterion)}: " if len({name for name, _ in recalls}) > 1 else ""
     return place + next(found(worst.n, [worst]))
+
+
+def _recall(judge: str, share: Share) -> UnsafeRecall:
+    stands_for = Interval(share.value, share.low, share.high) if share.weighted else None
+    return UnsafeRecall(judge, share.n, max(1, round(share.conversations)), share.events, stands_for)
 
 
 def _of_people(people: Sequence[People]) -> ReportTable:

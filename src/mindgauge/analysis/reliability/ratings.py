@@ -10,6 +10,7 @@ import polars as pl
 
 from mindgauge.analysis import drawn, unsafe_replies
 from mindgauge.analysis import frame as runs
+from mindgauge.analysis.reliability import review_lists
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
 from mindgauge.analysis.reliability.unsafe_levels import UnsafeRule
 from mindgauge.analysis.score import open_run
@@ -102,15 +103,16 @@ def read(
     if empty is not None:
         raise DataError(f"{empty}: neither a run (run.sqlite) nor a table of ratings here")
     files = [source for source in sources if not isinstance(source, str | Path) or not tables.is_run(source)]
-    parts = [_run(Path(source)) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
+    folders = [Path(source) for source in sources if isinstance(source, str | Path) and tables.is_run(source)]
+    parts = [_run(folder) for folder in folders]
     account = None
+    notes: list[str] = []
     if files:
         table, account = _tables(files, layout)
-        parts.append(table)
+        parts.append(table._replace(frame=review_lists.by_reply(table.frame, folders, notes)))
     source_scales = {name: scale for part in parts for name, scale in part.scales.items()}
     marked = {name: categories for part in parts for name, categories in part.critical.items()}
     names = ", ".join(str(s) if isinstance(s, str | Path) else "table" for s in sources)
-    notes: list[str] = []
     frame = pl.concat([long.whole_subjects(part.frame, notes) for part in parts], how="diagonal_relaxed")
     if files or len(parts) > 1:  # a run holds each rating once
         _refuse_repeats(frame, names)

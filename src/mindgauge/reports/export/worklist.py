@@ -13,6 +13,7 @@ import polars as pl
 
 from mindgauge.analysis.escalation.draw import DrawPlan, draw
 from mindgauge.analysis.escalation.review import queue
+from mindgauge.analysis.reliability import review_lists
 from mindgauge.annotation.blind import Blind
 from mindgauge.annotation.items import text_key
 from mindgauge.records.errors import DataError, UsageError
@@ -24,7 +25,6 @@ from mindgauge.reports.export.tabular import ExportTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from mindgauge.analysis.escalation.draw import DrawResult
     from mindgauge.analysis.escalation.review import ReviewEntry
@@ -76,11 +76,6 @@ class Lot(NamedTuple):
         if draw is None and random is not None:
             raise UsageError("--random says how many of what --draw NUMBER draws come from the rest; give --draw, too")
         return None if draw is None else cls(DrawPlan.read(str(draw), random), seed)
-
-
-def key_of(folder: Path, benchmark: str) -> Path:
-    """Return where a run keeps what stands behind the names in the review list of a benchmark."""
-    return folder / f"review-key-{benchmark.replace('/', '-')}.csv"
 
 
 def write(
@@ -135,7 +130,7 @@ def write(
     )  # fmt: skip
     files.csv_stream(REVIEW, map(neutralised, ExportTable(columns, rows).frames()))
     files.csv(CRITERIA, neutralised(_criteria(benchmark)))
-    with private.written(key_of(store.folder, benchmark.name)) as file:
+    with private.written(review_lists.key_of(store.folder, benchmark.name)) as file:
         key = _key(readable, store, benchmark.name, blind, drawn)
         for number, frame in enumerate(ExportTable({**_KEY, **(DRAWN_TYPES if drawn else {})}, key).frames()):
             neutralised(frame).write_csv(file, include_bom=not number, include_header=not number)
