@@ -62,8 +62,8 @@ def watch(
 def _show(result: "WatchResult") -> None:
     """Print what a look says in one line, what must be known of it, and where the charts are."""
     if result.look is None:
-        said, *notes = result.summary()
-        print(render.one_line(visible(said)), flush=True)
+        sentence, *notes = result.summary()
+        print(render.one_line(visible(sentence)), flush=True)
         render.notes(map(visible, notes), full=False)
         return
     print(render.one_line(visible(result.look.line())), flush=True)

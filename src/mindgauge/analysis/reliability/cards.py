@@ -182,8 +182,8 @@ def _card(
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
-    known = criterion.known_of(judge, shared)  # nothing where the judge was given none of what people rated
-    end = danger(known, people.unsafe, criterion.scale, criterion.critical) if known.height else None
+    verdicts = criterion.known_of(judge, shared)  # nothing where the judge was given none of what people rated
+    end = danger(verdicts, people.unsafe, criterion.scale, criterion.critical) if verdicts.height else None
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judge_rows, criterion.scale)
     facts = _facts(criterion.scale, pairs, subjects, people.selected, figures)
     facts = facts._replace(

@@ -41,6 +41,6 @@ def by_reply(frame: pl.DataFrame, runs: Iterable[Path], notes: list[str]) -> pl.
         return frame
     notes.append(f"{plural(listed, 'subject')} by the names of a review list, whose replies the run's key knows")
     return frame.with_columns(
-        pl.col("subject").replace_strict(known, default=pl.col(name), return_dtype=pl.String).alias(name)
-        for name, known in names.items()
+        pl.col("subject").replace_strict(by_id, default=pl.col(name), return_dtype=pl.String).alias(name)
+        for name, by_id in names.items()
     )
