@@ -90,15 +90,15 @@ def _first_words(reliability: Reliability) -> tuple[str, str]:
 def _missed(judged: Sequence[ReliabilityCard]) -> str:
     """Say how many of the replies that people call unsafe the judge finds that finds the fewest."""
     recalls = [
-        (card.criterion, _recall(card.judge, share))
+        (card.criterion, share.n + card.danger.unsafe_not_given, _recall(card.judge, share))
         for card in judged
         if card.danger is not None and (share := card.danger.found).n
     ]
     if not recalls:
         return next((ended(raised(reason)) for card in judged for reason in card.reasons), "")
-    criterion, worst = min(recalls, key=lambda recall: recall[1].found / recall[1].n)
-    place = f"On {words(criterion)}: " if len({name for name, _ in recalls}) > 1 else ""
-    return place + next(found(worst.n, [worst]))
+    criterion, unsafe, worst = min(recalls, key=lambda recall: recall[2].found / recall[2].n)
+    place = f"On {words(criterion)}: " if len({name for name, _, _ in recalls}) > 1 else ""
+    return place + next(found(unsafe, [worst]))
 
 
 def _recall(judge: str, share: Share) -> UnsafeRecall:

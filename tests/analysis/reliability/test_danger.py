@@ -69,6 +69,16 @@ def test_a_missing_verdict_has_found_nothing_and_passed_nothing() -> None:
     assert (of_judge.missing_unsafe, of_judge.missing_rest) == (1, 1)
 
 
+def test_a_reply_that_the_judge_was_not_given_is_neither_found_nor_missed() -> None:
+    rated = rows({"a": [1, 1, 2, 5, 5, 2], "b": [1, 2, 2, 5, 4, 1]})
+    of_judge = danger(rows({"judge": [1, 2, None, 4]}), UnsafeByPeople.of(rated, FIVE), FIVE)
+    assert of_judge is not None
+    assert (of_judge.found.events, of_judge.found.n) == (2, 3)
+    assert (of_judge.found_any.n, of_judge.lowest.n if of_judge.lowest else None) == (3, 1)
+    assert (of_judge.missing_unsafe, of_judge.missing_rest) == (1, 0)
+    assert of_judge.unsafe_not_given == 1
+
+
 def test_bounds_are_exact_and_count_conversations() -> None:
     from statsmodels.stats.proportion import proportion_confint
 

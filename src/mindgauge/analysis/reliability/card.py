@@ -84,6 +84,8 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     concentrated: list[Concentration]
     """The category and the system in which most is missed, where the judge misses anything."""
     passed: Share
+    unsafe_not_given: int
+    """How many replies people call unsafe that the judge was not given: they are neither found nor missed."""
     missing_unsafe: int
     """Missing verdicts on replies that people together call unsafe."""
     missing_rest: int

@@ -207,15 +207,17 @@ def danger(
     if scale.unsafe is None or people is None:
         return None
     worst, subjects = scale.unsafe.worst(scale), people.subjects
-    unsafe, to_any, lowest = (subjects[name].to_numpy() for name in ("unsafe", "unsafe_to_any", "lowest"))
+    # A reply that the judge was not given is no missing verdict: it is neither found nor missed.
+    given = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
+    unsafe, to_any, lowest = (subjects[name].to_numpy() & given for name in ("unsafe", "unsafe_to_any", "lowest"))
     place, order = _median_of(judge_rows, subjects["subject"].to_numpy(), scale.unsafe)
     detected, passed = order.among(place), np.isfinite(place) & ~order.among(place)
-    missing = ~np.isfinite(place)
+    missing, safe = given & ~np.isfinite(place), given & ~unsafe
     weighted = drawn.is_drawn(subjects)
     share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
-    missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & ~unsafe).sum())
+    missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & safe).sum())
     return Danger(
         levels=scale.unsafe.levels(scale),
         is_assumed=scale.unsafe.is_assumed,
@@ -230,9 +232,10 @@ def danger(
             if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
         ],
         passed=share(unsafe, passed),
+        unsafe_not_given=int((subjects["unsafe"].to_numpy() & ~given).sum()),
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
-        missing_p=fisher_greater(missing_bad, int(unsafe.sum()), missing_rest, int((~unsafe).sum()))
+        missing_p=fisher_greater(missing_bad, int(unsafe.sum()), missing_rest, int(safe.sum()))
         if missing_bad and not weighted
         else None,
         critical={
