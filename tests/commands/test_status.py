@@ -5,6 +5,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 import mindgauge
@@ -121,3 +122,13 @@ def test_nothing_is_left_where_judges_recognise_the_category_themselves(tmp_path
         ("reply", 6, 0),
         ("rating", 6, 0),
     }
+
+
+def test_what_is_left_is_said_in_words(tmp_path: Path) -> None:
+    with Stub(obliging) as server:
+        mindgauge.run(RESPONSE, limit=2, model=server.model, judge=server.judge, qualify=False, out=tmp_path / "run")
+    done = status(tmp_path / "run")
+    broken_off = msgspec.structs.replace(done, left=[msgspec.structs.replace(task, left=2) for task in done.left])
+    (line,) = [line for line in broken_off.summary() if line.startswith("Left by the plan")]
+    assert "2 replies by" in line
+    assert "2 ratings by" in line

@@ -135,7 +135,7 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
         cost = "unknown cost" if None in costs else dollars(sum(filter(None, costs)))
         judges_ = f", judged by {named(self.judges)}" if self.judges else ""
         parts = [
-            f"{plural(task.left, task.kind)} by {task.name} of {count(task.of)}" for task in self.left if task.left
+            f"{_of_kind(task.left, task.kind)} by {task.name} of {count(task.of)}" for task in self.left if task.left
         ]
         return [
             f"{named(self.benchmarks)}: {named(self.models) or 'no model'}{judges_}",
@@ -155,6 +155,10 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
         return self.counts
 
 
+def _of_kind(n: int, kind: str) -> str:
+    return plural(n, kind, "replies" if kind == REPLY else "")
+
+
 def _counted(counts: Sequence[RecordCount], kind: str) -> str:
     """Count records of a kind, and those of them that are not ok by what became of them."""
     own = [entry for entry in counts if entry.kind == kind]
@@ -162,7 +166,7 @@ def _counted(counts: Sequence[RecordCount], kind: str) -> str:
     for entry in own:
         other[entry.status] += entry.n
     trouble = ", ".join(f"{count(n)} {name}" for name, n in sorted(other.items()) if name not in {"", "ok"})
-    total = plural(sum(entry.n for entry in own), kind, "replies" if kind == REPLY else "")
+    total = _of_kind(sum(entry.n for entry in own), kind)
     return f"{total} ({trouble})" if trouble else total
 
 
