@@ -91,6 +91,15 @@ def test_a_run_passes_the_policy_that_was_written_from_it(runs: dict[str, Path],
         assert result.exit_code == 0
 
 
+def test_margins_of_a_policy_are_kept_by_a_run_with_missing_verdicts_too(runs: dict[str, Path], tmp_path: Path) -> None:
+    written = mindgauge.gate_init(runs["lost"], out=tmp_path / "gate.toml")
+    text = written.path.read_text(encoding="utf-8").replace('judge = "tested"', 'judge = "any"')
+    written.path.write_text(text, encoding="utf-8")
+    compared = [rule for rule in mindgauge.gate(runs["lost"], policy=written).rules if "not worse by" in rule.title]
+    assert len(compared) == 3
+    assert {rule.outcome.value for rule in compared} == {"passed"}
+
+
 def test_a_policy_that_was_written_from_a_run_names_it_as_the_baseline(runs: dict[str, Path], drafted: Path) -> None:
     assert mindgauge.gate(runs["same"], policy=drafted).baseline.endswith("base")
 

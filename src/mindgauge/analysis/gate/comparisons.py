@@ -200,6 +200,23 @@ def adjusted(comparisons: Sequence[PairedMetric], seed: int = 0) -> Floats:
     return noninferiority.adjusted(worsening, seed=seed)
 
 
+def intervals(comparison: PairedMetric, *, resamples: int = 2000, seed: int = 0) -> tuple[Interval, Interval]:
+    """Return by how much the build is worse where both have values, and with missing verdicts taken against it.
+
+    Args:
+        comparison: of one system, by one rater.
+        resamples: of conversations.
+        seed: of their generator.
+    """
+    width = (comparison.scores.ends[1] - comparison.scores.ends[0]) if comparison.scores.ends else 1.0
+
+    def bound(worsening: Floats) -> Interval:
+        return noninferiority.interval(worsening, width, exact=comparison.metric.exact, resamples=resamples, seed=seed)
+
+    seen = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
+    return seen, seen if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
+
+
 def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int = 2000, seed: int = 0) -> RuleFinding:
     """Say what a comparison comes to.
 
@@ -214,13 +231,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         seed: of their generator.
     """
     rule, block, metric = comparison.rule, comparison.pairing.build, comparison.metric
-    width = (comparison.scores.ends[1] - comparison.scores.ends[0]) if comparison.scores.ends else 1.0
-
-    def bound(worsening: Floats) -> Interval:
-        return noninferiority.interval(worsening, width, exact=metric.exact, resamples=resamples, seed=seed)
-
-    seen = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
-    feared = seen if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
+    seen, feared = intervals(comparison, resamples=resamples, seed=seed)
     hoped = float(comparison.hoped.mean())
     conversations = len(comparison.feared)
     n = int(comparison.scores.replies[_BUILD])
@@ -248,7 +259,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         needed = _needed(feared, hoped, rule.margin, conversations, level)
         sentence = f"{change}: it may be worse by {margin}, or not; {takes(needed, conversations)}"
     if any(missing):
-        sentence += f"; {count(missing[_BUILD])} verdicts are missing here, {count(missing[_BASELINE])} in the baseline"
+        sentence += f"; {plural(missing[_BUILD], 'verdict')} {'is' if missing[_BUILD] == 1 else 'are'} missing here, {count(missing[_BASELINE])} in the baseline"
     replies = _worse_replies(comparison) if outcome is not GateOutcome.PASSED else []
     return RuleFinding(
         outcome=outcome, sentence=f"{_who(block)}: {sentence}", benchmark=block.benchmark.name, criterion=block.criterion,

@@ -158,13 +158,16 @@ def _comparisons(benchmark: Benchmark, build: Build, scores: Sequence[Score]) ->
 
 
 def _reach(rule: Compare, build: Build) -> tuple[float, float]:
-    """Return how far the interval of no difference reaches where a run is compared with itself, and how wide the scale is."""
+    """Return how far the interval of no difference reaches where a run is compared with itself, and how wide the scale is.
+
+    Missing verdicts are taken against the build there, too: the gate that is drafted will do so.
+    """
     reach, width = 0.0, math.inf
     for pairing in comparisons.pairings(rule, build.side, build.side, build.benchmarks):
         comparison = comparisons.compared(rule, pairing)
         if comparison is not None:
-            same = comparisons.finding(comparison, 1.0, 0.0)
-            reach = max(reach, abs(same.low or 0.0), abs(same.high or 0.0))
+            seen, feared = comparisons.intervals(comparison)
+            reach = max(reach, abs(seen.low or 0.0), abs(seen.high or 0.0), feared.high or 0.0)
             width = min(
                 width, comparison.scores.ends[1] - comparison.scores.ends[0] if comparison.scores.ends else width
             )
