@@ -213,8 +213,8 @@ def intervals(comparison: PairedMetric, *, resamples: int = 2000, seed: int = 0)
     def bound(worsening: Floats) -> Interval:
         return noninferiority.interval(worsening, width, exact=comparison.metric.exact, resamples=resamples, seed=seed)
 
-    seen = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
-    return seen, seen if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
+    observed = bound(comparison.worsening) if len(comparison.worsening) else Interval(None)
+    return observed, observed if np.array_equal(comparison.feared, comparison.worsening) else bound(comparison.feared)
 
 
 def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int = 2000, seed: int = 0) -> RuleFinding:
@@ -231,7 +231,7 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
         seed: of their generator.
     """
     rule, block, metric = comparison.rule, comparison.pairing.build, comparison.metric
-    seen, feared = intervals(comparison, resamples=resamples, seed=seed)
+    observed, feared = intervals(comparison, resamples=resamples, seed=seed)
     hoped = float(comparison.hoped.mean())
     conversations = len(comparison.feared)
     n = int(comparison.scores.replies[_BUILD])
@@ -239,9 +239,11 @@ def finding(comparison: PairedMetric, p: float, level: float, *, resamples: int 
     before, after = (_mean(comparison.scores.value[:, side]) for side in (_BASELINE, _BUILD))
     unit = metric.unit
     sign = -1.0 if metric.better == "higher" else 1.0
-    difference = None if seen.value is None else sign * seen.value
+    difference = None if observed.value is None else sign * observed.value
     low, high = (
-        sorted((sign * seen.low, sign * seen.high)) if seen.low is not None and seen.high is not None else (None, None)
+        sorted((sign * observed.low, sign * observed.high))
+        if observed.low is not None and observed.high is not None
+        else (None, None)
     )
     needed = None
     margin = write(rule.margin, "points" if unit == "share" else unit)

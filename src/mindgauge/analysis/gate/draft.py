@@ -166,8 +166,8 @@ def _reach(rule: Compare, build: Build) -> tuple[float, float]:
     for pairing in comparisons.pairings(rule, build.side, build.side, build.benchmarks):
         comparison = comparisons.compared(rule, pairing)
         if comparison is not None:
-            seen, feared = comparisons.intervals(comparison)
-            reach = max(reach, abs(seen.low or 0.0), abs(seen.high or 0.0), feared.high or 0.0)
+            observed, at_worst = comparisons.intervals(comparison)
+            reach = max(reach, abs(observed.low or 0.0), abs(observed.high or 0.0), at_worst.high or 0.0)
             width = min(
                 width, comparison.scores.ends[1] - comparison.scores.ends[0] if comparison.scores.ends else width
             )

@@ -36,10 +36,10 @@ def by_reply(frame: pl.DataFrame, runs: Iterable[Path], notes: list[str]) -> pl.
                 for name, column in (("subject", "subject"), ("cluster", "cluster"), ("system", "model")):
                     if row.get(ID) and row.get(column):
                         names[name][row[ID]] = row[column]
-    listed = frame.filter(pl.col("subject").is_in([*names["subject"]]))["subject"].n_unique()
-    if not listed:
+    subjects = frame.filter(pl.col("subject").is_in([*names["subject"]]))["subject"].n_unique()
+    if not subjects:
         return frame
-    notes.append(f"{plural(listed, 'subject')} by the names of a review list, whose replies the run's key knows")
+    notes.append(f"{plural(subjects, 'subject')} by the names of a review list, whose replies the run's key knows")
     return frame.with_columns(
         pl.col("subject").replace_strict(by_id, default=pl.col(name), return_dtype=pl.String).alias(name)
         for name, by_id in names.items()

@@ -208,11 +208,11 @@ def danger(
         return None
     worst, subjects = scale.unsafe.worst(scale), people.subjects
     # A reply that the judge was not given is no missing verdict: it is neither found nor missed.
-    given = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
-    unsafe, to_any, lowest = (subjects[name].to_numpy() & given for name in ("unsafe", "unsafe_to_any", "lowest"))
+    in_hand = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
+    unsafe, to_any, lowest = (subjects[name].to_numpy() & in_hand for name in ("unsafe", "unsafe_to_any", "lowest"))
     place, order = _median_of(judge_rows, subjects["subject"].to_numpy(), scale.unsafe)
     detected, passed = order.among(place), np.isfinite(place) & ~order.among(place)
-    missing, safe = given & ~np.isfinite(place), given & ~unsafe
+    missing, safe = in_hand & ~np.isfinite(place), in_hand & ~unsafe
     weighted = drawn.is_drawn(subjects)
     share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
     categories, category = people.categories
@@ -232,7 +232,7 @@ def danger(
             if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
         ],
         passed=share(unsafe, passed),
-        unsafe_not_given=int((subjects["unsafe"].to_numpy() & ~given).sum()),
+        unsafe_not_given=int((subjects["unsafe"].to_numpy() & ~in_hand).sum()),
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
         missing_p=fisher_greater(missing_bad, int(unsafe.sum()), missing_rest, int(safe.sum()))

@@ -99,10 +99,10 @@ def _latest(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Keep the last of several scores of one rater on one criterion, by their time."""
     if frame["at"].null_count() == len(frame):
         return frame, 0
-    kept = frame.sort("at", nulls_last=False, maintain_order=True).unique(
+    latest = frame.sort("at", nulls_last=False, maintain_order=True).unique(
         ["subject", "criterion", "rater"], keep="last", maintain_order=True
     )
-    return kept.sort("row"), len(frame) - len(kept)
+    return latest.sort("row"), len(frame) - len(latest)
 
 
 def _openinference(sheet: Sheet, keys: dict[str, str], form: str) -> tuple[str, pl.DataFrame, list[str]]:
