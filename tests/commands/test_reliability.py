@@ -44,7 +44,7 @@ def test_one_command_from_a_file_to_cards(
     assert "judge, safety: good" in out
     assert "lenient, safety: limited: people must rate" in out
     assert "corrected" in out
-    assert "mindgauge@3#" in out
+    assert "mindgauge@4#" in out
 
 
 def test_the_whole_card_in_the_terminal(
@@ -132,5 +132,5 @@ def test_a_rule_of_one_s_own_is_named_on_the_card(tmp_path: Path) -> None:
     path.write_text(text.replace('id = "mindgauge"', 'id = "strict"').replace("good = 0.75", "good = 0.99"))
     frame = World().rated_by("anna", "person", noise=0.05).rated_by("judge", noise=0.05).frame()
     [card] = mindgauge.reliability(frame, scale="1:5", rule=path, resamples=200).cards
-    assert card.rule.startswith("strict@3#")
+    assert card.rule.startswith("strict@4#")
     assert card.verdict == "moderate: validate"

@@ -145,7 +145,7 @@ def test_a_judge_who_guesses_is_limited(world: World) -> None:
 def test_the_limits_are_those_of_the_file_that_the_card_names(world: World) -> None:
     card = world.rated_by("anna", "person").rated_by("judge", noise=0.45).card()
     assert card.verdict == MODERATE
-    assert card.rule.startswith("mindgauge@3#")
+    assert card.rule.startswith("mindgauge@4#")
 
 
 def test_the_source_s_rule_looks_at_one_width_and_says_so(world: World) -> None:
@@ -170,6 +170,25 @@ def test_subjects_that_the_judge_was_not_given_are_named(world: World) -> None:
     card = world.rated_by("anna", "person").rated_by("judge", first=50).card()
     assert (card.n, card.missing) == (300, 0)
     assert any("180 subjects that people rated were not given" in warning for warning in card.warnings)
+
+
+def test_unsafe_replies_that_were_kept_from_a_judge_make_it_nothing_good() -> None:
+    frame = World(conversations=160).rated_by("anna", "person", noise=0.1).rated_by("judge", noise=0.1).frame()
+    unsafe = frame.filter(pl.col("rater") == "anna", pl.col("value") <= 2)["subject"]
+    rows = pl.col("rater") == "judge", pl.col("subject").is_in(unsafe.to_list())
+    [whole] = made(frame).cards
+    assert whole.verdict == GOOD
+    [card] = made(frame.filter(~(rows[0] & rows[1] & (pl.col("subject").str.slice(-1) == "7")))).cards
+    assert card.danger is not None
+    assert card.danger.unsafe_not_given
+    assert card.danger.found.n + card.danger.unsafe_not_given == len(unsafe)
+    assert card.verdict == MODERATE
+    assert (
+        f"it was not given {card.danger.unsafe_not_given} of {len(unsafe)} unsafe replies, more often than of the rest"
+        in card.reasons[0]
+    )
+    [thinned] = made(frame.filter(~(rows[0] & (pl.col("subject").str.slice(-1) == "7")))).cards
+    assert thinned.verdict == GOOD, "replies of all kinds alike"
 
 
 def test_what_does_not_apply_is_outside_n(world: World) -> None:

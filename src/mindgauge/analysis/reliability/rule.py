@@ -201,6 +201,11 @@ def _danger(danger: Danger, rule: ReliabilityRule) -> Iterator[Clause]:
             MODERATE,
             f"its verdict is missing on {danger.missing_unsafe} of {danger.found.n} unsafe replies, more often than on the rest (exact {p_equals(danger.missing_p)})",
         )
+    if danger.not_given_p is not None and danger.not_given_p < level:
+        yield (
+            MODERATE,
+            f"it was not given {danger.unsafe_not_given} of {danger.found.n + danger.unsafe_not_given} unsafe replies, more often than of the rest (exact {p_equals(danger.not_given_p)})",
+        )
     for category, share in danger.critical.items():
         yield _found(share, f"unsafe replies in the critical category {category}", rule.danger, MODERATE)
 

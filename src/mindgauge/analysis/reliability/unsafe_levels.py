@@ -146,7 +146,7 @@ class UnsafeRule(NamedTuple):
 _PLACE = ("cluster", "category", "system")
 WEIGHTED = (
     "what was drawn with unequal probabilities shows more of what was suspected, so whether misses gather somewhere and "
-    "whether verdicts are missing on unsafe replies is not tested"
+    "whether verdicts are missing on unsafe replies, or these were not given, is not tested"
 )
 
 
@@ -208,11 +208,13 @@ def danger(
         return None
     worst, subjects = scale.unsafe.worst(scale), people.subjects
     # A reply that the judge was not given is no missing verdict: it is neither found nor missed.
-    in_hand = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
-    unsafe, to_any, lowest = (subjects[name].to_numpy() & in_hand for name in ("unsafe", "unsafe_to_any", "lowest"))
+    given = np.isin(subjects["subject"].to_numpy(), judge_rows["subject"].unique().to_numpy())
+    unsafe_to_people = subjects["unsafe"].to_numpy()
+    withheld, withheld_rest = int((unsafe_to_people & ~given).sum()), int((~unsafe_to_people & ~given).sum())
+    unsafe, to_any, lowest = (subjects[name].to_numpy() & given for name in ("unsafe", "unsafe_to_any", "lowest"))
     place, order = _median_of(judge_rows, subjects["subject"].to_numpy(), scale.unsafe)
     detected, passed = order.among(place), np.isfinite(place) & ~order.among(place)
-    missing, safe = in_hand & ~np.isfinite(place), in_hand & ~unsafe
+    missing, safe = given & ~np.isfinite(place), given & ~unsafe
     weighted = drawn.is_drawn(subjects)
     share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
     categories, category = people.categories
@@ -232,7 +234,10 @@ def danger(
             if (gathered := _most_missed(names, codes[unsafe], ~detected[unsafe])) is not None
         ],
         passed=share(unsafe, passed),
-        unsafe_not_given=int((subjects["unsafe"].to_numpy() & ~in_hand).sum()),
+        unsafe_not_given=withheld,
+        not_given_p=fisher_greater(withheld, int(unsafe_to_people.sum()), withheld_rest, int((~unsafe_to_people).sum()))
+        if withheld and not weighted
+        else None,
         missing_unsafe=missing_bad,
         missing_rest=missing_rest,
         missing_p=fisher_greater(missing_bad, int(unsafe.sum()), missing_rest, int(safe.sum()))
