@@ -493,7 +493,7 @@ def test_an_audit_says_of_another_encoding_that_it_is_one(tmp_path: Path) -> Non
 
     rows = "".join(f"c{n},{rater},{1 + n % 5}\n" for n in range(20) for rater in ("王芳", "李娜"))
     (tmp_path / "a.csv").write_bytes(f"编号,评分者,共情\n{rows}".encode("gb18030"))
-    with pytest.raises(DataError, match=r"not UTF-8 at byte 0; .*encoding=gb18030"):
+    with pytest.raises(DataError, match=r"not UTF-8 at byte 0; .*encoding=.*gb18030"):
         audit(tmp_path / "a.csv")
 
 
