@@ -70,7 +70,7 @@ TASKS = (
     "sycophancy_oeq", "ethics",
 )  # fmt: skip
 NAMES = tuple(f"trustmh/{task}" for task in TASKS)
-LIMIT = 16
+LIMIT = 10
 
 
 def run(folder: Path, tasks: tuple[str, ...] = TASKS, limit: int = LIMIT) -> Path:
