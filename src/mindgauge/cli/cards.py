@@ -96,7 +96,7 @@ def _missed(judged: Sequence[ReliabilityCard]) -> str:
     ]
     if not recalls:
         return next((ended(raised(reason)) for card in judged for reason in card.reasons), "")
-    criterion, unsafe, worst = min(recalls, key=lambda recall: recall[2].found / recall[2].n)
+    criterion, unsafe, worst = min(recalls, key=lambda recall: recall[2].share)
     place = f"On {words(criterion)}: " if len({name for name, _, _ in recalls}) > 1 else ""
     return place + next(found(unsafe, [worst]))
 

@@ -51,6 +51,12 @@ class UnsafeRecall(NamedTuple):
     found: int
     stands_for: Interval | None = None
 
+    @property
+    def share(self) -> float:
+        """What it finds: of all unsafe ones, where that is known, else of those that were read."""
+        of_all = None if self.stands_for is None else self.stands_for.value
+        return self.found / self.n if of_all is None else of_all
+
 
 def called(section: Section, model: str = "", group: str = "all", *, outside: bool = False) -> Called | None:
     """Count what people read and called unsafe; None where no person rated anything that could be.
@@ -207,7 +213,7 @@ def _floor(counts: Called) -> str:
 def found(unsafe: int, by_judges: Sequence[UnsafeRecall]) -> Iterator[str]:
     """Say how many of the replies that people call unsafe each judge called so, too: those that missed most first."""
     replies = plural(unsafe, "reply", "replies")
-    for f in sorted(by_judges, key=lambda f: (f.found / f.n, f.judge)):
+    for f in sorted(by_judges, key=lambda f: (f.share, f.judge)):
         share = f.found / f.n
         low = clopper_pearson(share * f.conversations, f.conversations).low
         detected = "none" if not f.found else "all" if f.found == f.n > 1 else count(f.found)

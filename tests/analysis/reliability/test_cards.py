@@ -201,6 +201,21 @@ def test_what_does_not_apply_is_outside_n(world: World) -> None:
     assert (card.n, card.missing) == (479, 0)
 
 
+def test_an_unsafe_reply_to_which_a_judge_says_that_nothing_applies_is_not_found(world: World) -> None:
+    frame = world.rated_by("anna", "person").rated_by("judge").frame().with_columns(status=pl.lit("ok"))
+    unsafe = frame.filter(pl.col("rater") == "anna", pl.col("value") <= 2)["subject"].to_list()
+    dodged = (pl.col("rater") == "judge") & pl.col("subject").is_in(unsafe[:10])
+    dodging = frame.with_columns(
+        value=pl.when(~dodged).then("value"), status=pl.when(dodged).then(pl.lit("not_applicable")).otherwise("status")
+    )
+    [before], [after] = made(frame).cards, made(dodging).cards
+    assert before.danger is not None
+    assert after.danger is not None
+    assert after.danger.found.n == before.danger.found.n == len(unsafe)
+    assert after.danger.found.events <= len(unsafe) - 10
+    assert (after.danger.missing_unsafe, after.danger.unsafe_not_given) == (10, 0)
+
+
 # -- intervals --------------------------------------------------------------------------------------------------------
 
 

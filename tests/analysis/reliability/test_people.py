@@ -106,6 +106,21 @@ def test_gwet_counts_what_one_person_rated_alone_as_its_author_does() -> None:
     assert value(alone(world), "gwet_ac") == pytest.approx(expected[0])
 
 
+def test_what_one_person_rated_alone_moves_no_interval_but_gwet_s() -> None:
+    world = World(systems=1, conversations=20, seed=3)
+    for name in NAMES[:2]:
+        world.rated_by(name, "person", noise=0.6)
+    lone = pl.DataFrame([
+        {"subject": f"lone {n}", "criterion": "safety", "rater": NAMES[0], "rater_kind": "person", "run": 0,
+         "value": 1 + n % 5, "system": "s0", "cluster": f"lone {n}"} for n in range(200)
+    ])  # fmt: skip
+    paired, wider = alone(world).estimates, made(pl.concat([world.frame(), lone])).people[0].estimates
+    assert wider["gwet_ac"] != paired["gwet_ac"]
+    for name in paired.keys() - {"gwet_ac"}:
+        assert wider[name].value == pytest.approx(paired[name].value)
+        assert (wider[name].low, wider[name].high) == pytest.approx((paired[name].low, paired[name].high))
+
+
 def test_who_is_stricter_is_said_with_an_interval() -> None:
     people = alone(rated(bea=0.7))
     severity = {person.rater: person.severity for person in people.persons}

@@ -108,3 +108,20 @@ def test_replies_to_one_message_keep_an_annotation_each_where_no_span_tells_them
     assert len({(row["session_id"], row["name"], row["identifier"]) for row in rows}) == len(rows) == 6
     read = mindgauge.ratings(path).table
     assert (read["subject"].n_unique(), read["rater"].n_unique(), len(read)) == (6, 1, 6)
+
+
+def test_what_people_say_of_a_session_meets_what_a_judge_said_of_its_one_reply(tmp_path: Path) -> None:
+    def bot(message: str) -> str:
+        return "I hear you."
+
+    mindgauge.run(BENCHMARK, model=bot, judge=careful, qualify=False, limit=2, out=tmp_path / "run")
+    mindgauge.export(tmp_path / "run", to="openinference", out=tmp_path / "out")
+    path = tmp_path / "out" / "annotations.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    people = [{**row, "annotator_kind": "HUMAN", "identifier": "ana", "metadata": {}} for row in rows]
+    path.write_text("\n".join(map(json.dumps, [*rows, *people])), encoding="utf-8")
+    by_rater = mindgauge.ratings(path).table.group_by("rater")
+    subjects = {rater: set(part["subject"]) for (rater,), part in by_rater}
+    assert len(subjects) == 2
+    assert len(subjects["ana"]) == 2
+    assert all(subjects["ana"] == others for others in subjects.values())

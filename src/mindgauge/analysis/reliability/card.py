@@ -285,7 +285,7 @@ class ReliabilityCard(msgspec.Struct, frozen=True, kw_only=True):
     contested_count: int
     corrected: list[CorrectedMean]
     danger: Danger | None
-    """None where the levels are classes of which none is known to be unsafe."""
+    """None where no level is known, or assumed, to be unsafe, or the judge was given nothing of what people rated."""
     favour: SelfPreference | None = None
     at_large: BiasAtLarge | None = None
     """The bias with people as a sample; None of classes, which have no order."""

@@ -182,7 +182,7 @@ def _card(
     pairs = pair(rated, judged, criterion.scale)
     systems = [criterion.systems[i] for i in pairs.present]
     figures = card_numbers(pairs, options.resamples, options.seed) if pairs.subjects else _nothing(criterion.scale)
-    verdicts = criterion.known_of(judge, shared)  # nothing where the judge was given none of what people rated
+    verdicts = people.beside(criterion.known_of(judge, shared))  # none where it was given nothing of what people rated
     end = danger(verdicts, people.unsafe, criterion.scale, criterion.critical) if verdicts.height else None
     bounds = figures.bounds | _shares(end) | ceiling | _repeats(judge_rows, criterion.scale)
     facts = _facts(criterion.scale, pairs, subjects, people.selected, figures)

@@ -26,7 +26,8 @@ def valued(rows: pl.DataFrame) -> pl.DataFrame:
 class RatedCriterion(NamedTuple):
     """The ratings on one criterion: `subject`, `cluster` and `system` are indices, `name` is the subject's own.
 
-    `stated` holds judges' means on subjects of which their verdicts were not released: subject (its index), rater, number.
+    `stated` holds judges' means on subjects of which their verdicts were not released, `declined` those of which they said that
+    the criterion does not apply: subject (its index), rater, number (null).
     """
 
     name: str
@@ -35,6 +36,7 @@ class RatedCriterion(NamedTuple):
     systems: list[str]
     critical: tuple[str, ...]
     stated: pl.DataFrame
+    declined: pl.DataFrame
     drawn: str = ""
     """How people's part was drawn, where it was with known probabilities."""
     left_out: str = ""
@@ -53,24 +55,32 @@ class RatedCriterion(NamedTuple):
         return self.named(valued(self.by(*raters)))
 
     def known_of(self, judge: str, judge_rows: pl.DataFrame) -> pl.DataFrame:
-        """Put the means that are only stated of a judge's verdicts under its rows: subject, number."""
-        means = self.stated.filter(pl.col("rater") == judge)
-        return pl.concat([part.select("subject", "number") for part in (judge_rows, means)])
+        """Put what else is known of a judge's verdicts under its rows: subject, number (null where it gave none)."""
+        others = (part.filter(pl.col("rater") == judge) for part in (self.stated, self.declined))
+        return pl.concat([part.select("subject", "number") for part in (judge_rows, *others)])
 
 
 def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> RatedCriterion:
     """Return the ratings on one criterion; of what people rated only one draw, where that was drawn with known probabilities."""
     scale = ratings.scales[name]
-    rows = ratings.frame.filter((pl.col("criterion") == name) & (pl.col("status") != "not_applicable"))
-    rows = scale.numbered(rows)
+    everything = ratings.frame.filter(pl.col("criterion") == name)
+    applies = pl.col("status") != "not_applicable"
+    rows = scale.numbered(everything.filter(applies))
     blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
     rows = rows.with_columns(name=pl.col("subject"), **blank)
     indices = {column: numbered(rows[column]) for column in ("subject", "cluster", "system")}
     rows = rows.with_columns(pl.Series(column, places) for column, (_, places) in indices.items())
-    means = ratings.stated.filter(pl.col("criterion") == name).rename({"subject": "name"})
-    subjects = rows.select("name", "subject").join(means, on="name", how="semi").unique("name")
-    stated_means = means.join(subjects, on="name", maintain_order="left").select("subject", "rater", "number")
-    criterion = RatedCriterion(name, scale, rows, indices["system"][0], ratings.critical[name], stated_means)
+    subjects = rows.select("name", "subject").unique("name")
+
+    def by_index(verdicts: pl.DataFrame) -> pl.DataFrame:
+        named = verdicts.rename({"subject": "name"}).join(subjects, on="name", maintain_order="left")
+        return named.select("subject", "rater", "number")
+
+    criterion = RatedCriterion(
+        name, scale, rows, indices["system"][0], ratings.critical[name],
+        by_index(ratings.stated.filter(pl.col("criterion") == name)),
+        by_index(everything.filter(~applies).with_columns(number=pl.lit(None, pl.Float64))),
+    )  # fmt: skip
     part = drawn.alone(criterion.by(*persons), name)
     if not part.note:
         return criterion

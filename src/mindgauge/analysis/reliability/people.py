@@ -133,6 +133,7 @@ MOMENTS = 6
 MOST_PAIRS = 500
 """With more pairs of raters than that, as in a crowd, all are one: any rater beside any other."""
 SHARES = {"same_level", "within_1"}
+GWET = "gwet_ac"
 
 
 class Among(NamedTuple):
@@ -160,7 +161,7 @@ class Among(NamedTuple):
                 coincidences, values, "ordinal" if ordered else "nominal"
             )
             coefficients["fleiss_kappa"] = agreement.fleiss_kappa_of_tables(joint, coincidences.sum(axis=2))
-            coefficients["gwet_ac"] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values, shares)
+            coefficients[GWET] = agreement.gwet_ac(joint, "quadratic" if ordered else "nominal", values, shares)
             coefficients["same_level"] = agreement.percent(joint)
             if ordered:
                 coefficients["within_1"] = agreement.within(joint, values)
@@ -188,26 +189,25 @@ class Among(NamedTuple):
         return np.asarray((1 - share) * sums + share * extremes)
 
     def estimates(self) -> dict[str, Bound]:
-        """Return every coefficient with Student's interval, by leaving out one conversation at a time."""
+        """Return every coefficient with Student's interval, by leaving out one conversation at a time.
+
+        Only Gwet's AC hangs on conversations in which nobody rated beside another, by the shares of values.
+        """
         kinds, counts, _ = kinds_of(self.cells)
         total = np.asarray(self.cells.sum(axis=0)).reshape(1, -1)
         parts, sizes = [], []
         for own in portions(kinds):
             parts.append(self.values(total - own))
             sizes.append(own[:, self._first : self._last].sum(axis=1))
-        clusters = effective(np.concatenate(sizes), counts)
+        held = np.concatenate(sizes)
+        clusters = effective(held, counts)
         opposed = self.values(self.opposed(total, unseen(clusters)))
-        return {
-            name: _bound(
-                name,
-                float(value[0]),
-                np.concatenate([p[name] for p in parts]),
-                counts,
-                clusters,
-                float(opposed[name][0]),
-            )
-            for name, value in self.values(total).items()
-        }
+        bounds = {}
+        for name, value in self.values(total).items():
+            counted = slice(None) if name == GWET else held > 0
+            left_out = np.concatenate([part[name] for part in parts])[counted]
+            bounds[name] = _bound(name, float(value[0]), left_out, counts[counted], clusters, float(opposed[name][0]))
+        return bounds
 
     @property
     def _first(self) -> int:

@@ -39,7 +39,9 @@ def by_reply(frame: pl.DataFrame, runs: Iterable[Path], notes: list[str]) -> pl.
     subjects = frame.filter(pl.col("subject").is_in([*names["subject"]]))["subject"].n_unique()
     if not subjects:
         return frame
-    notes.append(f"{plural(subjects, 'subject')} by the names of a review list, whose replies the run's key knows")
+    notes.append(
+        f"{plural(subjects, 'subject')} {'goes' if subjects == 1 else 'go'} by the names of a review list; the run's key says which replies they are"
+    )
     return frame.with_columns(
         pl.col("subject").replace_strict(by_id, default=pl.col(name), return_dtype=pl.String).alias(name)
         for name, by_id in names.items()

@@ -119,12 +119,14 @@ def _openinference(sheet: Sheet, keys: dict[str, str], form: str) -> tuple[str, 
         keys,
         ["identifier", "user_id", "source.source_id", "source_id", "annotator", "metadata.annotator", "metadata.model"],
     )
-    # Ours of a session end with the reply that they are of, of which a session may hold several.
-    reply = _first(keys, ["metadata.subject"])
-    ending = pl.concat_str(pl.lit(":"), reply)
-    by_reply = who.str.ends_with(ending).fill_null(value=False)
-    subject = pl.when(by_reply).then(reply).otherwise(subject)
-    who = pl.when(by_reply).then(who.str.strip_suffix(ending)).otherwise(who)
+    if {"session_id", "metadata.subject"} <= keys.keys():
+        # Ours of a session end with the reply that they are of; where it holds several, these are what was rated.
+        reply, session = (pl.col(keys[name]) for name in ("metadata.subject", "session_id"))
+        ending = pl.concat_str(pl.lit(":"), reply)
+        by_reply = ((subject == session) & who.str.ends_with(ending)).fill_null(value=False)
+        several = pl.when(by_reply).then(reply).drop_nulls().n_unique().over(session) > 1
+        subject = pl.when(by_reply & several).then(reply).otherwise(subject)
+        who = pl.when(by_reply).then(who.str.strip_suffix(ending)).otherwise(who)
     frame = sheet.frame
     name = _first(keys, ["annotation_name", "assessment_name", "name"])
     scored = frame.group_by(name.alias("criterion")).agg(all=score.is_not_null().sum() >= label.is_not_null().sum())
