@@ -86,7 +86,7 @@ def kept(folder: Path, unit: str) -> list[Reply]:
         return [reply for reply in store.replies(NAME) if reply.provenance["unit"] == unit]
 
 
-@pytest.mark.parametrize("way", sampled(WAYS, 3))
+@pytest.mark.parametrize("way", sampled(WAYS, 6))
 def test_a_dialogue_that_the_target_breaks_off_is_in_every_figure(tmp_path: Path, way: str) -> None:
     answer, status, outcome = WAYS[way]
     with Stub(lambda body, _: answer() if turn_of(body) == BROKEN else listens(body)) as stub:

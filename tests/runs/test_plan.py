@@ -77,7 +77,7 @@ def test_what_is_foreseen_is_what_is_asked(name: str, tmp_path: Path) -> None:
     assert (after.calls, after.done, asked) == (0, made, 0)
 
 
-@pytest.mark.parametrize("name", sampled(names(), 7))
+@pytest.mark.parametrize("name", sampled(names(), 13))
 def test_a_manifest_says_what_the_steps_leave(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[list[Step]] = []
     monkeypatch.setattr("mindgauge.commands.run.warn_of_length", lambda steps, _: planned.append(list(steps)))
