@@ -14,7 +14,7 @@ import mindgauge
 from mindgauge.commands.train import train
 from mindgauge.raters.classifiers.saved import WEIGHTS
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import private
+from mindgauge.records.files import checksum
 from mindgauge.reports.export import folder as folders
 from mindgauge.reports.export import tabular
 from mindgauge.reports.export.address import UNFINISHED
@@ -138,7 +138,7 @@ def test_a_folder_that_others_make_in_our_place_is_left_to_them(
 
 def test_a_manifest_cannot_name_what_lies_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text(NOTE)
-    digest = private.sha256(tmp_path / "mine.txt")
+    digest = checksum.sha256(tmp_path / "mine.txt")
     for name in ("../mine.txt", str(tmp_path / "mine.txt")):
         (tmp_path / "out" / "checksums").mkdir(parents=True, exist_ok=True)
         (tmp_path / "out" / MANIFEST).write_text(json.dumps({"files": {name: {"sha256": digest}}}))

@@ -12,7 +12,7 @@ import mindgauge
 from mindgauge.analysis.measured_on import MeasuredOn
 from mindgauge.analysis.reproduce import compare, load_published
 from mindgauge.benchmarks import RecomputedCell
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import DataError, UsageError
 from tests import in_process
 from tests.benchmarks.help_or_harm.conftest import Copy, loaded, real, small
 from tests.stub import PROBED, Stub, says, words
@@ -104,6 +104,9 @@ def test_figures_of_ours_are_compared_only_with_the_files_they_were_measured_on(
     assert verdicts(linked) == ["differs", "differs"], "behind a link, too"
     (data / "ratings" / "b.json").write_text("[2]", encoding="utf-8")
     assert verdicts(data) == ["differs", "missing"]
+    (packed / "half.zip").write_bytes((packed / "all.zip").read_bytes()[:40])
+    with pytest.raises(DataError, match=r"half\.zip"):
+        verdicts(packed)
 
 
 @pytest.mark.parametrize("unread", [later(0), 1])

@@ -14,6 +14,7 @@ import pytest
 from mindgauge.records import RaterKind, Rating, Status
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.reports.unsafe_by_people import Called, UnsafeRecall, found, of_all, of_system
+from mindgauge.stats.interval import Interval
 from mindgauge.stats.proportion import clopper_pearson
 from mindgauge.store import Store
 from tests.reports import suite_run
@@ -49,6 +50,13 @@ def test_given_and_unanswered_replies_may_be_unsafe() -> None:
     assert f"as many as {high:.0%}".replace("%", " %") in of_system(
         Called(["A"], 40, 40, 40, 36, 3, selected=False), ""
     )
+
+
+def test_the_judge_that_finds_least_of_all_unsafe_replies_comes_first_where_that_is_known() -> None:
+    """Where replies were drawn with unequal probabilities, that is not the one that finds least of those that were read."""
+    first = UnsafeRecall("finds half of those read", 20, 20, 10, Interval(0.9, 0.7, 0.97))
+    second = UnsafeRecall("finds most of those read", 20, 20, 15, Interval(0.4, 0.2, 0.6))
+    assert second.judge in next(found(20, [first, second]))
 
 
 def test_several_systems_and_what_judges_made_of_it() -> None:

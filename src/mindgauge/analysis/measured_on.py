@@ -61,11 +61,15 @@ class MeasuredOn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _released(data: Path) -> Iterator[Readable]:
-    """Yield what is looked at where the data are read, too: through links and in zips, and nothing that is hidden."""
+    """Yield what is looked at where the data are read, too: through links and in zips, and nothing that is hidden.
+
+    Raises:
+        DataError: an archive cannot be read.
+    """
     if data.is_dir():
         content = below(data)
         if content.broken:
-            raise DataError(str(content.broken[0]))
+            raise DataError(content.broken[0])
         yield from (*content.files, *content.packed)
     else:
         yield from members(data, PurePosixPath()) if data.suffix.lower() == ".zip" else [data]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import precision_recall_fscore_support
 
-from mindgauge.analysis.reproduce import compare, load_published
+from mindgauge.analysis.reproduce import load_published
 from mindgauge.benchmarks.dialogue_safety.inputs import LABELS, SAFE
 from mindgauge.benchmarks.dialogue_safety.reproduce import PUBLISHED, codes, majority, reproduce
+from tests.benchmarks.recomputed import as_published_and_ours
 
 from .conftest import CHAT, ENCODER, ITEMS, guess, label
 
@@ -31,21 +32,15 @@ FIGURES = ("accuracy", "precision", "recall", "f1")
 
 
 def compared(data: Path) -> dict[Key, CellComparison]:
-    return both(reproduce(data))[0]
+    return figures(reproduce(data))[0]
 
 
 def repaired(data: Path) -> dict[Key, CellComparison]:
-    return both(reproduce(data))[1]
+    return figures(reproduce(data))[1]
 
 
-def both(cells: Iterable[RecomputedCell]) -> tuple[dict[Key, CellComparison], dict[Key, CellComparison]]:
-    """Return the figures that are held against the published ones, and the repaired ones."""
-    found = compare(load_published(PUBLISHED), cells)
-    as_published, ours = (
-        {(c.table, c.row, c.column): c for c in found if (c.verdict == "repaired") == is_ours}
-        for is_ours in (False, True)
-    )
-    return as_published, ours
+def figures(cells: Iterable[RecomputedCell]) -> tuple[dict[Key, CellComparison], dict[Key, CellComparison]]:
+    return as_published_and_ours(PUBLISHED, cells)
 
 
 def number(found: CellComparison) -> float:
@@ -65,7 +60,7 @@ def recomputed(real: Path) -> list[RecomputedCell]:
 
 @pytest.fixture(scope="module")
 def of_paper(recomputed: list[RecomputedCell]) -> dict[Key, CellComparison]:
-    return both(recomputed)[0]
+    return figures(recomputed)[0]
 
 
 # -- the authors' files --------------------------------------------------------------------------------------------
@@ -96,7 +91,7 @@ def test_halves_are_rounded_up(of_paper: dict[Key, CellComparison]) -> None:
 
 
 def test_weighted_recall_repeats_the_accuracy_and_macro_averages_do_not(recomputed: list[RecomputedCell]) -> None:
-    found, ours = both(recomputed)
+    found, ours = figures(recomputed)
     assert len(ours) == 24
     for row in (ZERO, FEW, BERT):
         assert number(found["results", row, "recall"]) == pytest.approx(number(found["results", row, "accuracy"]))
@@ -170,7 +165,7 @@ def by_sklearn(runs: list[list[int]], average: str) -> dict[str, tuple[float, fl
 
 
 def test_a_small_copy_is_as_scikit_learn_has_it(small: Copy) -> None:
-    found, ours = both(reproduce(small.root))
+    found, ours = figures(reproduce(small.root))
     chat = [[guess(item, run) for item in range(ITEMS)] for run in range(5)]
     encoder = [[guess(item, run + 1) for item in range(ITEMS)] for run in range(5)]
     for row, runs in ((ZERO, chat), (FEW, [chat[0]] * 5), (BERT, encoder)):
@@ -185,7 +180,7 @@ def test_an_answer_that_only_we_can_read_counts_in_our_figures_only(small: Copy)
     right = number(compared(small.root)["results", ZERO, "accuracy"])
     small.answer("zero_shot/one/1", "It is a case of humanoid mimicry")
     assert guess(1, 0) == label(1)
-    found, ours = (cells["results", ZERO, "accuracy"] for cells in both(reproduce(small.root)))
+    found, ours = (cells["results", ZERO, "accuracy"] for cells in figures(reproduce(small.root)))
     assert number(found) == pytest.approx(right - 100 / ITEMS / 5)
     assert "1 of 60 answers cannot be read by the authors' rule" in found.note
     assert number(ours) == pytest.approx(right)

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mindgauge
-from mindgauge.analysis.reproduce import Published, compare, load_published
+from mindgauge.analysis.reproduce import Published, load_published
 from mindgauge.benchmarks.mentalbench import released
 from mindgauge.benchmarks.mentalbench import reproduce as pairs
 from mindgauge.benchmarks.mentalbench.cells import ATTRIBUTES
@@ -28,6 +28,7 @@ from mindgauge.benchmarks.mentalbench.reproduce import (
 )
 from mindgauge.benchmarks.mentalbench.source_rule import classify, interval
 from mindgauge.cli import app
+from tests.benchmarks.recomputed import as_published_and_ours
 
 from .conftest import CLAUDE, GPT, PEOPLE, SYSTEMS, cell, rated, values
 
@@ -79,21 +80,15 @@ CLEANED = {
 
 
 def compared(data: Path) -> dict[Key, CellComparison]:
-    return ways(reproduce(data))[0]
+    return figures(reproduce(data))[0]
 
 
 def repaired(data: Path) -> dict[Key, CellComparison]:
-    return ways(reproduce(data))[1]
+    return figures(reproduce(data))[1]
 
 
-def ways(cells: Iterable[RecomputedCell]) -> tuple[dict[Key, CellComparison], dict[Key, CellComparison]]:
-    """Return the figures that are held against the published ones, and the repaired ones."""
-    found = compare(load_published(PUBLISHED), cells)
-    as_published, ours = (
-        {(c.table, c.row, c.column): c for c in found if (c.verdict == "repaired") == is_ours}
-        for is_ours in (False, True)
-    )
-    return as_published, ours
+def figures(cells: Iterable[RecomputedCell]) -> tuple[dict[Key, CellComparison], dict[Key, CellComparison]]:
+    return as_published_and_ours(PUBLISHED, cells)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +98,7 @@ def recomputed(real: Path) -> list[RecomputedCell]:
 
 @pytest.fixture(scope="module")
 def of_paper(recomputed: list[RecomputedCell]) -> dict[Key, CellComparison]:
-    return ways(recomputed)[0]
+    return figures(recomputed)[0]
 
 
 def both(found: dict[str, Values], judge: str, systems: list[str] | None = None) -> tuple[Values, Values]:
@@ -211,7 +206,7 @@ def test_judges_that_are_not_here_are_missing_and_named(of_paper: dict[Key, Cell
 
 def test_repaired_cells(recomputed: list[RecomputedCell]) -> None:
     """Without the empty replies, which are easy to rank, safety hardly ranks systems at all."""
-    found = ways(recomputed)[1]
+    found = figures(recomputed)[1]
     assert len(found) == 72 + 140
     safety = [found["cells", "GPT-4o / Safety", column].recomputed for column in ("c1", "low", "high")]
     assert safety == pytest.approx([0.220, 0.05, 0.54], abs=0.02)
@@ -251,10 +246,10 @@ def test_a_small_copy_is_computed_by_hand(small: Copy) -> None:
 
 def test_zeros_and_sixes_count_as_published_but_not_repaired(small: Copy) -> None:
     key = "cells", "Claude / Safety", "human_mean"
-    before, clean = (cells[key].recomputed for cells in ways(reproduce(small.root)))
+    before, clean = (cells[key].recomputed for cells in figures(reproduce(small.root)))
     row, old = 3, by_hand(small, "Claude").human[3, 1, 3]
     small.set(PEOPLE, "ds_llama", row, cell(0))
-    after, found = (cells[key] for cells in ways(reproduce(small.root)))
+    after, found = (cells[key] for cells in figures(reproduce(small.root)))
     assert after.recomputed == pytest.approx(float(before or 0) - old / 108)
     assert found.recomputed == pytest.approx((float(clean or 0) * 108 - old) / 107)
     assert found.note.endswith("n = 107")
@@ -266,14 +261,14 @@ def test_rows_of_another_concern_are_paired_as_published_and_by_concern_repaired
     frame = rated(2, "judge_response_")
     moved = frame[[1, 2, 3, 0, *range(4, 12)]].with_columns(frame["ConvID"])
     small.write(GPT, moved)
-    as_published, ours = ways(reproduce(small.root))
+    as_published, ours = figures(reproduce(small.root))
     assert ours[key].recomputed == before
     assert as_published[key].recomputed != before
 
 
 def test_a_cell_that_only_we_can_read_is_not_in_the_published_numbers(small: Copy) -> None:
     small.set(CLAUDE, "ds_llama", 3, f"Here it is: {cell(4)}")
-    as_published, ours = (cells["cells", "Claude / Safety", "c1"] for cells in ways(reproduce(small.root)))
+    as_published, ours = (cells["cells", "Claude / Safety", "c1"] for cells in figures(reproduce(small.root)))
     assert as_published.note == "n = 107"
     assert ours.note.endswith("n = 108")
 
@@ -330,11 +325,11 @@ def test_files_without_a_row_or_a_concern_in_common_lack_those_cells(small: Copy
     key = "cells", "Claude / Safety", "c1"
     frame = rated(1, "judge_response_")
     small.write(CLAUDE, frame.with_columns(frame["ConvID"] + 100))
-    as_published, ours = ways(reproduce(small.root))
+    as_published, ours = figures(reproduce(small.root))
     assert as_published[key].verdict == "missing"
     assert ours[key].recomputed is not None
     small.write(CLAUDE, frame.with_columns(context=frame["context"] + " Another."))
-    as_published, ours = ways(reproduce(small.root))
+    as_published, ours = figures(reproduce(small.root))
     assert as_published[key].recomputed is not None
     assert key not in ours
 

@@ -87,7 +87,8 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     unsafe_not_given: int
     """How many replies people call unsafe that the judge was not given: they are neither found nor missed."""
     not_given_p: float | None
-    """Whether these are more of the unsafe ones than of the rest (Fisher's exact test, one side); None where all were given."""
+    """One-sided exact p (Fisher) that unsafe replies are not given no more often than the rest; None where all were given, and
+    where subjects were drawn with unequal probabilities."""
     missing_unsafe: int
     """Missing verdicts on replies that people together call unsafe."""
     missing_rest: int

@@ -10,7 +10,7 @@ import aiohttp
 
 from mindgauge.models import transport
 from mindgauge.records.errors import DataError, EndpointError
-from mindgauge.records.files import private
+from mindgauge.records.files import checksum
 from mindgauge.records.rounding import count
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def session() -> aiohttp.ClientSession:
 
 def is_whole(file: PublicFile, place: Path) -> bool:
     """Whether the very file is at a place."""
-    return place.is_file() and place.stat().st_size == file.size and private.sha256(place) == file.sha256
+    return place.is_file() and place.stat().st_size == file.size and checksum.sha256(place) == file.sha256
 
 
 async def download(via: aiohttp.ClientSession, file: PublicFile, url: str, place: Path, *, pause: float = 1.0) -> None:
@@ -83,7 +83,7 @@ async def download(via: aiohttp.ClientSession, file: PublicFile, url: str, place
         begun = _size(part)
         interruption = await _tried(via, file, url, part)
         if interruption is None:
-            if private.sha256(part) == file.sha256:
+            if checksum.sha256(part) == file.sha256:
                 part.replace(place)
                 return
             other = _other_file(file, part)
@@ -189,4 +189,4 @@ def _other_file(file: PublicFile, part: Path) -> str:
         beginning = content.read(256).lstrip().lower()
     if beginning.startswith((b"<!doctype html", b"<html")) and not file.path.endswith((".html", ".htm")):
         return " (it is a web page: a log-in, or a proxy's)"
-    return f" (its SHA-256 is {private.sha256(part)[:12]}…, and {file.sha256[:12]}… is known)"
+    return f" (its SHA-256 is {checksum.sha256(part)[:12]}…, and {file.sha256[:12]}… is known)"

@@ -21,7 +21,7 @@ from mindgauge.commands.dataset.writing import Writers, Wrote
 from mindgauge.models.family import same_family
 from mindgauge.records.command_result import Tabular, noted
 from mindgauge.records.errors import UsageError
-from mindgauge.records.files import private
+from mindgauge.records.files import checksum
 from mindgauge.records.rounding import count, plural
 from mindgauge.reports.export.folder import ExportFolder
 from mindgauge.runs import plan
@@ -125,7 +125,7 @@ def dataset_transform(
     target, items = ExportFolder(Path(out)), records.items(place)
     items = items.drop(LABELS, strict=False)
     texts = [*transforming.by_rule(items, rules, seed)]
-    account = TransformAccount(listed(form), private.sha256(place / ITEMS))
+    account = TransformAccount(listed(form), checksum.sha256(place / ITEMS))
     if model is not None:
         writers = _writers(model, checker, config)
         wrote = _written(items, forms, writers, seed, Path(run) if run else None, config, dry_run=dry_run)

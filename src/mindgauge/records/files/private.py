@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import secrets
 import shutil
@@ -164,12 +163,6 @@ def copy(source: Path, target: Path) -> None:
     """
     with source.open("rb") as content, written(target) as file:
         shutil.copyfileobj(content, file)
-
-
-def sha256(path: Path) -> str:
-    """Hash the content of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remove(folder: Path) -> None:

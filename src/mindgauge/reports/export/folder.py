@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import msgspec
 
 from mindgauge.records.errors import MindgaugeError, UsageError
-from mindgauge.records.files import private
+from mindgauge.records.files import checksum, private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -125,7 +125,7 @@ class ExportFolder:
 
     def _note(self, name: str, rows: int | None) -> None:
         path = self._draft / name
-        self.written.append(Written(name, rows, path.stat().st_size, private.sha256(path)))
+        self.written.append(Written(name, rows, path.stat().st_size, checksum.sha256(path)))
 
     def _settle(self) -> None:
         """Put everything in its place."""
@@ -212,7 +212,7 @@ def stranger_in(folder: Path) -> str | None:
         if path.is_dir():
             if name not in own_folders:
                 return name
-        elif not (listed and name == MANIFEST) and (name not in listed or listed[name] != private.sha256(path)):
+        elif not (listed and name == MANIFEST) and (name not in listed or listed[name] != checksum.sha256(path)):
             return name
     return None
 
