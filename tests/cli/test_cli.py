@@ -286,6 +286,8 @@ def test_a_folder_of_runs_names_them_and_a_function_s_file_is_guessed(stub: Stub
     (tmp_path / "bot.py").write_text("def reply(message: str) -> str:\n    return 'I hear you.'\n", encoding="utf-8")
     mindgauge("run", RESPONSE, "--model", "bot.py:reply", "--limit", 1, "--out", "runs/b1", folder=tmp_path)
     assert "no run here (run.sqlite is missing); runs in it: b1" in complains("report", "runs", folder=tmp_path)
+    assert complains("report", "runs/b11", folder=tmp_path).strip().endswith("no such folder; did you mean b1?")
+    assert complains("report", "runs/other", folder=tmp_path).strip().endswith("no such folder; runs beside it: b1")
     guessed = complains("run", RESPONSE, "--model", "bot:reply", folder=tmp_path)
     assert guessed == "mindgauge: unknown model 'bot:reply': did you mean bot.py:reply?\n"
     assert "gate.toml is there" not in complains("gate", "init", "nowhere", folder=tmp_path)

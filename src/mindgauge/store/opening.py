@@ -6,7 +6,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING, Any, Self
 
-from mindgauge.records.english import named
+from mindgauge.records.english import named, nearest
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import private
 from mindgauge.store import locks
@@ -31,12 +31,18 @@ _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 def absent(folder: Path) -> str:
     """Say that there is no run in a folder, and what there is."""
     if not folder.exists():
-        return f"{folder}: no run here: there is no such folder"
+        beside = _runs_in(folder.parent)
+        hint = f"; {nearest(folder.name, beside, f'runs beside it: {named(beside, limit=5)}')}" if beside else ""
+        return f"{folder}: no run here: there is no such folder{hint}"
     if not folder.is_dir():
         return f"{folder}: no run here: a run is a folder, and this is a file"
-    runs = sorted(path.parent.name for path in folder.glob("*/run.sqlite"))
+    runs = _runs_in(folder)
     listing = f"; runs in it: {named(runs, limit=5)}" if runs else ""
     return f"{folder}: no run here (run.sqlite is missing){listing}"
+
+
+def _runs_in(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob("*/run.sqlite"))
 
 
 class _Cursor(sqlite3.Cursor):
