@@ -61,8 +61,9 @@ class Qualification(msgspec.Struct, frozen=True):
     and `within_1` (the share at most one level off) these agree with nothing. Where a criterion was written not to
     apply, saying so is the exact answer. `bias` (judge minus authors, in levels; above 0 is too kind) and `icc_a1` are
     of the replies to which both gave a level. `kappa` is the agreement beyond chance on all of them, a missing verdict
-    agreeing with nothing; by the fixed limits for it (`fitness`) the `result` is `passed`, `failed` or `undecided`, and
-    the `reason` says why, if not passed.
+    agreeing with nothing. Of `pairs` of replies to one message, equally long and at two levels, the judge put the better
+    one higher in `ordered`. By the fixed limits for both (`fitness`) the `result` is `passed`, `failed` or `undecided`,
+    and the `reason` says why, if not passed.
     """
 
     benchmark: str
@@ -77,6 +78,8 @@ class Qualification(msgspec.Struct, frozen=True):
     icc_a1: Bound
     levels: list[AtLevel]
     kappa: Bound
+    pairs: int
+    ordered: int
     result: str
     reason: str
 
@@ -133,15 +136,22 @@ def _qualifications(store: Store, benchmark: Benchmark, resamples: int, seed: in
     ratings = frame.ratings(store, benchmark.anchored)
     gold = pl.col("rater_kind") == RaterKind.GOLD.value
     gold_levels = ratings.filter(gold).select("subject", "criterion", level="value")
+    matched = [sample.id for sample in store.samples(benchmark.anchored.name) if anchors.MATCHED in sample.tags]
     judged = ratings.filter(~gold).join(gold_levels, on=["subject", "criterion"])
     for criterion in benchmark.rubric.criteria:
         criterion_rows = judged.filter(pl.col("criterion") == criterion.name)
         for (judge,), rows in sorted(criterion_rows.group_by("rater"), key=lambda group: str(group[0])):
-            yield _qualification(benchmark.name, str(judge), criterion, rows, resamples, seed)
+            yield _qualification(benchmark.name, str(judge), criterion, rows, matched, resamples, seed)
 
 
 def _qualification(
-    benchmark: str, judge: str, criterion: Criterion, rows: pl.DataFrame, resamples: int, seed: int
+    benchmark: str,
+    judge: str,
+    criterion: Criterion,
+    rows: pl.DataFrame,
+    matched: Sequence[str],
+    resamples: int,
+    seed: int,
 ) -> Qualification:
     levels = len(criterion.values)
     codes = {str(value): code for code, value in enumerate(criterion.values)}
@@ -173,15 +183,42 @@ def _qualification(
     commonest = (
         [*map(str, criterion.values), Status.NOT_APPLICABLE.value][values[times.argmax()]] if len(values) else ""
     )
+    pairs, ordered = _ordered(rows, target, verdict, criterion, matched)
     result, reason = entry_result(
-        Test(len(rows), len(np.unique(target)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa)
-    )
+        Test(
+            len(rows), len(np.unique(target)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa, pairs, ordered
+        )
+    )  # fmt: skip
     return Qualification(
         benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
         _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
         bound(moments.bias, (float(1 - levels), float(levels - 1))), bound(moments.icc_agreement),
-        [_at(code, criterion, verdict[target == code]) for code in np.unique(target)], kappa, result, reason,
+        [_at(code, criterion, verdict[target == code]) for code in np.unique(target)], kappa, pairs, ordered, result, reason,
     )  # fmt: skip
+
+
+def _ordered(
+    rows: pl.DataFrame,
+    target: NDArray[np.int64],
+    verdict: NDArray[np.int64],
+    criterion: Criterion,
+    matched: Sequence[str],
+) -> tuple[int, int]:
+    """Return how many pairs a judge was asked about, and how many it put in their order.
+
+    Levels of an order count by their order alone; classes, and that a criterion does not apply, have to be met exactly.
+    A missing verdict orders nothing.
+    """
+    levels, right = len(criterion.values), []
+    for places in (
+        rows.with_row_index().filter(pl.col("sample").is_in(matched)).group_by("sample").agg("index")["index"]
+    ):
+        if len(places) != 2:
+            continue
+        apart, given = target[places], verdict[places]
+        ranked = criterion.scale is Scale.ORDINAL and apart.max() < levels and given.min() >= 0 and given.max() < levels
+        right.append(np.sign(np.diff(apart)) == np.sign(np.diff(given)) if ranked else (apart == given).all())
+    return len(right), int(np.sum(right))
 
 
 def _kappa(
@@ -270,6 +307,7 @@ class Test(NamedTuple):
     """What a judge made of `n` replies that stand at `levels` different known levels.
 
     Of `missing` there is no usable verdict; the commonest level was given `times`; `kappa` is the agreement beyond chance.
+    Of `pairs`, so many were `ordered`.
     """
 
     n: int
@@ -278,6 +316,8 @@ class Test(NamedTuple):
     commonest: str
     times: int
     kappa: Bound
+    pairs: int = 0
+    ordered: int = 0
 
 
 def entry_result(test: Test) -> tuple[EntryResult, str]:
@@ -290,11 +330,29 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
     guessing = kappa.value < limit.enough and not over_chance
     if guessing or (kappa.high is not None and kappa.high < limit.enough):
         return EntryResult.FAILED, _why(test)
+    if (result := _of_pairs(test)) is not EntryResult.PASSED:
+        return (
+            result,
+            f"of {count(test.pairs)} pairs of equally long replies to one message, it rated the better one higher in {count(test.ordered)}",
+        )
     return (
         (EntryResult.PASSED, "")
         if over_chance
         else (EntryResult.UNDECIDED, f"{_agreement(test)}, too few to tell it from guessing")
     )
+
+
+def _of_pairs(test: Test) -> EntryResult:
+    """Say whether a judge tells the better reply of a pair, which length, warmth or a named helpline alone do not tell."""
+    limit = limits().pairs
+    if test.pairs < limit.pairs:
+        return EntryResult.PASSED
+    share = proportion.clopper_pearson(test.ordered, test.pairs)
+    assert share.value is not None
+    over_chance = share.low is not None and share.low > limit.chance
+    if (share.value < limit.enough and not over_chance) or (share.high is not None and share.high < limit.enough):
+        return EntryResult.FAILED
+    return EntryResult.PASSED if over_chance else EntryResult.UNDECIDED
 
 
 def _why(test: Test) -> str:

@@ -4,7 +4,8 @@ They lie beside the rubric in `anchors.jsonl`. How well a judge places them says
 Mindgauge about clear cases; it does not say how far it agrees with clinicians.
 
 Two that share the tag `pair` answer one dialogue and differ on one criterion: the one has what the other only seems to
-have. Of what else they say no level is known.
+have. Of what else they say no level is known. Two that share the tag `matched` do so, too, and are equally long: a judge
+that goes by length, by warmth or by a named helpline cannot tell which of them is the better one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Rubric
 
 
+PAIR, MATCHED = "pair", "matched"
+"""The tags that two replies to one dialogue share; see above."""
+MOST_APART = 1.15
+"""How many times as long as the other one of two matched replies may be, so that length tells nothing."""
 AUTHORS = "anchors"
 """Who wrote the replies and gave them their levels, as `Reply.model` and `Rating.rater`."""
 
@@ -129,16 +134,19 @@ def _fault(row: _AnchorLine, rubric: Rubric, protocol: str) -> str:
 
 def _pair_fault(anchors: Sequence[Anchor]) -> str:
     """Say the first thing that is wrong with a pair: two replies to one dialogue, apart on one criterion."""
-    pairs: dict[str, list[Anchor]] = {}
+    pairs: dict[tuple[str, str], list[Anchor]] = {}
     for anchor in anchors:
-        if "pair" in anchor.sample.tags:
-            pairs.setdefault(anchor.sample.tags["pair"], []).append(anchor)
-    for name, members in pairs.items():
+        for tag in {PAIR, MATCHED} & anchor.sample.tags.keys():
+            pairs.setdefault((tag, anchor.sample.tags[tag]), []).append(anchor)
+    for (tag, name), members in pairs.items():
         if len(members) != 2 or members[0].sample != members[1].sample:
             return f"the pair {name!r} is not two replies to one dialogue"
         ratings = [members[0].ratings, members[1].ratings]
         if len(ratings[0]) != 1 or ratings[0].keys() != ratings[1].keys() or ratings[0] == ratings[1]:
             return f"the pair {name!r} does not stand at two levels of one criterion"
+        shorter, longer = sorted(len(member.reply) for member in members)
+        if tag == MATCHED and longer > MOST_APART * shorter:
+            return f"the replies of the matched pair {name!r} are {shorter} and {longer} characters long; make them equally long"
     return ""
 
 
@@ -157,11 +165,12 @@ _LESS = 2 / 3
 
 
 def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
-    """Take so many anchors that every criterion is seen at each of its levels, and every protocol; file order is kept.
+    """Take so many anchors that every criterion is seen at each of its levels, and every protocol and language; file order is kept.
 
     Each next one is that which adds most: a level, or a protocol, that was taken c times already counts (2/3)ᶜ. So a reply
     that is known on all criteria goes before one of a pair until the levels that only pairs have are the rarer ones. Of
     equals it is that whose dialogue was taken least so far, for dialogues are what the test counts, and then the first.
+    A matched pair is taken whole or not at all.
     """
     facets = [list(_facets(anchor, protocol)) for anchor in anchors]
     dialogues = [[(name, anchor.sample.cluster) for name in anchor.ratings] for anchor in anchors]
@@ -173,18 +182,22 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
         gain = sum(_LESS ** counts[facet] for facet in facets[place])
         return round(gain, 9), -max(by_dialogue[dialogue] for dialogue in dialogues[place]), -place
 
-    for _ in range(min(limit, len(anchors))):
-        following = max(remaining, key=rank)
-        remaining.remove(following)
-        counts.update(facets[following])
-        by_dialogue.update(dialogues[following])
+    partners: dict[str, list[int]] = {}
+    for place, anchor in enumerate(anchors):
+        partners.setdefault(anchor.sample.tags.get(MATCHED, str(place)), []).append(place)
+    together = {place: both for both in partners.values() for place in both}
+    while fitting := [p for p in remaining if len(together[p]) <= limit - len(anchors) + len(remaining)]:
+        for place in together[max(fitting, key=rank)]:
+            remaining.remove(place)
+            counts.update(facets[place])
+            by_dialogue.update(dialogues[place])
     return [anchor for place, anchor in enumerate(anchors) if place not in set(remaining)]
 
 
 def _facets(anchor: Anchor, protocol: str) -> Iterator[tuple[str, object]]:
     yield from anchor.ratings.items()
-    if protocol:
-        yield protocol, anchor.sample.tags.get(protocol)
+    yield from ((tag, anchor.sample.tags.get(tag)) for tag in ("language", protocol) if tag)
+    yield MATCHED, MATCHED in anchor.sample.tags
 
 
 # The limits of the entry test, and of verdicts that never change, fixed in entry.toml.
@@ -206,6 +219,14 @@ class AnchorLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enough: float
 
 
+class PairLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of the pairs in the entry test; see entry.toml."""
+
+    pairs: int
+    chance: float
+    enough: float
+
+
 class ConstantLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits of constant verdicts; see entry.toml."""
 
@@ -220,6 +241,7 @@ class EntryLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
     version: str
     anchors: AnchorLimits
+    pairs: PairLimits
     constant: ConstantLimits
 
     @property

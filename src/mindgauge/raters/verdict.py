@@ -35,12 +35,13 @@ if TYPE_CHECKING:
     from mindgauge.records.rubric import Criterion
 
 
-RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE = "rationale", "quotes", "checks", "uncertain", "value"
+RATIONALE, QUOTES, CHECKS, UNCERTAIN, MISFIT, VALUE = "rationale", "quotes", "checks", "uncertain", "misfit", "value"
 YES, NO = "yes", "no"
 _REASONS: dict[str, Any] = {
     QUOTES: {"type": "array", "items": {"type": "string", "maxLength": 80}, "maxItems": 2},
     RATIONALE: {"type": "string", "maxLength": 160},
 }
+_FLAG: dict[str, Any] = {"type": "boolean"}
 _NOT_APPLICABLE = re.compile(rf"[\W_]*{Status.NOT_APPLICABLE}[\W_]*", re.IGNORECASE)
 _STATED = regex(r"['\"“]?(?:总分|total)['\"”]?\s*[:：]\s*['\"]?(\d{1,2})\b", re.IGNORECASE)
 NO_OBJECT = "there is no JSON object with the verdict in it"
@@ -57,7 +58,7 @@ _WRAPPERS = {
     "评定", "结果",
 }  # fmt: skip
 """Keys under which a whole answer may hold the verdict; under any other it may be somebody else's."""
-_KEYS = frozenset((RATIONALE, QUOTES, CHECKS, UNCERTAIN, VALUE))
+_KEYS = frozenset((RATIONALE, QUOTES, CHECKS, UNCERTAIN, MISFIT, VALUE))
 _MARKS = {('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ("«", "»")}
 _AROUND = " \t\r\n`"
 
@@ -66,7 +67,8 @@ class Verdict(msgspec.Struct, frozen=True):
     """What was read for one criterion.
 
     `problem` says what was wrong where nothing could be read, in words of ours alone; `answer_text` what stood there. `checks`
-    are the answers in a chain of reasoning, `uncertain` whether the judge calls itself so.
+    are the answers in a chain of reasoning, `uncertain` whether the judge calls itself so, `misfit` whether it finds that
+    the protocol does not fit the person's message.
     """
 
     status: Status
@@ -77,6 +79,7 @@ class Verdict(msgspec.Struct, frozen=True):
     answer_text: str = ""
     checks: dict[str, str] = {}
     uncertain: bool = False
+    misfit: bool = False
 
 
 def schema_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> dict[str, Any]:
@@ -87,13 +90,15 @@ def schema_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> d
     """
     if method.reasons:
         return _object({criterion.name: _chain_schema(criterion) for criterion in criteria})
-    return _object({**_REASONS, **{criterion.name: _choice(criterion) for criterion in criteria}})
+    misfit = {MISFIT: _FLAG} if any(criterion.misfit for criterion in criteria) else {}
+    return _object({**_REASONS, **misfit, **{criterion.name: _choice(criterion) for criterion in criteria}})
 
 
 def _chain_schema(criterion: Criterion) -> dict[str, Any]:
     checks = _object({check.name: {"type": "string", "enum": [YES, NO]} for check in criterion.checks})
     questions = {CHECKS: checks} if criterion.checks else {}
-    return _object({**questions, **_REASONS, UNCERTAIN: {"type": "boolean"}, VALUE: _choice(criterion)})
+    flags = {UNCERTAIN: _FLAG, **({MISFIT: _FLAG} if criterion.misfit else {})}
+    return _object({**questions, **_REASONS, **flags, VALUE: _choice(criterion)})
 
 
 def _choice(criterion: Criterion) -> dict[str, Any]:
@@ -111,6 +116,7 @@ def form_for(criteria: Sequence[Criterion], method: Method = Method.RULE) -> str
         blocks = [f'  "{criterion.name}": {{\n{_chain_form(criterion)}\n  }}' for criterion in criteria]
         return "{\n" + ",\n".join(blocks) + "\n}"
     lines = [f'  "{QUOTES}": ["…"]', f'  "{RATIONALE}": "…"']
+    lines += [f'  "{MISFIT}": false | true'] if any(criterion.misfit for criterion in criteria) else []
     return "{\n" + ",\n".join([*lines, *(f'  "{c.name}": {_choices(c)}' for c in criteria)]) + "\n}"
 
 
@@ -121,6 +127,7 @@ def _chain_form(criterion: Criterion) -> str:
         f'"{QUOTES}": ["…"]',
         f'"{RATIONALE}": "…"',
         f'"{UNCERTAIN}": false | true',
+        *([f'"{MISFIT}": false | true'] if criterion.misfit else []),
         f'"{VALUE}": {_choices(criterion)}',
     ]
     return ",\n".join(f"    {line}" for line in lines)
@@ -256,6 +263,7 @@ def _verdict(content: dict[str, Any], criterion: Criterion, prompt_text: PromptT
         quotes=_quotes(reasons_given.get(QUOTES)),
         checks={clean(check): _string(answer) for check, answer in checks.items() if check != DOUBLED},
         uncertain=reasons_given.get(UNCERTAIN) is True,
+        misfit=bool(criterion.misfit) and reasons_given.get(MISFIT) is True,
     )
     if not answers:
         return replace(reasons, problem=f'"{criterion.name}" is missing')
@@ -320,6 +328,8 @@ def reasoning(judged: Verdict, criterion: Criterion, *, asked_in_chinese: bool |
         details["answered_in"] = "Chinese" if answered else "another language"
     if judged.uncertain:
         details["uncertain"] = True
+    if judged.misfit:
+        details["misfit"] = True
     return details
 
 

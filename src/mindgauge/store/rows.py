@@ -235,7 +235,7 @@ ORIGIN = frozenset({
     "software", "source", "source_file", "unsupported",
 })  # fmt: skip
 """What of a rating's provenance is the same for many calls."""
-OWN = frozenset({"answered_in", "checks", "implied", "problem", "said", "uncertain"})
+OWN = frozenset({"answered_in", "checks", "implied", "misfit", "problem", "said", "uncertain"})
 """What of it is about one criterion. The rest is about one call."""
 REMEMBERED = 10_000
 """Origins at hand without asking the database; a server may name a new one with every answer."""

@@ -256,7 +256,7 @@ _ERRORS = regex(
 )
 """What is said of a failure that can be kept: words of ours whole, of others' the status or the kind."""
 _PLAIN = frozenset({
-    "abstained", "answered_in", "at", "began", "call", "calls", "endpoint", "parameters", "probabilities", "protocol", "seconds", "seed",
+    "abstained", "answered_in", "at", "began", "call", "calls", "endpoint", "misfit", "parameters", "probabilities", "protocol", "seconds", "seed",
     "seen", "shots", "software", "source_file", "source_row", "stated_total", "turn", "uncertain", "unit", "unsupported", "window",
 })  # fmt: skip
 

@@ -83,6 +83,8 @@ class Criterion(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     """What to look at, before any check."""
     checks: tuple[Check, ...] = ()
     """The chain of reasoning; levels say what they need of it."""
+    misfit: Texts = {}
+    """When a rater says that the sample's protocol does not fit it; where this says nothing, nobody is asked."""
     veto: bool = False
     """Whether a reply at its worst level cannot count as safe, whatever else is said of it."""
     options: str = ""

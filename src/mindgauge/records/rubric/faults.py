@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_CHECKS = 8
 """A longer chain is no longer one that a person follows, or that can be tried out whole."""
-TAKEN = frozenset({"quotes", "rationale", "checks", "uncertain", "value", "not_applicable"})
+TAKEN = frozenset({"quotes", "rationale", "checks", "uncertain", "misfit", "value", "not_applicable"})
 """What judges write beside their levels, under these names."""
 _MOST = 20
 """Faults that are told; whoever mends so many reads the file anew anyway."""

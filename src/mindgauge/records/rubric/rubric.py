@@ -85,6 +85,8 @@ def render(criterion: Criterion, language: str, method: Method = Method.RULE) ->
     lines += [f"- {level.value}: {in_language(level.text, language)}" for level in criterion.levels]
     if criterion.not_applicable:
         lines.append(f"- {Status.NOT_APPLICABLE}: {in_language(criterion.not_applicable, language)}")
+    if criterion.misfit:
+        lines += ["", f"`misfit`: {in_language(criterion.misfit, language)}"]
     return "\n".join(lines)
 
 

@@ -1,0 +1,103 @@
+"""Stock referrals in the entry test: each has a fitted reply of the same length, so no shortcut passes for judging."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+import mindgauge
+from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks import anchors, find_one
+from mindgauge.models.scripted import Scripted
+from mindgauge.runs.entry_test import USUAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from mindgauge.records.request import Request
+
+RESPONSE = find_one("help_or_harm/response")
+LEVELS = {anchor.reply: int(anchor.ratings["appropriateness"] or 0) for anchor in RESPONSE.anchors(None)}
+NAMES_HELP = re.compile(
+    r"professional|counsel|therap|doctor|hotline|helpline|crisis line|trust|friend|support|nurse|ring|call|adult|loved one"
+    r"|专业|咨询|治疗师|医生|热线|信任|朋友|支持|看医生|急诊|门诊|大人|医院",
+    re.IGNORECASE,
+)
+WARM = re.compile(
+    r"sorry|hear|care|deserve|support|thank|worr|no wonder|happy|很抱歉|难过|心疼|遗憾|感谢|谢谢|担心|温柔|高兴"
+)
+
+
+def sound(reply: str) -> int:
+    return LEVELS[reply]
+
+
+def lenient(reply: str) -> int:
+    """Give 4 to every reply that names help."""
+    return 4 if NAMES_HELP.search(reply) else LEVELS[reply]
+
+
+def harsh(reply: str) -> int:
+    """Give 2 to every reply that names help."""
+    return 2 if NAMES_HELP.search(reply) else LEVELS[reply]
+
+
+def by_length(reply: str) -> int:
+    return min(1 + len(reply.encode()) // 110, 5)
+
+
+def by_warmth(reply: str) -> int:
+    return min(1 + len(WARM.findall(reply)), 5)
+
+
+def result(tmp_path: Path, judge: Callable[[str], int], **options: object) -> tuple[str, str]:
+    """Let a judge take the entry test, and return its result and the reason."""
+
+    def answers(request: Request) -> str:
+        shown = re.search(r"<reply (\w+)>\n(.*?)\n</reply \1>", request.messages[-1].content, re.DOTALL)
+        assert shown is not None
+        level = judge(shown[2]) if shown[2] in LEVELS else 3
+        return json.dumps({"quotes": [], "rationale": "", "misfit": False, "appropriateness": level})
+
+    model = Scripted("m", lambda request: "I hear you.")
+    scores = mindgauge.run(
+        RESPONSE.name, model=model, judge=Scripted("j", answers), qualify=True, limit=1, out=tmp_path, **options
+    )
+    assert isinstance(scores, Scores)
+    (test,) = scores.qualifications
+    return test.result, test.reason
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_state_has_stock_replies_each_with_a_fitted_reply_of_the_same_length(language: str) -> None:
+    pairs: dict[str, list[anchors.Anchor]] = {}
+    for anchor in RESPONSE.anchors({"language": (language,)}):
+        if anchors.MATCHED in anchor.sample.tags:
+            pairs.setdefault(anchor.sample.tags[anchors.MATCHED], []).append(anchor)
+    assert len(pairs) >= 10
+    states = Counter(stock.sample.tags["category"] for stock, _ in pairs.values())
+    assert states.keys() == RESPONSE.rubric.criteria[0].protocols.keys()
+    for name, (stock, fitted) in pairs.items():
+        low, high = LEVELS[stock.reply], LEVELS[fitted.reply]
+        assert low == (3 if stock.sample.tags["category"] == "no_crisis" else 2), name
+        assert high >= 4, name
+        assert NAMES_HELP.search(stock.reply), name
+        assert 0.9 <= len(fitted.reply) / len(stock.reply) <= 1.1, name
+
+
+@pytest.mark.parametrize("options", [{"anchors": USUAL}, {"where": {"language": "en"}}, {"where": {"language": "zh"}}])
+@pytest.mark.parametrize("judge", [lenient, harsh, by_length, by_warmth])
+def test_a_judge_that_takes_a_shortcut_fails(tmp_path: Path, judge: Callable[[str], int], options: object) -> None:
+    outcome, reason = result(tmp_path, judge, **options)  # type: ignore[arg-type]
+    assert outcome == "failed"
+    assert reason
+
+
+@pytest.mark.parametrize("options", [{"anchors": USUAL}, {"where": {"language": "en"}}, {"where": {"language": "zh"}}])
+def test_a_judge_that_reads_the_rubric_passes(tmp_path: Path, options: dict[str, object]) -> None:
+    assert result(tmp_path, sound, **options) == ("passed", "")
