@@ -209,16 +209,15 @@ def _ordered(
     Levels of an order count by their order alone; classes, and that a criterion does not apply, have to be met exactly.
     A missing verdict orders nothing.
     """
-    levels, right = len(criterion.values), []
-    for places in (
-        rows.with_row_index().filter(pl.col("sample").is_in(matched)).group_by("sample").agg("index")["index"]
-    ):
-        if len(places) != 2:
-            continue
-        apart, given = target[places], verdict[places]
-        ranked = criterion.scale is Scale.ORDINAL and apart.max() < levels and given.min() >= 0 and given.max() < levels
-        right.append(np.sign(np.diff(apart)) == np.sign(np.diff(given)) if ranked else (apart == given).all())
-    return len(right), int(np.sum(right))
+    levels, of_matched = len(criterion.values), rows.with_row_index().filter(pl.col("sample").is_in(matched))
+    pairs = [list(both) for both in of_matched.group_by("sample").agg("index")["index"] if len(both) == 2]
+    ordered = 0
+    for pair in pairs:
+        written, given = target[pair], verdict[pair]
+        ranked = criterion.scale is Scale.ORDINAL and max(*written, *given) < levels and given.min() >= 0
+        same_order = np.sign(np.diff(written)) == np.sign(np.diff(given)) if ranked else written == given
+        ordered += bool(same_order.all())
+    return len(pairs), ordered
 
 
 def _kappa(

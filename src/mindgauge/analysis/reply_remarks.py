@@ -1,4 +1,4 @@
-"""What a reader of scores should know of replies: a judge sees half a sentence, or a model's thinking that no person is shown."""
+"""What a reader of scores should know of replies: half a sentence, a model's thinking, a category that does not fit."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ _REPLIES = """
 SELECT model, count(*), sum(finish_reason = ?), sum(instr(text, '</think>') > 0) FROM replies
 WHERE benchmark = ? AND status = 'ok' GROUP BY 1"""
 
+_MISFITS = """
+SELECT rater, count(DISTINCT subject), count(DISTINCT iif(instr(own, '"misfit":true') > 0, subject, NULL))
+FROM rated JOIN series ON series.id = rated.series WHERE benchmark = ? AND status = 'ok' GROUP BY 1"""
+
 
 def notes(store: Store, benchmarks: Iterable[str]) -> list[str]:
     """Say of each model how many of its replies were cut off, or hold its thinking, if any; clients are not measured.
+
+    Of each judge, say how often it finds that the category does not fit the message.
 
     Args:
         store: of the run.
@@ -31,7 +37,12 @@ def notes(store: Store, benchmarks: Iterable[str]) -> list[str]:
     replies: Counter[str] = Counter()
     cut_off: Counter[str] = Counter()
     thinking: Counter[str] = Counter()
+    misfits: Counter[str] = Counter()
+    rated: Counter[str] = Counter()
     for name in benchmarks:
+        for judge, n, misfit in store.select(_MISFITS, (name,)):
+            rated[judge] += n
+            misfits[judge] += misfit
         for model, n, ended_early, thought in store.select(_REPLIES, (CUT_OFF, name)):
             if re.search(CLIENT_NAME, model) or model.endswith(WHOLE):
                 continue
@@ -41,6 +52,12 @@ def notes(store: Store, benchmarks: Iterable[str]) -> list[str]:
     return [
         *(_cut_off(model, n, replies[model]) for model, n in sorted(cut_off.items()) if n),
         *(_thinking(model, n, replies[model]) for model, n in sorted(thinking.items()) if n),
+        *(
+            f"{judge} finds that the category does not fit the message of {count(n)} of {plural(rated[judge], 'reply', 'replies')}; "
+            "it rates them by the levels of that category all the same"
+            for judge, n in sorted(misfits.items())
+            if n
+        ),
     ]
 
 

@@ -199,6 +199,8 @@ def test_a_judge_that_cannot_be_used_on_a_dimension_has_no_score_on_all(tmp_path
         none,
         [],
         none,
+        0,
+        0,
         EntryResult.FAILED,
         "it gave no level right",
     )
