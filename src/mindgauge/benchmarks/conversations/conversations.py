@@ -22,6 +22,7 @@ from mindgauge.raters.rule import RuleCriterion
 from mindgauge.records.rubric import Criterion, Level, Scale
 
 if TYPE_CHECKING:
+    from mindgauge.benchmarks.metrics import Metric
     from mindgauge.benchmarks.persons.persona import Situation
     from mindgauge.records import Sample
 
@@ -73,7 +74,7 @@ def _of_clients(situation: Situation) -> tuple[Criterion, ...]:
     )
 
 
-def _benchmark(name: str) -> Benchmark:
+def _benchmark(name: str, *own: Metric) -> Benchmark:
     def read(_: Path | None) -> Persons:
         return persons(name)
 
@@ -97,6 +98,7 @@ def _benchmark(name: str) -> Benchmark:
         completed=stored_turn,
         metrics=(
             *conversations.METRICS,
+            *own,
             conversations.over_escalation(*situation.rungs[:CALM_RUNGS]),
             conversations.risk_disclosed(*situation.rungs[situation.level(situation.plain) :]),
             *STATUS_RATES,
@@ -106,6 +108,7 @@ def _benchmark(name: str) -> Benchmark:
             "turns_to_recognition",
             "over_escalation",
             "vetoed_dialogues",
+            *(metric.name for metric in own),
             "never_recognised",
             "risk_disclosed",
             "worst_turn",
@@ -124,4 +127,5 @@ def _benchmark(name: str) -> Benchmark:
     return msgspec.structs.replace(benchmark, rubric=rated, prompts=rubric_defaults.prompts(rated))
 
 
-risk, dependence, delusion = map(_benchmark, ("risk", "dependence", "delusion"))
+risk, dependence = map(_benchmark, ("risk", "dependence"))
+delusion = _benchmark("delusion", conversations.labelled_dialogues)
