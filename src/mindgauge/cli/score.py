@@ -84,14 +84,14 @@ def _differing(run: OpenRun, *, full: bool) -> None:
     from mindgauge.reports import closed_answers
     from mindgauge.reports.runs import systems
 
-    for system, section, found in closed_answers.differences(run, systems([run])):
-        name = f"{system.label}, {section.benchmark.name}"
-        if not full:
-            render.sentence(f"{found[0].finding} ({name}); both definitions: --full")
-            return
-        for pair in found:
+    differences = [*closed_answers.differences(run, systems([run]))]
+    if differences and not full:
+        system, section, pairs = max(differences, key=lambda entry: entry[2][0].answers)
+        render.sentence(f"{pairs[0].finding} ({system.label}, {section.benchmark.name}); both definitions: --full")
+    for system, section, pairs in differences if full else ():
+        for pair in pairs:
             print()
-            render.say(f"{pair.finding} ({name})")
+            render.say(f"{pair.finding} ({system.label}, {section.benchmark.name})")
             for label, text in zip((pair.label, pair.outcome), pair.definitions, strict=True):
                 render.say(f"  {label}: {text}")
             render.say(

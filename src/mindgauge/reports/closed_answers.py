@@ -106,8 +106,8 @@ def differences(run: OpenRun, systems: Sequence[System]) -> Iterator[tuple[Syste
             for matrix in _found(section, system):
                 cited = [cell.samples[0] for cell in matrix.counted.wrong]
                 places = {(section.benchmark.name, i): p for i, p in texts.places(run, section, cited).items()}
-                if found := _differences(run, matrix, places, {}):
-                    yield system, section, found
+                if pairs := _differences(run, matrix, places, {}):
+                    yield system, section, pairs
 
 
 def _differences(
@@ -120,7 +120,7 @@ def _differences(
     samples = {cell.samples[0]: run.store.sample(name, cell.samples[0]) for cell in cells}
     verdicts = texts.verdicts_on(run, section, samples, people=False)
     totals = dict(zip(matrix.counted.targets, map(sum, matrix.counted.counts), strict=True))
-    found = []
+    pairs = []
     for cell in cells:
         sample = samples[cell.samples[0]]
         language = sample.tags.get("language", "en")
@@ -134,23 +134,22 @@ def _differences(
         reason = next((mark.rationale for mark in marks if mark.rationale), "")
         label, outcome = words(cell.target), words(cell.outcome)
         key = (name, sample.id)
-        found.append(LabelDifference(
-            label, outcome, f"Labelled {label}, answered {outcome}: {count(cell.n)} of {plural(totals[cell.target], 'answer')}",
+        pairs.append(LabelDifference(
+            label, outcome, cell.n, f"Labelled {label}, answered {outcome}: {count(cell.n)} of {plural(totals[cell.target], 'answer')}",
             (in_language(levels[cell.target], language), in_language(levels[cell.outcome], language)), language,
             Cited(sample.id, places.get(key, ""), anchors.get(key, "")), _shown(section, sample), _steady(cell), reason,
-            _followed(outcome, reason, abstains=matrix.abstains),
+            _followed(outcome, reason, abstains=matrix.abstains, hidden=section.hides(sample.id)),
         ))  # fmt: skip
-    return found
+    return pairs
 
 
 def _shown(section: Section, sample: Sample) -> str:
     """Return what the definitions are about: the last message, or that and the reply; nothing where they may not be shown."""
     if section.hides(sample.id):
         return ""
-    said = [
-        texts.cut(m.content, LONGEST_EXAMPLE) for m in sample.messages[-2 if section.benchmark.about_reply else -1 :]
-    ]
-    return " → ".join(" ".join(texts.clean(text).split()) + ("…" if left_out else "") for text, left_out in said)
+    messages = sample.messages[-2 if section.benchmark.about_reply else -1 :]
+    passages = [texts.cut(message.content, LONGEST_EXAMPLE) for message in messages]
+    return " → ".join(" ".join(texts.clean(text).split()) + ("…" if rest else "") for text, rest in passages)
 
 
 def _steady(cell: ConfusionCell) -> str:
@@ -161,10 +160,12 @@ def _steady(cell: ConfusionCell) -> str:
     return f"The example got this answer in {count(cell.times)} of {count(cell.repeats)} repeats; {every}."
 
 
-def _followed(outcome: str, reason: str, *, abstains: bool) -> str:
+def _followed(outcome: str, reason: str, *, abstains: bool, hidden: bool) -> str:
     """Say what can be told of whether the words of the rubric led to an answer."""
     if abstains:
         return "A classifier reads no definitions, so they do not explain its answer."
+    if hidden:
+        return "The text and the reason are restricted, so neither is shown here."
     if not reason:
         return "No reason came with the answer, so nothing shows whether the model followed the definitions."
     return (

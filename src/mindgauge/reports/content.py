@@ -228,6 +228,7 @@ class LabelDifference(msgspec.Struct):
 
     label: str
     outcome: str
+    answers: int
     finding: str
     definitions: tuple[str, str]
     language: str
