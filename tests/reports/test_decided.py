@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 import mindgauge
-from mindgauge.reports import closed_answers
+from mindgauge.models.scripted import Scripted
+from mindgauge.reports import closed_answers, runs
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
 from tests import in_process
@@ -148,6 +149,24 @@ def test_it_says_whether_the_model_followed_the_definitions_only_where_that_can_
             else:
                 assert d["reason"]
                 assert f"Compare this reason with the definition of {d['outcome']}." in d["followed"]
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_repeats_say_how_steady_an_answer_is_and_a_run_without_text_shows_none(tmp_path: Path, *, text: bool) -> None:
+    mindgauge.run(
+        asked.TASK.name, model=Scripted(asked.MODEL, asked.answer), out=tmp_path / "run", runs=3, limit=24, text=text
+    )
+    opened = runs.read(tmp_path / "run", 0)
+    with opened.store:
+        ((_, _, pairs),) = closed_answers.differences(opened, runs.systems([opened]))
+    for pair in pairs:
+        n = pair.answers // 3
+        messages = "1 message" if n == 1 else f"{n} messages"
+        assert (
+            pair.steady == f"The example got this answer in 3 of 3 repeats; {n} of {messages} got it in every repeat."
+        )
+        assert ("kept without text" in pair.words) is (not pair.reason) is (not text)
+        assert pair.followed.startswith("No reason is kept") is not text
 
 
 def test_score_names_the_labels_confused_most_and_full_puts_their_definitions_below(asked_run: Path) -> None:

@@ -167,7 +167,7 @@ def _followed(outcome: str, reason: str, *, abstains: bool, hidden: bool) -> str
     if hidden:
         return "The text and the reason are restricted, so neither is shown here."
     if not reason:
-        return "No reason came with the answer, so nothing shows whether the model followed the definitions."
+        return "No reason is kept with the answer, so nothing shows whether the model followed the definitions."
     return (
         f"Compare this reason with the definition of {outcome}. If it fits, the model followed our words, and the words or the "
         "label are in doubt. If not, the model did not follow them. This program cannot decide which."
