@@ -43,3 +43,13 @@ def test_samples_stand_once_and_those_most_often_taken_so_come_first(planted: Pl
         ("crisis", "crisis"),
         ("calm", "calm"),
     }
+
+
+def test_a_cell_counts_the_samples_that_got_its_outcome_in_every_repeat(planted: Planted) -> None:
+    said = [["calm", "calm", "calm"], ["calm", "crisis", "calm"], ["calm", "calm", "calm"], ["sad"]]
+    with Store(planted.answered("run", ASKED, {"m": said})) as store:
+        rows = frame.ratings(store, planted.closed)
+    table = confusion(rows.filter(rows["rater"] == "m"), planted.closed.rubric.criteria[0])
+    cells = {(c.target, c.outcome): (c.n, len(c.samples), c.steady, c.times, c.repeats) for c in table.cells}
+    assert cells["crisis", "calm"] == (5, 2, 1, 3, 3)
+    assert cells["crisis", "crisis"] == (1, 1, 0, 1, 3)

@@ -29,7 +29,7 @@ MARKER = "灯塔旁的蓝色雨伞"
 _QUESTIONS = [list(node.question.values()) for node in CRITERION.nodes]
 
 
-def _answer(request: Request) -> str:
+def answer(request: Request) -> str:
     """Give the sample's label; for some samples the next one, nothing readable, or nothing readable at the third node."""
     assert request.sample is not None
     assert request.schema is not None
@@ -51,7 +51,7 @@ def _answer(request: Request) -> str:
 
 def run(folder: Path, data: Path | None = None) -> Path:
     """Ask the scripted model in two ways, and let a planted classifier rate the same samples."""
-    mindgauge.run(TASK.name, model=Scripted(MODEL, _answer), out=folder, ask=["flat", "sequential"], data=data)
+    mindgauge.run(TASK.name, model=Scripted(MODEL, answer), out=folder, ask=["flat", "sequential"], data=data)
     generator = np.random.default_rng(1)
     with Store(folder, write=True) as store:
         for sample in list(store.samples(TASK.name)):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
 import mindgauge
-from mindgauge.reports import closed_answers
+from mindgauge.models.scripted import Scripted
+from mindgauge.reports import closed_answers, runs
 from mindgauge.reports.page import ReportFiles, write
 from mindgauge.store import Store
+from tests import in_process
 from tests.reports import asked
 
 if TYPE_CHECKING:
@@ -119,6 +122,69 @@ def test_every_confusion_has_up_to_three_examples_that_stand_on_the_page_once(to
                 assert html.count(f'id="{example["anchor"]}"') == 1
 
 
+def test_the_labels_confused_most_stand_with_both_definitions_an_example_and_its_reason(
+    told: dict[str, Any], html: str
+) -> None:
+    levels = {str(level.value): level.text for level in asked.CRITERION.levels}
+    samples = {sample.id: sample for sample in asked.TASK.samples(None)}
+    for found in told["weak"]["confusions"]:
+        fullest = [c for c in found["cells"] if c["outcome"] in levels][:3]
+        assert [(d["label"], d["outcome"]) for d in found["differences"]] == [
+            (c["label"], c["outcome"]) for c in fullest
+        ]
+        for d, cell in zip(found["differences"], fullest, strict=True):
+            n = sum(found["counts"][found["labels"].index(d["label"])])
+            assert f"answered {d['outcome']}: {cell['answers']} of {n} answers" in d["finding"]
+            assert d["definitions"] == [levels[d["label"]][d["language"]], levels[d["outcome"]][d["language"]]]
+            assert d["words"] == " → ".join(m.content for m in samples[d["example"]["sample"]].messages[-2:])
+            assert all(escape(text) in html for text in (d["finding"], *d["definitions"], d["words"], d["reason"]))
+            assert d["steady"] == "The example was asked once, so nothing shows how steady its answer is."
+
+
+def test_it_says_whether_the_model_followed_the_definitions_only_where_that_can_be_told(told: dict[str, Any]) -> None:
+    for found in told["weak"]["confusions"]:
+        for d in found["differences"]:
+            if found["system"]["label"] == asked.CLASSIFIER:
+                assert (d["reason"], d["followed"][:31]) == ("", "A classifier reads no definitio")
+            else:
+                assert d["reason"]
+                assert f"Compare this reason with the definition of {d['outcome']}." in d["followed"]
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_repeats_say_how_steady_an_answer_is_and_a_run_without_text_shows_none(tmp_path: Path, *, text: bool) -> None:
+    mindgauge.run(
+        asked.TASK.name, model=Scripted(asked.MODEL, asked.answer), out=tmp_path / "run", runs=3, limit=24, text=text
+    )
+    opened = runs.read(tmp_path / "run", 0)
+    with opened.store:
+        ((_, _, pairs),) = closed_answers.differences(opened, runs.systems([opened]))
+    for pair in pairs:
+        n = pair.answers // 3
+        messages = "1 message" if n == 1 else f"{n} messages"
+        assert (
+            pair.steady == f"The example got this answer in 3 of 3 repeats; {n} of {messages} got it in every repeat."
+        )
+        assert ("kept without text" in pair.words) is (not pair.reason) is (not text)
+        assert pair.followed.startswith("No reason is kept") is not text
+
+
+def test_score_names_the_labels_confused_most_and_full_puts_their_definitions_below(asked_run: Path) -> None:
+    short = in_process.mindgauge("score", asked_run).stdout
+    assert re.search(
+        r"^Labelled .*, answered .*: \d+ of \d+ answers \(.*\); both definitions: --full$", short, re.MULTILINE
+    )
+    full = " ".join(in_process.mindgauge("score", asked_run, "--full").stdout.split())
+    assert (
+        full.count("Labelled ") == full.count("Example ") > full.count("Compare this reason with the definition of") > 0
+    )
+    assert any(
+        " ".join(f"{level.value}: {text}".split()) in full
+        for level in asked.CRITERION.levels
+        for text in level.text.values()
+    )
+
+
 def test_an_example_shows_dialogue_reply_label_and_reasons(told: dict[str, Any], html: str) -> None:
     item = told["weak"]["cited"][0]
     assert item["reply"]["parts"]
@@ -211,6 +277,19 @@ def test_restricted_examples_are_cited_by_id_and_row(restricted: list[Path], loa
     ]
     assert hidden
     assert all(example["place"] == f"row {ids.index(example['sample'])}" for example in hidden)
+
+
+def test_a_restricted_example_shows_definitions_without_text_or_reason_in_report_and_terminal(
+    restricted: list[Path], tmp_path: Path
+) -> None:
+    found = msgspec.json.decode(write([restricted[0]], tmp_path).json.read_bytes())["weak"]["confusions"]
+    hidden = [d for c in found if c["system"]["label"] == asked.MODEL for d in c["differences"] if not d["words"]]
+    assert hidden
+    assert all(d["definitions"][0] and not d["reason"] for d in hidden)
+    assert all(d["followed"].startswith("The text and the reason are restricted") for d in hidden)
+    said = in_process.mindgauge("score", restricted[0], "--full").stdout
+    assert "its text is not shown" in said
+    assert asked.MARKER not in said
 
 
 def test_a_classifier_without_probabilities_is_named(loaded_files: ReportFiles) -> None:

@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 class ConfusionCell(msgspec.Struct, frozen=True):
     """How many answers had one target and one outcome, a label or a status, and to which samples they were given.
 
-    A sample stands there once, however many repeats gave it this outcome; those given it most often come first.
+    A sample stands there once, however many repeats gave it this outcome; those given it most often come first. `steady`
+    of them had this outcome in every repeat; the first one had it in `times` of `repeats`.
     """
 
     target: str
     outcome: str
     n: int
     samples: list[str]
+    steady: int
+    times: int
+    repeats: int
 
 
 class ConfusionMatrix(msgspec.Struct, frozen=True):
@@ -71,11 +75,15 @@ def confusion(rows: pl.DataFrame, criterion: Criterion) -> ConfusionMatrix:
         rows.filter(pl.col("target").is_not_null())
         .group_by("target", "sample", outcome=outcome, maintain_order=True)
         .len("times")
+        .with_columns(repeats=pl.col("times").sum().over("sample"))
         .sort("times", descending=True, maintain_order=True)
         .group_by("target", "outcome", maintain_order=True)
-        .agg(pl.col("times").sum(), pl.col("sample"))
-    )
-    by_pair = {(target, answer): (n, samples) for target, answer, n, samples in counted.iter_rows()}
+        .agg(
+            pl.col("times").sum(), pl.col("sample"), steady=(pl.col("times") == pl.col("repeats")).sum(),
+            first=pl.col("times").first(), repeats=pl.col("repeats").first(),
+        )
+    )  # fmt: skip
+    by_pair = {(target, answer): found for target, answer, *found in counted.iter_rows()}
     statuses = sorted({answer for _, answer in by_pair} - set(labels))
     targets = [label for label in labels if any(target == label for target, _ in by_pair)]
     outcomes = [*labels, *statuses]

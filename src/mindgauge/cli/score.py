@@ -76,6 +76,29 @@ def _at_a_glance(run: OpenRun) -> None:
     table = glance or next(iter(tables[1]), None)
     if table is not None:
         answer.sheet(table, sum(len(other.rows) for listed in tables for other in listed))
+    _differing(run, full=False)
+
+
+def _differing(run: OpenRun, *, full: bool) -> None:
+    """Print where answers to closed questions differ most from the labels; with `full`, both definitions and an example, too."""
+    from mindgauge.reports import closed_answers
+    from mindgauge.reports.runs import systems
+
+    differences = [*closed_answers.differences(run, systems([run]))]
+    if differences and not full:
+        system, section, pairs = max(differences, key=lambda entry: entry[2][0].answers)
+        render.sentence(f"{pairs[0].finding} ({system.label}, {section.benchmark.name}); both definitions: --full")
+    for system, section, pairs in differences if full else ():
+        for pair in pairs:
+            print()
+            render.say(f"{pair.finding} ({system.label}, {section.benchmark.name})")
+            for label, text in zip((pair.label, pair.outcome), pair.definitions, strict=True):
+                render.say(f"  {label}: {text}")
+            render.say(
+                f"Example {pair.example.sample[:8]} ({pair.example.place}): {pair.words or 'its text is not shown'}"
+            )
+            render.say(f"{pair.steady}{f' Reason given: {pair.reason}' if pair.reason else ''}")
+            render.say(pair.followed)
 
 
 def _in_full(run: OpenRun) -> None:
@@ -92,6 +115,7 @@ def _in_full(run: OpenRun) -> None:
         print(sentence)
     for table in _parts(result, gate):
         render.sheet(table)
+    _differing(run, full=True)
     names = dict.fromkeys(f"{score.name} ({score_tables.titled(score)})" for score in score_tables.leading(result))
     render.say(f"Names, for a gate's policy and in --json: {', '.join(names)}")
 

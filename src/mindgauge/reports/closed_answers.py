@@ -13,8 +13,18 @@ from mindgauge.analysis.closed_answers import confusion, decision_path
 from mindgauge.records import RaterKind, Status
 from mindgauge.records.english import named, words
 from mindgauge.records.rounding import count, interval, percent, plural
+from mindgauge.records.rubric import in_language
 from mindgauge.reports import links, texts
-from mindgauge.reports.content import Case, Cited, Column, Confused, ConfusionSection, ReportTable, slug
+from mindgauge.reports.content import (
+    Case,
+    Cited,
+    Column,
+    Confused,
+    ConfusionSection,
+    LabelDifference,
+    ReportTable,
+    slug,
+)
 from mindgauge.reports.runs import constant
 from mindgauge.reports.sections import Flow, many
 from mindgauge.reports.texts import verdicts_on
@@ -24,11 +34,17 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.closed_answers import ConfusionCell, DecisionPath, Visited
     from mindgauge.analysis.closed_answers import ConfusionMatrix as Counted
+    from mindgauge.records import Sample
+    from mindgauge.records.rubric import Criterion
     from mindgauge.reports.content import Cell, RaterVerdicts, System
     from mindgauge.reports.runs import OpenRun, Section
 
 
 EXAMPLES = 3
+DIFFERENCES = 3
+"""Pairs of a label and another answer of which the definitions are shown."""
+LONGEST_EXAMPLE = 600
+"""Characters of a message that stand beside the definitions."""
 BUDGET = 800_000
 """Characters of examples, verdicts included, that the page shows; the other examples are told by their ids."""
 TIGHT = 100
@@ -43,6 +59,7 @@ class SystemConfusions(NamedTuple):
 
     system: System
     section: Section
+    criterion: Criterion
     counted: Counted
     abstains: bool
 
@@ -76,7 +93,85 @@ def confusions(
         if left_out
         else ""
     )
-    return [_confusion(matrix, places, anchors) for matrix in matrices], list(readings.values()), note
+    sections = [_confusion(matrix, places, anchors) for matrix in matrices]
+    for matrix, confused in zip(matrices, sections, strict=True):
+        confused.differences = _differences(runs[matrix.system.run], matrix, places, anchors)
+    return sections, list(readings.values()), note
+
+
+def differences(run: OpenRun, systems: Sequence[System]) -> Iterator[tuple[System, Section, list[LabelDifference]]]:
+    """Return where each system's answers in a run differ most from the labels, with both definitions and an example."""
+    for system in systems:
+        for section in run.sections:
+            for matrix in _found(section, system):
+                cited = [cell.samples[0] for cell in matrix.counted.wrong]
+                places = {(section.benchmark.name, i): p for i, p in texts.places(run, section, cited).items()}
+                if pairs := _differences(run, matrix, places, {}):
+                    yield system, section, pairs
+
+
+def _differences(
+    run: OpenRun, matrix: SystemConfusions, places: dict[Key, str], anchors: dict[Key, str]
+) -> list[LabelDifference]:
+    """Put the definitions of the labels that are confused most beside each other; answers without a label are left out."""
+    section, criterion = matrix.section, matrix.criterion
+    name, levels = section.benchmark.name, {str(level.value): level.text for level in criterion.levels}
+    cells = [c for c in matrix.counted.wrong if levels.get(c.target) and levels.get(c.outcome)][:DIFFERENCES]
+    samples = {cell.samples[0]: run.store.sample(name, cell.samples[0]) for cell in cells}
+    verdicts = texts.verdicts_on(run, section, samples, people=False)
+    totals = dict(zip(matrix.counted.targets, map(sum, matrix.counted.counts), strict=True))
+    pairs = []
+    for cell in cells:
+        sample = samples[cell.samples[0]]
+        language = sample.tags.get("language", "en")
+        marks = [
+            mark
+            for verdict in verdicts[sample.id]
+            if (verdict.rater, verdict.criterion) == (matrix.system.model, criterion.name)
+            for mark in verdict.marks
+            if mark.value == cell.outcome
+        ]
+        reason = next((mark.rationale for mark in marks if mark.rationale), "")
+        label, outcome = words(cell.target), words(cell.outcome)
+        key = (name, sample.id)
+        pairs.append(LabelDifference(
+            label, outcome, cell.n, f"Labelled {label}, answered {outcome}: {count(cell.n)} of {plural(totals[cell.target], 'answer')}",
+            (in_language(levels[cell.target], language), in_language(levels[cell.outcome], language)), language,
+            Cited(sample.id, places.get(key, ""), anchors.get(key, "")), _shown(section, sample), _steady(cell), reason,
+            _followed(outcome, reason, abstains=matrix.abstains, hidden=section.hides(sample.id)),
+        ))  # fmt: skip
+    return pairs
+
+
+def _shown(section: Section, sample: Sample) -> str:
+    """Return what the definitions are about: the last message, or that and the reply; nothing where they may not be shown."""
+    if section.hides(sample.id):
+        return ""
+    messages = sample.messages[-2 if section.benchmark.about_reply else -1 :]
+    passages = [texts.cut(message.content, LONGEST_EXAMPLE) for message in messages]
+    return " → ".join(" ".join(texts.clean(text).split()) + ("…" if rest else "") for text, rest in passages)
+
+
+def _steady(cell: ConfusionCell) -> str:
+    """Say whether the answer stays the same when the question is repeated."""
+    if cell.repeats == 1:
+        return "The example was asked once, so nothing shows how steady its answer is."
+    every = f"{count(cell.steady)} of {plural(len(cell.samples), 'message')} got it in every repeat"
+    return f"The example got this answer in {count(cell.times)} of {count(cell.repeats)} repeats; {every}."
+
+
+def _followed(outcome: str, reason: str, *, abstains: bool, hidden: bool) -> str:
+    """Say what can be told of whether the words of the rubric led to an answer."""
+    if abstains:
+        return "A classifier reads no definitions, so they do not explain its answer."
+    if hidden:
+        return "The text and the reason are restricted, so neither is shown here."
+    if not reason:
+        return "No reason is kept with the answer, so nothing shows whether the model followed the definitions."
+    return (
+        f"Compare this reason with the definition of {outcome}. If it fits, the model followed our words, and the words or the "
+        "label are in doubt. If not, the model did not follow them. This program cannot decide which."
+    )
 
 
 def _found(section: Section, system: System) -> Iterator[SystemConfusions]:
@@ -87,7 +182,7 @@ def _found(section: Section, system: System) -> Iterator[SystemConfusions]:
         ).collect()  # fmt: skip
         if not rows.is_empty():
             yield SystemConfusions(
-                system, section, confusion(rows, criterion), rows["rater_kind"][0] == RaterKind.CLASSIFIER
+                system, section, criterion, confusion(rows, criterion), rows["rater_kind"][0] == RaterKind.CLASSIFIER
             )
 
 
@@ -181,7 +276,7 @@ def _confusion(matrix: SystemConfusions, places: dict[Key, str], anchors: dict[K
         ]
         for target in counted.targets
     ] if len(matrix.section.benchmark.rubric.criteria) == 1 else []  # fmt: skip
-    return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table, opens)
+    return ConfusionSection(system, name, labels, columns, counted.counts, sheet, cells, table, opens=opens)
 
 
 def _padded(ids: list[str]) -> list[str | None]:

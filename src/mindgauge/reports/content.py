@@ -219,10 +219,30 @@ class Confused(msgspec.Struct, frozen=True):
     examples: list[Cited]
 
 
+class LabelDifference(msgspec.Struct):
+    """A label that a system often answers with another: both definitions, and a message as an example.
+
+    `finding` says how often, `steady` whether repeats of the question change the answer, `reason` what the model gave
+    for it, and `followed` what that tells of whether the model followed the definitions.
+    """
+
+    label: str
+    outcome: str
+    answers: int
+    finding: str
+    definitions: tuple[str, str]
+    language: str
+    example: Cited
+    words: str
+    steady: str
+    reason: str
+    followed: str
+
+
 class ConfusionSection(msgspec.Struct):
     """What a system answered to each class. The columns are the labels, then what became of answers without one.
 
-    `cells` are the confusions, the fullest first, with examples.
+    `cells` are the confusions, the fullest first, with examples; `differences` the fullest of them, with definitions.
     """
 
     system: System
@@ -233,5 +253,6 @@ class ConfusionSection(msgspec.Struct):
     sheet: ReportTable
     cells: list[Confused]
     examples: ReportTable
+    differences: list[LabelDifference] = []
     opens: list[list[str]] = []
     """Cell by cell, which lines of the reader it counts."""
