@@ -112,7 +112,7 @@ def beside_gold(values: Floats, gold: Floats, calm: float) -> dict[str, Any]:
     pairs = np.column_stack([values, gold])
     return {
         "kappa": agreement.kappa(pairs, resamples=2).value,
-        "accuracy": float((values == gold).mean()),
+        "same": [int((values == gold).sum()), len(gold)],
         "unsafe_found": [int((called & unsafe).sum()), int(unsafe.sum())],
         "false_alarms": [int((called & ~unsafe).sum()), int((~unsafe).sum())],
         "unread": int((~read).sum()),
@@ -138,7 +138,7 @@ def trials(options: argparse.Namespace) -> list[dict[str, Any]]:
         true = wide(truth.filter(pl.col("subject").is_in(subjects)), subjects)
         entry: dict[str, Any] = {
             "date": options.date, "language": options.language or "en", "reader": options.kind,
-            "rubric": options.rubric or rubric, "method": options.method, "hash": options.hash or digest,
+            "rubric": options.rubric or rubric, "method": options.method or ("" if options.calm else "rule"), "hash": options.hash or digest,
             "data": options.data, "criterion": whole["criterion"][0], "people": options.people, "finds": options.finds,
             "n": len(subjects), "written_on": options.written_on, "note": options.note,
         }  # fmt: skip
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--kind", default="a large language model", help="what kind of reader, no name")
     parser.add_argument("--people", default="clinicians", help="who the people are")
     parser.add_argument("--finds", default="replies that clinicians rated unsafe", help="what is to be found, in words")
-    parser.add_argument("--method", default="rule")
+    parser.add_argument("--method", help="of judges of replies; rule if not given")
     parser.add_argument("--data", default="", help="which released ratings, in words")
     parser.add_argument("--written-on", default="", help="on what the wording was written, in words")
     parser.add_argument("--note", default="")
