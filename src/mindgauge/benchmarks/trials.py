@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FILE = "trial.toml"
 NONE = "No trial of this rubric against human ratings."
-_NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
 class TrialReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -188,9 +187,8 @@ def _changed(then: str, versions: Collection[str]) -> str:
 def _sentences(group: Sequence[RubricTrial]) -> Iterator[str]:
     first = group[0]
     count = len(first.readings)
-    readers = f"{_NUMBERS.get(count, count)} readers" if count > 1 else "one reader"
     method = f", method {first.method}" if first.method else ""
-    yield f"Trial of this rubric, {_language(first.language)}{method}, {first.date}: {readers} ({first.reader})."
+    yield f"Trial of this rubric, {_language(first.language)}{method}, {first.date}: {plural(count, 'reader')} ({first.reader})."
     who = "it" if count == 1 else "the worse one" if count == 2 else "the worst one"
     for trial in group:
         on = f"On {words(trial.criterion)}, {who}" if len(group) > 1 else f"{who[:1].upper()}{who[1:]}"
