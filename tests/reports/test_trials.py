@@ -36,7 +36,7 @@ def test_report_summary_and_card_have_the_line_of_each_benchmark(run: Path, tmp_
     told = {entry.benchmark: entry.lines for entry in report.trust.trials}
     assert told[UNTRIED] == [NONE]
     for name in (OPEN, CLOSED):
-        line = trials.told(benchmarks.find_one(name))[0]
+        line = mindgauge.list(name).benchmarks[0].trial[0]
         assert line.startswith("Trial of this rubric, English")
         assert told[name][0] == line
         assert f"{name}: {line}" in report.trust.general
@@ -46,7 +46,7 @@ def test_report_summary_and_card_have_the_line_of_each_benchmark(run: Path, tmp_
     assert files.card is not None
     card = msgspec.json.decode(files.card.with_suffix(".json").read_bytes(), type=EvaluationCard)
     agreement = next(entry for entry in card.entries if entry.name == "agreement").computed
-    assert any(trials.told(benchmarks.find_one(OPEN))[0] in sentence for sentence in agreement)
+    assert any(mindgauge.list(OPEN).benchmarks[0].trial[0] in sentence for sentence in agreement)
     assert any(sentence.endswith(NONE) for sentence in agreement)
 
 

@@ -6,12 +6,11 @@ A trial shows how our words read, not how a particular judge performs. `bench/tr
 from __future__ import annotations
 
 import datetime
-import functools
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from mindgauge.records.english import ended, named, words
+from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import decimal, plural
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from mindgauge.benchmarks.benchmark import Benchmark
 
 FILE = "trial.toml"
 NONE = "No trial of this rubric against human ratings."
@@ -110,15 +108,15 @@ class RubricTrial(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 def _merit(reading: TrialReading) -> tuple[float, ...]:
-    found, false, same = (share[0] if share else 0 for share in (reading.unsafe_found, reading.false_alarms, reading.same))  # fmt: skip
-    return (found, -false, same, reading.icc or 0.0, reading.kappa or 0.0)
+    shares = (reading.unsafe_found, reading.false_alarms, reading.same)
+    finds, alarms, same = (share[0] if share else 0 for share in shares)
+    return (finds, -alarms, same, reading.icc or 0.0, reading.kappa or 0.0)
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _TrialFile(msgspec.Struct, forbid_unknown_fields=True):
     trial: tuple[RubricTrial, ...]
 
 
-@functools.cache
 def read(folder: Path) -> tuple[RubricTrial, ...]:
     """Read the trials in a folder; there are none where it has no `trial.toml`.
 
@@ -129,16 +127,9 @@ def read(folder: Path) -> tuple[RubricTrial, ...]:
     if not path.is_file():
         return ()
     try:
-        return msgspec.convert(bounds.toml(path), _File).trial
+        return msgspec.convert(bounds.toml(path), _TrialFile).trial
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from error
-
-
-def told(benchmark: Benchmark) -> list[str]:
-    """Say of a benchmark as it is asked by default which trials there were of its words, a line each."""
-    instrument = benchmark.instrument()
-    used = [instrument.name, *([] if benchmark.closed else [instrument.of_dialogues.name, instrument.of_clients.name])]
-    return lines(read(benchmark.folder), used, benchmark.card.languages)
 
 
 def lines(trials: Sequence[RubricTrial], instruments: Collection[str], languages: Collection[str]) -> list[str]:
@@ -149,39 +140,39 @@ def lines(trials: Sequence[RubricTrial], instruments: Collection[str], languages
         instruments: what raters worked with, as ratings carry it.
         languages: in which these were put; all that a trial had, where that is not known.
     """
-    ours = {name.partition("@")[0] for name in instruments if "+" not in name}
-    known = [trial for trial in trials if trial.rubric.partition("@")[0] in ours]
-    if not known:
+    rubrics = {name.partition("@")[0] for name in instruments if "+" not in name}
+    trials = [trial for trial in trials if trial.rubric.partition("@")[0] in rubrics]
+    if not trials:
         return [NONE]
-    asked = sorted(languages or {trial.language for trial in known})
-    missing = [language for language in asked if not any(trial.language == language for trial in known)]
-    found = [line for language in asked for line in _of([t for t in known if t.language == language], instruments)]
-    return [*found, *(f"No trial of this rubric in {_language(language)}." for language in missing)]
+    tried = {trial.language for trial in trials}
+    names = sorted(languages or tried)
+    texts = [text for name in names for text in _in([t for t in trials if t.language == name], instruments)]
+    return [*texts, *(f"No trial of this rubric in {_language(name)}." for name in names if name not in tried)]
 
 
-def _of(trials: Sequence[RubricTrial], instruments: Collection[str]) -> Iterator[str]:
-    """Tell the newest trial of each wording that was used; where none was tried, the newest of all."""
-    hashes = {name.partition("#")[2] for name in instruments}
-    newest: dict[str, list[RubricTrial]] = {}
+def _in(trials: Sequence[RubricTrial], instruments: Collection[str]) -> Iterator[str]:
+    """Tell the newest trial of each wording that was used in a language; where none was tried, the newest of all."""
+    groups: dict[str, list[RubricTrial]] = {}
     for trial in sorted(trials, key=lambda trial: trial.date, reverse=True):
-        group = newest.setdefault(trial.hash, [])
+        group = groups.setdefault(trial.hash, [])
         if not group or _alike(trial, group[0]):  # criteria of one trial are told together
             group.append(trial)
-    used = [group for digest, group in newest.items() if digest in hashes]
-    versions = {name.partition("#")[0].partition("@")[2] for name in instruments}
-    for group in used or [*newest.values()][:1]:
-        then = group[0].rubric.partition("@")[2]
-        yield " ".join([*_sentences(group), *([] if used else [_changed(then, versions)])])
+    hashes = {name.partition("#")[2] for name in instruments}
+    exact = [group for digest, group in groups.items() if digest in hashes]
+    for group in exact or [*groups.values()][:1]:
+        yield " ".join([*_sentences(group), *([] if exact else [_changed(group[0].rubric, instruments)])])
 
 
 def _alike(trial: RubricTrial, other: RubricTrial) -> bool:
     return (trial.date, trial.data, trial.method) == (other.date, other.data, other.method)
 
 
-def _changed(then: str, versions: Collection[str]) -> str:
-    if then in versions:
+def _changed(rubric: str, instruments: Collection[str]) -> str:
+    name, _, version = rubric.partition("@")
+    present = {used.partition("#")[0].partition("@")[2] for used in instruments if used.startswith(f"{name}@")}
+    if version in present:
         return "Not every word is that of the trial, though the version is the same."
-    return f"The rubric has changed since this trial (version {then} then, {named(sorted(versions))} now)."
+    return f"The rubric has changed since this trial (version {version} then, {named(sorted(present))} now)."
 
 
 def _sentences(group: Sequence[RubricTrial]) -> Iterator[str]:
@@ -189,10 +180,10 @@ def _sentences(group: Sequence[RubricTrial]) -> Iterator[str]:
     count = len(first.readings)
     method = f", method {first.method}" if first.method else ""
     yield f"Trial of this rubric, {_language(first.language)}{method}, {first.date}: {plural(count, 'reader')} ({first.reader})."
-    who = "it" if count == 1 else "the worse one" if count == 2 else "the worst one"
+    reader = "it" if count == 1 else "the worse one" if count == 2 else "the worst one"
     for trial in group:
-        on = f"On {words(trial.criterion)}, {who}" if len(group) > 1 else f"{who[:1].upper()}{who[1:]}"
-        yield f"{on} {_figures(trial)}"
+        start = f"On {words(trial.criterion)}, {reader}" if len(group) > 1 else raised(reader)
+        yield f"{start} {_figures(trial)}"
     yield ended(f"Its wording was written on {first.written_on}")
 
 

@@ -118,7 +118,7 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
     listing = BenchmarkListing(
         benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain, personas,
         takes=_takes(benchmark, own), judged=not benchmark.closed, calls=card.calls or len(own) * (1 if benchmark.closed else 2),
-        trial=tuple(trials.told(benchmark)), trials=trials.read(benchmark.folder),
+        trial=tuple(_trial(benchmark)), trials=trials.read(benchmark.folder),
     )  # fmt: skip
     if benchmark.own is None or benchmarks.shipped(benchmark.name):
         return listing
@@ -129,6 +129,13 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
         prompts=tuple(sorted({path.name for path in benchmark.folder.glob("*.md")} & _prompt_files(benchmark))),
         notes=(*benchmark.remarks, *benchmark.own_notes),
     )
+
+
+def _trial(benchmark: benchmarks.Benchmark) -> Sequence[str]:
+    """Say of a benchmark as it is asked by default which trials there were of its words."""
+    instrument = benchmark.instrument()
+    names = {part.name for part in (instrument, instrument.of_dialogues, instrument.of_clients)}
+    return trials.lines(trials.read(benchmark.folder), names, benchmark.card.languages)
 
 
 def _takes(benchmark: benchmarks.Benchmark, own: Sequence[Sample]) -> str:

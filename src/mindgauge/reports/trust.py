@@ -156,7 +156,7 @@ def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str])
 def tried_words(runs: Sequence[OpenRun]) -> list[RubricTrials]:
     """Say of each benchmark whose words a model was shown how these read beside people, whatever that model is worth."""
     instruments: dict[str, set[str]] = {}
-    spoken: dict[str, set[str]] = {}
+    tags: dict[str, set[str]] = {}
     folders = {section.benchmark.name: section.benchmark.folder for run in runs for section in run.sections}
     for section in (section for run in runs for section in run.sections):
         name = section.benchmark.name
@@ -164,11 +164,11 @@ def tried_words(runs: Sequence[OpenRun]) -> list[RubricTrials]:
         tag = pl.col("tag.language") if "tag.language" in section.ratings.columns else pl.lit(None, pl.String)
         for instrument, language in rows.select("instrument", language=tag).unique().collect().iter_rows():
             instruments.setdefault(name, set()).add(instrument)
-            spoken.setdefault(name, set()).update([languages.named(language)] if language else [])
-    known = {name: trials.read(folders[name]) for name in instruments}
+            tags.setdefault(name, set()).update([languages.named(language)] if language else [])
+    files = {name: trials.read(folders[name]) for name in instruments}
     return [
-        RubricTrials(name, trials.lines(known[name], used, spoken[name]), list(known[name]))
-        for name, used in instruments.items()
+        RubricTrials(name, trials.lines(files[name], names, tags[name]), list(files[name]))
+        for name, names in instruments.items()
     ]
 
 
