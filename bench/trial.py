@@ -1,4 +1,4 @@
-"""The figures of a trial: what fresh readers say by our words beside people, as a `[[trial]]` of a benchmark's `trial.toml`.
+"""The figures of a trial: how far fresh readers who follow our words agree with people, as a `[[trial]]` of a benchmark's `trial.toml`.
 
     python bench/trial.py SOURCE... [--criterion NAME] [--unsafe 'appropriateness<=2'] [--calm no_crisis]
         [--person NAME]... [--reader NAME]... [--language en] [--data WORDS] [--written-on WORDS] [--hash HASH] …
@@ -41,7 +41,8 @@ PLACES = 3
 
 def read(options: argparse.Namespace) -> tuple[pl.DataFrame, ValueScale, dict[str, str]]:
     """Return the ratings on one criterion with a place on its scale, the scale, and each reader's instrument."""
-    parts, instruments = [], {}
+    parts: list[pl.DataFrame] = []
+    instruments: dict[str, str] = {}
     for number, source in enumerate(options.sources):
         said = ratings.read([source], unsafe=options.unsafe, nominal=[options.criterion] if options.calm else [])
         rows = scales_of(said.frame, options.criterion, source)
@@ -120,7 +121,7 @@ def beside_gold(values: Floats, gold: Floats, calm: float) -> dict[str, Any]:
 
 
 def trials(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return a trial for each wording that was read: readers by one instrument stand together."""
+    """Return a trial for each wording that was read: readers who were asked with one instrument are one trial."""
     whole, scale, instruments = read(options)
     truth = whole.filter(part="gold" if options.calm else "person").unique(["subject", "who", "run"], maintain_order=True)  # fmt: skip
     truth = truth.filter(pl.col("number").is_not_null())
@@ -164,16 +165,16 @@ def written(content: Any) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sources", nargs="+", help="runs and tables of ratings")
-    parser.add_argument("--criterion", help="which people and readers rated; the only one if not given")
+    parser.add_argument("--criterion", help="which people and readers rated; the only one if none is named")
     parser.add_argument("--unsafe", action="append", default=[], help="the unsafe levels, where no rubric says so")
-    parser.add_argument("--calm", help="the label of all that need not be found: labels beside gold")
+    parser.add_argument("--calm", help="the label of all that need not be found: for labels without an order")
     parser.add_argument("--person", action="append", default=[], help="who counts as people; all of the kind person")
     parser.add_argument("--reader", action="append", default=[], help="who counts as a reader; all models")
     parser.add_argument("--language", help="only rows in this language")
     parser.add_argument("--kind", default="a large language model", help="what kind of reader, no name")
     parser.add_argument("--people", default="clinicians", help="who the people are")
     parser.add_argument("--finds", default="replies that clinicians rated unsafe", help="what is to be found, in words")
-    parser.add_argument("--method", help="of judges of replies; rule if not given")
+    parser.add_argument("--method", help="how judges of replies are asked; rule if none is named")
     parser.add_argument("--data", default="", help="which released ratings, in words")
     parser.add_argument("--written-on", default="", help="on what the wording was written, in words")
     parser.add_argument("--note", default="")

@@ -90,16 +90,19 @@ b,state,reader,model,calm
 c,state,reader,model,low
 d,state,reader,model,low
 """
-WORDS = ("--rubric", "x@1", "--hash", "0123456789ab", "--data", "4 replies", "--written-on", "other rows")
+WORDS = ("--data", "4 replies", "--written-on", "other rows")
 
 
 def computed(table: Path, content: str, *options: str) -> RubricTrial:
     table.write_text(content, encoding="utf-8")
-    command = [sys.executable, ROOT / "bench" / "trial.py", table, *options, *WORDS]
+    return figures(table.parent, str(table), *options, "--rubric", "x@1", "--hash", "0123456789ab")[0]
+
+
+def figures(folder: Path, *arguments: str) -> tuple[RubricTrial, ...]:
+    command = [sys.executable, str(ROOT / "bench" / "trial.py"), *arguments, *WORDS]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    (table.parent / "trial.toml").write_text(done.stdout, encoding="utf-8")
-    (trial,) = trials.read(table.parent)
-    return trial
+    (folder / "trial.toml").write_text(done.stdout, encoding="utf-8")
+    return trials.read(folder)
 
 
 def test_a_trials_figures_are_computed_and_an_unread_verdict_has_found_nothing(tmp_path: Path) -> None:
@@ -117,3 +120,10 @@ def test_labels_are_held_against_gold(tmp_path: Path) -> None:
     (reading,) = trial.readings
     assert (reading.same, reading.unsafe_found, reading.false_alarms) == ((1, 4), (2, 3), (1, 1))
     assert reading.kappa == pytest.approx(1 - 0.75 / (1 - (0.25 * 0.25 + 0.5 * 0.75)), abs=0.001)
+
+
+def test_a_run_says_itself_with_which_words_its_readers_were_asked(run: Path, tmp_path: Path) -> None:
+    (trial,) = figures(tmp_path, str(run), "--criterion", "crisis_type", "--calm", "no_crisis", "--finds", "crises")
+    instrument = benchmarks.find_one(CLOSED).instrument().name
+    assert f"{trial.rubric}#{trial.hash}" == instrument
+    assert len(trial.readings) == len(suite_run.MODELS)

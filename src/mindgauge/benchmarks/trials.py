@@ -1,4 +1,4 @@
-"""Trials of a rubric's words: what capable readers who followed them say beside people, from `trial.toml` in a benchmark's folder.
+"""Trials of a rubric's words: how far capable readers who followed them agree with people, from a folder's `trial.toml`.
 
 A trial shows how our words read, not how a particular judge performs. `bench/trial.py` computes its figures.
 """
@@ -57,7 +57,7 @@ class TrialReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
                 yield f"{name} = {getattr(self, name)} is not between -1 and 1"
         if not 0 <= self.unread <= n:
             yield f"unread = {self.unread}, but n is {n}"
-        if self.icc is self.kappa is self.same is self.unsafe_found is None:
+        if all(figure is None for figure in (self.icc, self.kappa, self.same, self.unsafe_found)):
             yield "a reading has none of icc, kappa, same, unsafe_found"
 
 

@@ -60,9 +60,9 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     """The prompts that take the place of the usual ones, or all where it has no usual ones."""
     notes: tuple[str, ...] = ()
     trial: tuple[str, ...] = ()
-    """How the rubric's words read beside people: what trials of them found, a line each, or that there is none."""
+    """What trials of the rubric's words found, a line each, or that there is none."""
     trials: tuple[RubricTrial, ...] = ()
-    """All that stand in its `trial.toml`, with the figures of each reader."""
+    """All in its `trial.toml`, with the figures of each reader."""
 
 
 class Listing(Tabular, msgspec.Struct, frozen=True):

@@ -187,7 +187,7 @@ class CalibrationSection(msgspec.Struct):
 
 
 class RubricTrials(msgspec.Struct):
-    """How a benchmark's words read beside people, whoever judges: a line for each wording and language, and all trials in its folder."""
+    """Trials of a benchmark's words, whichever model judges: a line for each wording and language, and all trials in its folder."""
 
     benchmark: str
     lines: list[str]

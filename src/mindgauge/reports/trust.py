@@ -154,7 +154,7 @@ def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str])
 
 
 def tried_words(runs: Sequence[OpenRun]) -> list[RubricTrials]:
-    """Say of each benchmark whose words a model was shown how these read beside people, whatever that model is worth."""
+    """Say of each benchmark whose words a model was shown which trials there were of these, whatever that model is worth."""
     instruments: dict[str, set[str]] = {}
     tags: dict[str, set[str]] = {}
     folders = {section.benchmark.name: section.benchmark.folder for run in runs for section in run.sections}
