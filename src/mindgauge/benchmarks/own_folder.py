@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 import msgspec
 
-from mindgauge.benchmarks import anchors, own_samples, rubric_defaults
+from mindgauge.benchmarks import anchors, own_samples, rubric_defaults, trials
 from mindgauge.benchmarks.card import NEEDS_NODES, SHARED, SLOTS, BenchmarkCard, by_nodes
 from mindgauge.benchmarks.metrics import Metric, distribution_of, with_others
 from mindgauge.benchmarks.own_columns import TARGET, targeted
@@ -118,6 +118,7 @@ def fields(folder: Path, name: str = "", **details: Any) -> dict[str, Any]:
         if "node" in prompts and not by_nodes(rubric):
             reading.add("node.md", NEEDS_NODES)
         reading.anchors(rubric, details.get("protocol", ""))
+    reading.trials()
     if reading.faults or card is None or rubric is None:
         count = len(reading.faults)
         things = "one thing is" if count == 1 else f"{count} things are"
@@ -301,6 +302,13 @@ class _Reading:
                 f"{judging}.md",
                 "a closed question (ask.md, or closed = true in card.toml) has no judge; keep one of them",
             )
+
+    def trials(self) -> None:
+        """Read what is known of how the rubric's words read."""
+        try:
+            trials.read(self.folder)
+        except UsageError as error:
+            self.add(trials.FILE, f"{error}".removeprefix(f"{self.folder / trials.FILE}: "))
 
     def metrics(self, criteria: Sequence[Criterion]) -> tuple[Metric, ...]:
         """Run `metrics.py`: its `metrics`, or else every metric that stands in it.

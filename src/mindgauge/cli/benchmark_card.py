@@ -44,6 +44,8 @@ def show(entry: BenchmarkListing, *, full: bool) -> None:
     _field("How", _how(benchmark, entry))
     _field("Samples", _samples(entry))
     _field("Who wrote and checked them", card.own_samples_by or "that is not recorded")
+    for line in entry.trial:
+        _wrapped(line)
     _field("Licence", card.licence)
     _field("Data", card.obtain)
     if full:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mindgauge import benchmarks
+from mindgauge.benchmarks import trials
 from mindgauge.benchmarks.persons.dialogues import dialogues
+from mindgauge.benchmarks.trials import RubricTrial
 from mindgauge.records.command_result import Tabular, first_of, noted
 from mindgauge.records.english import named
 from mindgauge.records.errors import DataError
@@ -57,6 +59,10 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     prompts: tuple[str, ...] = ()
     """The prompts that take the place of the usual ones, or all where it has no usual ones."""
     notes: tuple[str, ...] = ()
+    trial: tuple[str, ...] = ()
+    """What trials of the rubric's words found, a line each, or that there is none."""
+    trials: tuple[RubricTrial, ...] = ()
+    """All in its `trial.toml`, with the figures of each reader."""
 
 
 class Listing(Tabular, msgspec.Struct, frozen=True):
@@ -112,6 +118,7 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
     listing = BenchmarkListing(
         benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain, personas,
         takes=_takes(benchmark, own), judged=not benchmark.closed, calls=card.calls or len(own) * (1 if benchmark.closed else 2),
+        trial=tuple(_trial(benchmark)), trials=trials.read(benchmark.folder),
     )  # fmt: skip
     if benchmark.own is None or benchmarks.shipped(benchmark.name):
         return listing
@@ -122,6 +129,13 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
         prompts=tuple(sorted({path.name for path in benchmark.folder.glob("*.md")} & _prompt_files(benchmark))),
         notes=(*benchmark.remarks, *benchmark.own_notes),
     )
+
+
+def _trial(benchmark: benchmarks.Benchmark) -> Sequence[str]:
+    """Say of a benchmark as it is asked by default which trials there were of its words."""
+    instrument = benchmark.instrument()
+    names = {part.name for part in (instrument, instrument.of_dialogues, instrument.of_clients)}
+    return trials.lines(trials.read(benchmark.folder), names, benchmark.card.languages)
 
 
 def _takes(benchmark: benchmarks.Benchmark, own: Sequence[Sample]) -> str:

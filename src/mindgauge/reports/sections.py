@@ -10,6 +10,7 @@ from mindgauge.analysis.classifiers import Calibrated
 from mindgauge.analysis.closed_answers import DecisionPath
 from mindgauge.analysis.reliability.card import NOT_ESTIMABLE, Bound
 from mindgauge.analysis.score import Scores
+from mindgauge.benchmarks.trials import RubricTrial
 from mindgauge.reports.compared import ComparisonSection
 from mindgauge.reports.content import Case, ConfusionSection, Figure, ReportTable, System, SystemFindings
 from mindgauge.reports.dialogue_records import DialoguePart
@@ -185,6 +186,14 @@ class CalibrationSection(msgspec.Struct):
     sheet: ReportTable
 
 
+class RubricTrials(msgspec.Struct):
+    """Trials of a benchmark's words, whichever model judges: a line for each wording and language, and all trials in its folder."""
+
+    benchmark: str
+    lines: list[str]
+    trials: list[RubricTrial]
+
+
 class Trust(msgspec.Struct):
     """How far to trust it: cards as pictures, tables, words and records; entry test, juries, escalation; what else is known."""
 
@@ -196,6 +205,7 @@ class Trust(msgspec.Struct):
     escalated: list[Escalated]
     judges: list[JudgeTrust]
     cards: list[RunCard]
+    trials: list[RubricTrials] = []
 
 
 # What a report says, as records: the page, the JSON file and the summary are three renderings of one `Report`.

@@ -9,9 +9,10 @@ import polars as pl
 
 from mindgauge.analysis import fitness
 from mindgauge.analysis.classifiers import calibrated
+from mindgauge.benchmarks import trials
 from mindgauge.benchmarks.metrics import fleiss_kappa
 from mindgauge.models.family import same_family
-from mindgauge.records import RaterKind
+from mindgauge.records import RaterKind, languages
 from mindgauge.records.english import named as names
 from mindgauge.records.rounding import count, decimal, interval, percent, plural
 from mindgauge.reports import cards, judge_checks
@@ -20,12 +21,12 @@ from mindgauge.reports.judge_checks import Reasons
 from mindgauge.reports.juries import juries
 from mindgauge.reports.provenance import rounds
 from mindgauge.reports.reading_order import reading_orders
-from mindgauge.reports.runs import PERSON, RULE, is_demonstration, judges
-from mindgauge.reports.sections import CalibrationSection, InWords, Judged, JudgeTrust, Trust, many
+from mindgauge.reports.runs import MODEL, PERSON, RULE, is_demonstration, judges
+from mindgauge.reports.sections import CalibrationSection, InWords, Judged, JudgeTrust, RubricTrials, Trust, many
 from mindgauge.reports.stress import card_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from mindgauge.analysis.classifiers import Calibrated
     from mindgauge.analysis.reliability.card import ManyFacets, People
@@ -139,7 +140,7 @@ def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str])
     escalated, not_escalated = reading_orders(runs, named)
     general = [
         *(fact for run in runs for fact in _general(run)), *unknown(runs, systems, calibrated), *(fact for run_reasons in reasons for fact in run_reasons.general),
-        *not_together, *not_escalated,
+        *not_together, *not_escalated, *told(tried := tried_words(runs), {}),
     ]  # fmt: skip
     if judge_trust and not any(cards_of(runs, judge.rater) for judge in judge_trust):
         general.insert(
@@ -148,8 +149,36 @@ def trust(runs: Sequence[OpenRun], systems: Sequence[System], anchors: set[str])
         )
     return Trust(
         list(dict.fromkeys(general)), _agreement(runs, named, anchors), calibrated, _entry(runs, named), together, escalated,
-        judge_trust, [s for run in runs for s in run.standings.cards.values()],
+        judge_trust, [s for run in runs for s in run.standings.cards.values()], tried,
     )  # fmt: skip
+
+
+def tried_words(runs: Sequence[OpenRun]) -> list[RubricTrials]:
+    """Say of each benchmark whose words a model was shown which trials there were of these, whatever that model is worth."""
+    instruments: dict[str, set[str]] = {}
+    tags: dict[str, set[str]] = {}
+    folders = {section.benchmark.name: section.benchmark.folder for run in runs for section in run.sections}
+    for section in (section for run in runs for section in run.sections):
+        name = section.benchmark.name
+        rows = section.asked.filter(pl.col("rater_kind") == MODEL, pl.col("instrument").fill_null("") != "")
+        tag = pl.col("tag.language") if "tag.language" in section.ratings.columns else pl.lit(None, pl.String)
+        for instrument, language in rows.select("instrument", language=tag).unique().collect().iter_rows():
+            instruments.setdefault(name, set()).add(instrument)
+            tags.setdefault(name, set()).update([languages.named(language)] if language else [])
+    files = {name: trials.read(folders[name]) for name in instruments}
+    return [
+        RubricTrials(name, trials.lines(files[name], names, tags[name]), list(files[name]))
+        for name, names in instruments.items()
+    ]
+
+
+def told(tried: Sequence[RubricTrials], titles: Mapping[str, str]) -> list[str]:
+    """Put the lines one after the other, each with the names of its benchmarks, or titles in their place, where there are several."""
+    alike: dict[str, list[str]] = {}
+    for entry in tried:
+        for line in entry.lines:
+            alike.setdefault(line, []).append(titles.get(entry.benchmark, entry.benchmark))
+    return [line if len(tried) == 1 else f"{names(of, limit=len(of))}: {line}" for line, of in alike.items()]
 
 
 def _told(runs: Sequence[OpenRun], judge: str, reasons: Sequence[Reasons]) -> JudgeTrust:

@@ -53,7 +53,7 @@ def card(
         evaluated,
         scope.populations(runs, report, facts),
         raters.raters(runs, facts),
-        raters.agreement(runs),
+        raters.agreement(runs, report.trust.trials),
         bounds,
         failures.failures(report, page, counted=bool(harms)),
         failures.incidents(runs, harms, report, facts),

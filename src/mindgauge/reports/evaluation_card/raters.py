@@ -16,6 +16,7 @@ from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.evaluation_card.records import CardEntry
 from mindgauge.reports.evaluation_card.scope import short_titles
 from mindgauge.reports.runs import PERSON, RULE
+from mindgauge.reports.trust import told
 from mindgauge.reports.unsafe_by_people import CHOSEN, DRAWN
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from mindgauge.reports.content import Cell
     from mindgauge.reports.evaluation_card.facts import OwnerFacts
     from mindgauge.reports.runs import OpenRun, Section
+    from mindgauge.reports.sections import RubricTrials
 
 NAMES = 8
 """So many raters are named; of more, the first ones."""
@@ -135,8 +137,8 @@ class _Row(NamedTuple):
     verdict: str
 
 
-def agreement(runs: Sequence[OpenRun]) -> CardEntry:
-    """Say how far people agree among themselves, and each judge with people: the lowest of the criteria."""
+def agreement(runs: Sequence[OpenRun], tried: Sequence[RubricTrials]) -> CardEntry:
+    """Say how far people agree among themselves, and each judge with people: the lowest of the criteria; and how our words read."""
     entry = CardEntry("agreement", "Agreement")
     titles = short_titles(runs)
     rows = [row for run in runs for row in _rows(run, titles, many=len(runs) > 1)]
@@ -168,6 +170,7 @@ def agreement(runs: Sequence[OpenRun]) -> CardEntry:
         )
     if not rows and not entry.computed and not uncompared:
         entry.open.append("How far raters agree is not known: fewer than two rated the same.")
+    entry.computed += told(tried, titles)
     return entry
 
 
