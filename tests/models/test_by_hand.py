@@ -259,7 +259,9 @@ def test_it_can_have_a_short_name_with_a_system_message_and_a_label(here: Path) 
     with pytest.raises(WaitingError, match="ana@may: 3 requests"):
         rate("ana", settings=Settings(config=str(config)))
     texts = asked(here / "set-ups" / "ana")
-    assert all(f"<{name} system>\nYou are on call.\n</{name} system>\n\n<{name} user>" in t for name, t in texts.items())
+    assert all(
+        f"<{name} system>\nYou are on call.\n</{name} system>\n\n<{name} user>" in t for name, t in texts.items()
+    )
     assert manifest.read(here / "run")["models"]["ana@may"]["system"] == "You are on call."
 
 
