@@ -197,7 +197,7 @@ def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
     with contextlib.suppress(WaitingError):
         plan.perform(store, [step for test in tests for step in test.steps(store.folder, config)], config)
     for test in tests:
-        for judge, error, calls in store.select(_ALL_FAILED, (test.benchmark.anchored.name,)):
+        for judge, error, calls, _ in store.select(_ALL_FAILED, (test.benchmark.anchored.name,)):
             if judge in {model.name for model in test.judges}:
                 raise EndpointError(
                     f"{judge}: all {plural(calls, 'call')} of its entry test failed, so nothing else was sent. The first: {error}"
