@@ -12,6 +12,7 @@ import pytest
 
 import mindgauge
 from mindgauge.models.by_hand import ByHand
+from mindgauge.models.family import same_family
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
@@ -225,11 +226,13 @@ def test_two_readers_have_a_folder_each(here: Path) -> None:
     answer(here / "b")
     rate(["files/a", "files/b"])
     assert {rating.rater for rating in ratings(here / "run")} == {"files/a", "files/b"}
+    assert not same_family("files/reader-a", "files/reader-b")
 
 
 def test_a_model_under_test_replies_and_answers_closed_questions_by_hand(here: Path) -> None:
     judge = Scripted("judge", lambda request: json.dumps(filled(request.schema or {}, 4)))
-    for name, more in ((RESPONSE, {"judge": judge}), (CRISIS, {})):
+    cases: dict[str, dict[str, Any]] = {RESPONSE: {"judge": judge}, CRISIS: {}}
+    for name, more in cases.items():
         out = name.rpartition("/")[2]
         with pytest.raises(WaitingError):
             mindgauge.run(name, model="files/m", out=out, limit=4, **more)
