@@ -293,3 +293,26 @@ def test_nothing_is_written_through_a_link(here: Path) -> None:
 def test_it_needs_a_folder() -> None:
     with pytest.raises(UsageError, match="files/NAME"):
         open_model("files/", Settings())
+
+
+def test_a_dry_run_files_nothing_and_reckons_no_time_for_people(here: Path) -> None:
+    found = rate(dry_run=True)
+    assert (found.calls, found.cost) == (3, 0.0)
+    assert found.forecast.rests_on == ("files/reader answers by hand, which this time leaves out",)
+    assert not (here / "reader").exists()
+
+
+def test_a_run_without_text_waits_and_then_keeps_none(here: Path) -> None:
+    with pytest.raises(WaitingError):
+        rate(text=False)
+    answer(here / "reader")
+    rate(text=False)
+    assert {rating.status for rating in ratings(here / "run")} == {Status.OK}
+    assert b"shaking" not in (here / "run" / "run.sqlite").read_bytes()
+
+
+def test_no_batch_service_and_no_cluster_asks_a_person(here: Path) -> None:
+    with pytest.raises(UsageError, match="no batch service is known for files/reader"):
+        rate(settings=Settings(batch=True))
+    with pytest.raises(WaitingError):
+        rate(settings=Settings(engine="ray"))
