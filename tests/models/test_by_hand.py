@@ -46,7 +46,7 @@ def table(path: Path, rows: list[dict[str, str]]) -> None:
     path.write_text("".join(f"{json.dumps({'language': 'en', 'model': 'bot', **row})}\n" for row in rows), "utf-8")
 
 
-def rate(judge: str | list[str] = "files/reader", **more: Any) -> Any:
+def rate(judge: Any = "files/reader", **more: Any) -> Any:
     options = {"replies": "replies.jsonl", "out": "run", "qualify": False, **more}
     return mindgauge.rate(RESPONSE, judge=judge, **options)
 
