@@ -65,8 +65,8 @@ RUNS = (
 )
 SUITE = "runs/trust"
 FIRST_READ = ("README.md", "docs/start.md")
-FOLLOWED = "docs/own_benchmark.md"
-"""Its commands build on each other; `test_own_benchmark_page.py` runs them in order."""
+FOLLOWED = ("docs/own_benchmark.md", "docs/trial.md")
+"""Their commands build on each other; `test_own_benchmark_page.py` and `docs/test_trial.py` run them in order."""
 SENDING = {("run",), ("rate",), ("judges", "compare"), ("judges", "stress"), ("clients", "check")}
 READING = {
     ("list",), ("reliability",), ("audit",), ("report",), ("profile",), ("compare",), ("export",), ("status",), ("salvage",),
@@ -349,7 +349,7 @@ def runnable() -> Iterator[Any]:
     shapes: set[tuple[Any, ...]] = set()
     for command in {" ".join(command.words): command for command in reversed(COMMANDS)}.values():
         _, name, rest = verb_of(command.words)
-        if command.page == FOLLOWED:
+        if command.page in FOLLOWED:
             continue
         if rest and not command.open and name in SENDING | READING and filled(command, name, rest) is not None:
             named = rest[0] if name in {("load",), ("reproduce",), ("run",), ("rate",)} else ""

@@ -73,7 +73,7 @@ def test_what_has_no_price_is_never_counted_as_free(tmp_path: Path) -> None:
         for models, cost in (
             (("bot.py:reply",), "$0.0000"),
             (("bot.py:reply", stub.model), "unknown cost"),
-            (("priced", stub.model), "at least $0.0150 (1 call without a known price)"),
+            (("priced", stub.model), "$0.0150, and 1 call of unknown cost"),
         ):
             chosen = [word for model in models for word in ("--model", model)]
             done = mindgauge("run", RESPONSE, *chosen, "--limit", 1, "--out", str(len(cost)), folder=tmp_path)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ("opnai/gpt-4o", "did you mean openai/gpt-4o?"),
         ("gpt-4o", "unknown model 'gpt-4o'"),
         ("bot.py", "name the function or class in it, as bot.py:NAME"),
-        ("careline", "local, replay. Any server works as"),
+        ("careline", "local, replay, files. Any server works as"),
         ("openai/", "names no model"),
         ("http://127.0.0.1:8000/v1", "names no model; write http://127.0.0.1:8000/v1#NAME"),
         ("http://#m", "has no host"),

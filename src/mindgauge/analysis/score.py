@@ -46,6 +46,7 @@ from mindgauge.store import Store, continued
 from mindgauge.store.batches import Batches
 from mindgauge.store.continued import Continued
 from mindgauge.store.manifest import read as read_manifest
+from mindgauge.store.run import UNPRICED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -581,9 +582,9 @@ def _judges(members: list[Benchmark], counts: list[StatusCount]) -> set[str]:
 
 def _calls(store: Store, manifest: dict[str, Any]) -> dict[str, Any]:
     query = (
-        "SELECT count(*), coalesce(sum(status = 'failed'), 0), coalesce(sum(prompt_tokens), 0), "
+        "SELECT count(*), coalesce(sum(status = 'failed'), 0), coalesce(sum(prompt_tokens), 0), "  # noqa: S608 - constant text
         "coalesce(sum(cached_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(attempts - 1), 0), "
-        "sum(cost), coalesce(sum(cost IS NULL AND status != 'failed'), 0), coalesce(sum(seconds), 0) FROM calls"
+        f"sum(cost), coalesce(sum({UNPRICED}), 0), coalesce(sum(seconds), 0) FROM calls"
     )
     names = (
         "made",

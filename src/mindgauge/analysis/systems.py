@@ -13,8 +13,9 @@ from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.rating_part import RatingPart
 from mindgauge.analysis.score import open_run
-from mindgauge.records import RaterKind, Status, digest
+from mindgauge.records import RaterKind, digest
 from mindgauge.records.drawn import KNOWN
+from mindgauge.store.run import UNPRICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -201,8 +202,8 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
 
 class _Call(NamedTuple):
     model: str
-    status: str
     cost: float | None
+    unpriced: bool
     seconds: float
 
 
@@ -216,7 +217,7 @@ class _RatingOrigin(msgspec.Struct):
 def _costs(store: Store, benchmark: Benchmark) -> Iterator[Cost]:
     """Return what each system of a run took on one benchmark; `system` is its name in this run."""
     # A call for a reply leaves its words to the reply, which tells it from one for a verdict by the same model.
-    query = "SELECT key, model, status, cost, seconds FROM calls WHERE benchmark = ? AND (text IS NULL) = ?"
+    query = f"SELECT key, model, cost, {UNPRICED}, seconds FROM calls WHERE benchmark = ? AND (text IS NULL) = ?"  # noqa: S608 - constant text
     calls = {row[0].hex(): _Call(*row[1:]) for row in store.select(query, (benchmark.name, not benchmark.closed))}
     yield from (_of_answers if benchmark.closed else _of_replies)(store, benchmark.name, calls)
 
@@ -250,7 +251,6 @@ def _cost(benchmark: str, system: str, answers: int, calls: Iterable[_Call]) -> 
     call_list = list(calls)
     if not call_list:
         return Cost(benchmark, system, answers, None, None)
-    priced = [call.cost for call in call_list if call.status != Status.FAILED]
-    paid = [cost for cost in priced if cost is not None]
-    dollars = 1000 * sum(paid) / answers if paid and len(paid) == len(priced) else None
+    paid = [call.cost for call in call_list if call.cost is not None]
+    dollars = 1000 * sum(paid) / answers if paid and not any(call.unpriced for call in call_list) else None
     return Cost(benchmark, system, answers, dollars, 1000 * sum(call.seconds for call in call_list) / answers)

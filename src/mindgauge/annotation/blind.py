@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import random
-import secrets
 from typing import TYPE_CHECKING, Self
 
 from mindgauge.records import encode
-from mindgauge.records.errors import UsageError
-from mindgauge.records.files import bounds, private
+from mindgauge.records.files import private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +22,8 @@ FILE = "blind.key"
 """In a run's folder, readable for its owner only."""
 RATIONALES = "rationales-key.csv"
 """Beside it, as readable: what stands behind the names on forms for rationales."""
-_BYTES = 32
-_LARGEST = 1024
 _DIGITS = 16
+_NEW_FORMS = "give out new forms"
 
 
 class Blind:
@@ -43,11 +40,7 @@ class Blind:
         Raises:
             UsageError: the secret cannot be written, or is damaged.
         """
-        path = folder / FILE
-        if not path.exists():
-            with private.written(path, anew=False) as file:
-                file.write(secrets.token_hex(_BYTES).encode())
-        return cls(_read(path))
+        return cls(private.secret(folder / FILE, _NEW_FORMS))
 
     @classmethod
     def known(cls, folder: Path) -> Self | None:
@@ -56,8 +49,7 @@ class Blind:
         Raises:
             UsageError: its secret is damaged.
         """
-        path = folder / FILE
-        return cls(_read(path)) if path.exists() else None
+        return cls.of(folder) if (folder / FILE).exists() else None
 
     def review(self, subject: str) -> str:
         """Return the name of what is read in a review list."""
@@ -74,13 +66,3 @@ class Blind:
     def _digest(self, *parts: object) -> str:
         # The names begin with a letter, since spreadsheets read digits, or 1e11, as a number.
         return hashlib.blake2b(encode(parts), key=self._secret, digest_size=_DIGITS // 2).hexdigest()
-
-
-def _read(path: Path) -> bytes:
-    try:
-        secret = bytes.fromhex(bounds.content(path, _LARGEST).decode("ascii"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot read the secret of blind forms ({error})") from error
-    if len(secret) != _BYTES:
-        raise UsageError(f"{path}: damaged; put it back from a copy, or remove it and give out new forms")
-    return secret

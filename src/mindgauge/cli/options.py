@@ -42,7 +42,10 @@ Instrument = Annotated[
 ]
 Judges = Annotated[
     list[str],
-    typer.Option("--judge", help="Who rates: a model, classifier/FOLDER, or a rule (rule/refusal). May be repeated."),
+    typer.Option(
+        "--judge",
+        help="Who rates: a model, files/DIR (answers by hand), classifier/FOLDER, or a rule (rule/refusal). May be repeated.",
+    ),
 ]
 AsPublished = Annotated[
     bool,

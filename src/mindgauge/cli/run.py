@@ -22,7 +22,7 @@ def run(
     model: Annotated[
         list[str],
         typer.Option(
-            help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE; for a closed question also "
+            help="A model under test: provider/name, http://HOST:PORT/v1#name, local/…, replay/FILE, files/DIR (answers by hand); for a closed question also "
             "classifier/FOLDER, which answers once and without calls. May be repeated."
         ),
     ],

@@ -9,7 +9,7 @@ import typer
 
 from mindgauge.cli import answer, options, render, terminal
 from mindgauge.records.english import ended, words
-from mindgauge.records.rounding import dollars, megabytes, seconds
+from mindgauge.records.rounding import dollars, megabytes, seconds, spending
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import narrowed
 
@@ -67,7 +67,7 @@ def _in_full(result: RunStatus) -> None:
         calls = [
             [
                 c.model, c.benchmark, c.status, f"{c.n:,}", f"{c.prompt_tokens:,}", f"{c.completion_tokens:,}",
-                dollars(c.cost), seconds(c.model_seconds),
+                dollars(c.cost) if not c.unpriced else spending(c.cost, c.unpriced) or "unknown", seconds(c.model_seconds),
             ]
             for c in result.calls
         ]  # fmt: skip

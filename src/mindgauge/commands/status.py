@@ -13,10 +13,11 @@ import msgspec
 
 from mindgauge.records.command_result import Tabular
 from mindgauge.records.english import named
-from mindgauge.records.rounding import count, dollars, megabytes, plural
+from mindgauge.records.rounding import count, megabytes, plural, spending
 from mindgauge.runs.step_outputs import REPLY, judges, recorded
 from mindgauge.store import Store, manifest, reading
 from mindgauge.store.locks import writer
+from mindgauge.store.run import UNPRICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,9 +30,9 @@ _OF_MESSAGES = """
 SELECT DISTINCT series.rater, series.criterion FROM series JOIN rated ON rated.series = series.id
 WHERE series.benchmark = ? AND EXISTS (SELECT 1 FROM replies WHERE replies.benchmark = series.benchmark)
 AND rated.subject IN (SELECT id FROM samples WHERE samples.benchmark = series.benchmark)"""
-_CALLS = """
+_CALLS = f"""
 SELECT model, benchmark, status, count(*), sum(prompt_tokens), sum(cached_tokens), sum(completion_tokens),
-    sum(attempts - 1), sum(cost), sum(seconds) FROM calls GROUP BY 1, 2, 3"""
+    sum(attempts - 1), sum(cost), sum({UNPRICED}), sum(seconds) FROM calls GROUP BY 1, 2, 3"""  # noqa: S608 - constant text
 _BATCHES = """
 SELECT model, count(DISTINCT batch), count(*) FROM batches JOIN batch_calls ON batch_calls.batch = batches.id
 GROUP BY 1 ORDER BY 1"""
@@ -56,7 +57,10 @@ class RecordCount(msgspec.Struct, frozen=True):
 
 
 class CallUsage(msgspec.Struct, frozen=True):
-    """What the calls to one model on one benchmark with one outcome took. `cost` is in US dollars, None if unknown."""
+    """What the calls to one model on one benchmark with one outcome took.
+
+    `cost` is in US dollars, None if nothing of it is known; `unpriced` counts the calls of unknown cost.
+    """
 
     model: str
     benchmark: str
@@ -67,6 +71,7 @@ class CallUsage(msgspec.Struct, frozen=True):
     completion_tokens: int
     retries: int
     cost: float | None
+    unpriced: int
     model_seconds: float
 
 
@@ -131,8 +136,8 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
     def summary(self) -> list[str]:
         """Say what is done, what failed, what it cost, what is left, and who is writing it."""
         calls, failed = sum(c.n for c in self.calls), sum(c.n for c in self.calls if c.status == "failed")
-        costs = [c.cost for c in self.calls if c.status != "failed" or c.cost is not None]
-        cost = "unknown cost" if None in costs else dollars(sum(filter(None, costs)))
+        known, unpriced = sum(c.cost or 0.0 for c in self.calls), sum(c.unpriced for c in self.calls)
+        cost = spending(known, unpriced) or "unknown cost"
         judges_ = f", judged by {named(self.judges)}" if self.judges else ""
         parts = [
             f"{_of_kind(task.left, task.kind)} by {task.name} of {count(task.of)}" for task in self.left if task.left

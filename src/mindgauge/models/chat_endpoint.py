@@ -197,7 +197,7 @@ class ChatModel:
             self._session = None
 
     async def ask(self, request: Request) -> Exchange:
-        """Answer one request, trying again while that may help; see `Model.ask`."""
+        """Answer one request, trying again while that may help and costs nothing; see `Model.ask`."""
         for attempt in range(1, self.tries + 1):
             try:
                 return await self.attempt(request, attempt)
@@ -205,11 +205,13 @@ class ChatModel:
                 if problem.fault is FailureKind.FATAL and not self._answered:
                     raise EndpointError(f"{self.name}: {problem.lost}") from problem
                 last = problem
+            if last.fault is FailureKind.OVERDUE:
+                break
             if attempt < self.tries:
                 await asyncio.sleep(self.pause_after(last, attempt))
         if last.lost and not self._answered:
             raise EndpointError(f"{self.name}: {last.lost} after {self.tries} tries: {last}")
-        return Exchange(Status.FAILED, seconds=last.seconds, attempts=self.tries, error=str(last), at=time.time())
+        return Exchange(Status.FAILED, seconds=last.seconds, attempts=attempt, error=str(last), at=time.time())
 
     async def attempt(self, request: Request, attempt: int) -> Exchange:
         """Ask once, when the throttle has a place; `attempt` counts from 1.
@@ -276,7 +278,7 @@ class ChatModel:
                 f"no connection within {self._connect or self._timeout:g} s", lost=f"{self._url} did not answer"
             ) from error
         except TimeoutError as error:
-            raise RetryableError(f"no answer within {self._timeout:g} s") from error
+            raise RetryableError(completion.overdue(self._timeout), FailureKind.OVERDUE) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise RetryableError(transport.fault(error)) from error
         if status == 200:

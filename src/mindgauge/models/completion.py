@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.records import Exchange, Status, Usage
+from mindgauge.records import OVERDUE, Exchange, Status, Usage
 from mindgauge.records import content as message_content
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.redaction import in_use
@@ -308,11 +308,13 @@ class FailureKind(Enum):
     """What is the matter, which decides what to do next."""
 
     BROKEN = auto()
-    """It could not be reached, did not answer in time or to the end, or what it sent is no answer."""
+    """It could not be reached, did not answer to the end, or what it sent is no answer."""
     BUSY = auto()
     """It is well, but has too much to do."""
     FATAL = auto()
     """It refuses us or has no such model, and will say the same to every call."""
+    OVERDUE = auto()
+    """It did not answer in time, and may still be at work on the call, and charge for it."""
     UNSUPPORTED_PARAMETER = auto()
     """It does not take a parameter, and will be asked without it from now on."""
 
@@ -337,6 +339,11 @@ class RetryableError(Exception):
         self.lost = lost
         self.seconds = 0.0
         """How long the attempt took."""
+
+
+def overdue(seconds: float) -> str:
+    """Say that a call ran into its time limit."""
+    return f"{OVERDUE} {seconds:g} s (--timeout); not sent again, since it may be charged. The same command asks again"
 
 
 def pause_after(problem: RetryableError, failures: int, pause: float) -> float:

@@ -105,7 +105,7 @@ class ChatConfig(ModelConfig, frozen=True, kw_only=True, omit_defaults=True, tag
     def table_faults(cls, table: Mapping[str, Any], folder: Path) -> Iterator[str]:
         """Say which provider is unknown, and whether the file of the system message is missing."""
         provider = table.get("provider", "")
-        if provider and provider not in (providers := ["local", *PROVIDERS]):
+        if provider and provider not in (providers := ["local", "files", *PROVIDERS]):
             yield f"provider {provider!r} is unknown{near(str(provider), providers)}; any other is named by its url"
         file = table.get("system")
         if isinstance(file, str) and file and not (folder / file).is_file():
@@ -113,8 +113,10 @@ class ChatConfig(ModelConfig, frozen=True, kw_only=True, omit_defaults=True, tag
 
     @classmethod
     def filled_in(cls, table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-        """Return a table of the file with the text of the system message."""
+        """Return a table of the file with the text of the system message, and the folder of `files`."""
         system = table.get("system")
+        if table.get("provider") == "files" and isinstance(model := table.get("model"), str):
+            table = {**table, "model": str(folder / model)}
         return {**table, "system": system_text(folder / system)} if system else dict(table)
 
     @classmethod

@@ -38,8 +38,8 @@ _FAMILIES = {
 """Where a name's first word does not tell: lines of one maker, other spellings, and what fine-tuned models are made of."""
 
 _SAYS_NOTHING = regex(
-    r"anonymous|answer|assistant|base|baseline|bot|chat|chatbot|custom|default|demo|dummy|echo|fake|final|finetuned?|ggml|"
-    r"judge|llm|local|merged|mock|model|output|rater|reply|replies|responses?|run|scripted|server|stub|subject|system|table|"
+    r"anonymous|answer|assistant|base|baseline|bot|chat|chatbot|clinician|custom|default|demo|dummy|echo|fake|final|finetuned?|"
+    r"ggml|human|judge|llm|local|merged|mock|model|output|person|rater|reader|reply|replies|responses?|run|scripted|server|stub|subject|system|table|"
     r"test|toy|tuned"
 )
 """First words that many names have and that are of no family; so is any of one or two letters."""

@@ -129,9 +129,11 @@ class Servers:
         """Answer one request; see `Model.ask`.
 
         A failure at a server that is sick does not count as a try while another may still answer. When all that may
-        answer have failed, the call waits as it would for a single server, and they are asked again.
+        answer have failed, the call waits as it would for a single server, and they are asked again. No server is asked
+        again that may still be at work on the call.
         """
         answers: dict[Server, Exchange | None] = {}
+        late: RetryableError | None = None
         attempts = tries = 0
         while True:
             server, refused = await self._place(answers), None
@@ -140,6 +142,7 @@ class Servers:
                 exchange = await server.ask(request, attempts)
             except RetryableError as error:
                 problem = error
+                late = problem if problem.fault is FailureKind.OVERDUE else late
             else:
                 if exchange.status is not Status.FAILED:
                     _suspect(answers)
@@ -154,8 +157,8 @@ class Servers:
                 refused = next(filter(None, answers.values()), None)
                 if refused is not None:
                     return refused
-            if tries >= self._tries or (not others and self._fatal()):
-                return self._given_up(server, problem, tries, attempts)
+            if tries >= self._tries or (not others and (late is not None or self._fatal())):
+                return self._given_up(server, late or problem, tries, attempts)
             if not others:
                 await asyncio.sleep(server.chat.pause_after(problem, tries))
                 answers.clear()

@@ -17,7 +17,12 @@ class Settings(msgspec.Struct, frozen=True):
     concurrency: Annotated[int, Meta(ge=1, le=1_000_000, description="Calls under way at once, per model.")] = 32
     timeout: Annotated[
         float,
-        Meta(ge=0.001, le=86_400, description="Seconds for one attempt of a call.", extra={"unit": " seconds, a day"}),
+        Meta(
+            ge=0.001,
+            le=86_400,
+            description="Seconds for one attempt of a call; a call that takes longer is not sent again.",
+            extra={"unit": " seconds, a day"},
+        ),
     ] = 120.0
     tries: Annotated[int, Meta(ge=1, description="Attempts per call.")] = 5
     max_tokens: int | None = None

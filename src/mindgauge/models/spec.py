@@ -1,4 +1,4 @@
-"""From what the user typed to a model: `provider/name`, `http://host:port/v1#name`, `local/…`, `replay/FILE`, a short name."""
+"""From what the user typed to a model: `provider/name`, `http://host:port/v1#name`, `local/…`, `replay/FILE`, `files/DIR`, a short name."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def open_model(spec: str, settings: Settings) -> Model:
             from mindgauge.models.replay import Replay
 
             return Replay(spec)
-        case _ if slash and (kind == "local" or kind in PROVIDERS):
+        case _ if slash and (kind in {"local", "files"} or kind in PROVIDERS):
             return _set_up(ChatConfig.of(spec), settings)
         case _ if slash and kind in _installed():
             return _from_package(spec, kind, settings)
@@ -175,7 +175,7 @@ def _unknown(spec: str, settings: Settings) -> str:
         return f"unknown model {spec!r}: did you mean {module}.py:{attribute}?"
     kind, slash, name = spec.partition("/")
     short = [] if slash else config_file.names(settings.config)
-    kinds = [*PROVIDERS, "local", "replay", *_installed()]
+    kinds = [*PROVIDERS, "local", "replay", "files", *_installed()]
     near = difflib.get_close_matches(kind, [*short, *kinds], 1, 0.5)
     if near:
         hint = f"did you mean {near[0] if near[0] in short else near[0] + '/' + (name or 'NAME')}?"
@@ -217,6 +217,10 @@ def _set_up(config: AnyConfig, settings: Settings) -> Model:
     if config.price:
         own["price"] = Price.parse(config.price)
     settings = msgspec.structs.replace(settings, **own)
+    if config.provider == "files":
+        from mindgauge.models.by_hand import ByHand
+
+        return ByHand(config.shown, config.model, config.setup)
     if config.provider == "local":
         from mindgauge.models.local import LocalModel
 

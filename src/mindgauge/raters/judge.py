@@ -22,6 +22,7 @@ from mindgauge.raters.user_instrument import UserInstrument
 from mindgauge.raters.verdict import in_chinese, miscounted, reasoning
 from mindgauge.raters.window import TOO_LONG, Unit, Window, size, window
 from mindgauge.records import CUT_OFF, Exchange, Message, RaterKind, Rating, Reply, Sample, Status, digest
+from mindgauge.records.errors import WaitingError
 from mindgauge.records.prompt import Nonces, Prompt, fence, transcript
 from mindgauge.records.request import Request, seeded
 from mindgauge.records.rubric import Criterion, Method, Rubric
@@ -212,6 +213,10 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
     in_runs: dict[int, Judge] = msgspec.field(default_factory=dict)
     """The same judge as it is in each repeat, where every repeat has examples of its own."""
 
+    def fenced_by(self, nonces: Nonces) -> Judge:
+        """Return the same judge with other nonces."""
+        return msgspec.structs.replace(self, nonces=nonces, last=LastInput(), in_runs={})
+
     def in_run(self, run: int) -> Judge:
         """Return the judge as it is in a repeat."""
         deck = self.instrument.deck
@@ -233,6 +238,9 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
         """Rate a reply, or the sample itself where there is none.
 
         A reply that never came is not judged: its ratings carry its status.
+
+        Raises:
+            WaitingError: answers of a person have not come yet; all that can be asked now has been.
         """
         if (judge := self.in_run(run)) is not self:
             return await judge.rate(ask, sample, reply, run, protocol)
@@ -240,6 +248,7 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
         subject = self._subject(sample, reply, protocol)
         put = partial(self._put, ask, subject.input, run, calls)
         ratings, rated = [], reply.id if reply else sample.id
+        waiting: WaitingError | None = None
         for part in subject.parts:
             calls.clear()
             if reply is not None and reply.status is not Status.OK:
@@ -249,7 +258,11 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
                 verdicts = {c.name: verdict.Verdict(Status.FAILED, problem=TOO_LONG) for c in part.rubric.criteria}
                 course = {}
             else:
-                verdicts, course = await part.answer(put)
+                try:
+                    verdicts, course = await part.answer(put)
+                except WaitingError as error:
+                    waiting = error
+                    continue
                 course["calls"] = [*calls]
             for criterion in part.rubric.criteria:
                 judged = verdicts[criterion.name]
@@ -261,6 +274,8 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
                         {**subject.provenance, **course, **details},
                     )
                 )  # fmt: skip
+        if waiting is not None:
+            raise waiting
         return ratings + [
             Rating(
                 rated, criterion.name, self.rater, RaterKind.MODEL, run, Status.NOT_APPLICABLE,

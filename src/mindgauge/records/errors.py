@@ -48,5 +48,9 @@ class EndpointError(MindgaugeError):
     """A model cannot be reached, refuses our key, or does not speak the protocol."""
 
 
+class WaitingError(MindgaugeError):
+    """Requests were filed for a person or another program, and their answers have not come yet."""
+
+
 class BudgetError(MindgaugeError):
     """The next call could cost more than the user allowed."""

@@ -74,11 +74,15 @@ class Nonces:
     A model under test sees nonces, too: those of the closed questions that it is asked, and of the replies that it judges.
     So every rater draws from a secret of its own, which is made after the texts that it will fence were written, or at
     least before it was shown to anybody; and whatever a text says, it holds no nonce that fences it.
+
+    Requests that are filed for a person have the same nonces in every command, so their secret is kept in the run. Such a
+    nonce also depends on the texts that it fences: whatever is written later gets another one.
     """
 
-    def __init__(self) -> None:
-        """Make a secret."""
-        self._secret = os.urandom(16)
+    def __init__(self, secret: bytes = b"") -> None:
+        """Take the secret that a run keeps, of at most 64 bytes, or make one that nothing keeps."""
+        self._kept = bool(secret)
+        self._secret = secret or os.urandom(16)
 
     def draw(self, subject: str, *folded: str) -> str:
         """Return the nonce for one subject: unguessable, the same for all calls about it, in none of the texts.
@@ -90,7 +94,7 @@ class Nonces:
             folded: letters and digits of the texts that it will fence, in lower case.
         """
         for attempt in count():
-            name = f"{attempt} {subject}".encode()
+            name = " ".join((str(attempt), subject, *(folded if self._kept else ()))).encode(errors="replace")
             nonce = hashlib.blake2b(name, key=self._secret, digest_size=8).hexdigest()
             if not any(nonce in text for text in folded):
                 return nonce

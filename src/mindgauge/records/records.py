@@ -113,6 +113,10 @@ CUT_OFF = "length"
 """The `finish_reason` of an answer that was cut off at the longest that was asked for."""
 
 
+OVERDUE = "no answer within"
+"""Part of the `error` of a call that ran into its time limit. It may have been paid for, so its cost is unknown."""
+
+
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a model answered to a sample. `run` counts repeats from 0; `seconds` is the last attempt's duration."""
 

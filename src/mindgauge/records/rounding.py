@@ -127,15 +127,15 @@ def dollars(cost: float | None) -> str:
 
 
 def spending(known: float | None, unpriced: int) -> str:
-    """Write what calls cost in all, where the price of some may not be known; empty where nothing of it is.
+    """Write what calls cost in all, where the cost of some may not be known; empty where nothing of it is.
 
     Args:
-        known: the dollars of all calls whose price is known.
-        unpriced: how many calls have none.
+        known: the dollars of all calls whose cost is known.
+        unpriced: how many calls are of unknown cost.
     """
     if not unpriced:
         return dollars(known or 0.0)
-    return f"at least {dollars(known)} ({plural(unpriced, 'call')} without a known price)" if known else ""
+    return f"{dollars(known)}, and {plural(unpriced, 'call')} of unknown cost" if known else ""
 
 
 def seconds(time: float | None, digits: int = 0) -> str:

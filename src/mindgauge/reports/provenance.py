@@ -20,6 +20,7 @@ from mindgauge.reports.sections import InstrumentSection, Made, MethodsSection
 from mindgauge.store import growth, sent
 from mindgauge.store import manifest as run_manifest
 from mindgauge.store.continued import span
+from mindgauge.store.run import UNPRICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -183,10 +184,10 @@ METHODS = [
     "Colours: Okabe M, Ito K. Color universal design. 2008.",
 ]
 _MOST_COMMANDS = 5
-_CALLS = """
+_CALLS = f"""
 SELECT model, group_concat(DISTINCT model_resolved), group_concat(DISTINCT fingerprint), count(*), sum(status = 'failed'),
-    sum(prompt_tokens), sum(completion_tokens), sum(cost), avg(seconds), group_concat(DISTINCT nullif(unsupported, ''))
-FROM calls GROUP BY +model ORDER BY model"""
+    sum(prompt_tokens), sum(completion_tokens), sum(cost), sum({UNPRICED}), avg(seconds), group_concat(DISTINCT nullif(unsupported, ''))
+FROM calls GROUP BY +model ORDER BY model"""  # noqa: S608 - constant text
 _REPLIED = """
 SELECT model, group_concat(DISTINCT json_extract(provenance, '$.endpoint')),
     group_concat(DISTINCT json_extract(provenance, '$.parameters')) FROM replies GROUP BY model"""
@@ -368,9 +369,19 @@ def _models(run: OpenRun) -> ReportTable:
                 for rater in (name, model_behind(name)):
                     origins.setdefault(rater, (endpoint, _parameters(parameters)))
     rows: list[list[Cell]] = []
-    for model, resolved, fingerprint, calls, failed, prompt, completion, cost, time, refused in run.store.select(
-        _CALLS
-    ):
+    for (
+        model,
+        resolved,
+        fingerprint,
+        calls,
+        failed,
+        prompt,
+        completion,
+        cost,
+        unpriced,
+        time,
+        refused,
+    ) in run.store.select(_CALLS):
         endpoint, parameters = origins.get(model, ("", ""))
         if model in run.manifest.get("sent", {}):
             parameters = sent.words(run.manifest["sent"][model])
@@ -378,7 +389,8 @@ def _models(run: OpenRun) -> ReportTable:
             names = ", ".join(sorted({*refused.split(",")}))
             parameters = f"{parameters}; asked without {names}, which the server does not take"
         rows.append([
-            model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion, cost, time
+            model, bare(resolved), endpoint, fingerprint, parameters, calls, failed, prompt, completion,
+            spending(cost, unpriced) or "not known" if unpriced else cost, time,
         ])  # fmt: skip
     columns = [
         Column("asked for"), Column("resolved to"), Column("endpoint"), Column("fingerprint"), Column("parameters"), Column("calls", "count"),

@@ -9,6 +9,7 @@ Names of models and hashes of instruments (`state`). Where they cannot be read o
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -17,7 +18,7 @@ from mindgauge.benchmarks.anchors import limits
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
 from mindgauge.records import digest
-from mindgauge.records.errors import DataError, UsageError
+from mindgauge.records.errors import DataError, EndpointError, UsageError, WaitingError
 from mindgauge.records.files import private
 from mindgauge.records.rounding import plural
 from mindgauge.runs import plan, run_folder
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from mindgauge.runs.steps import CallStep
 
 
+_ALL_FAILED = """
+SELECT model, error, count(*), min(at) FROM calls WHERE benchmark = ? GROUP BY model HAVING sum(status != 'failed') = 0"""
 USUAL = 40
 """Anchors of a benchmark that a judge rates where nobody asked for the test: enough to tell it from guessing."""
 
@@ -167,7 +170,13 @@ def note_untested(folder: Path, benchmarks: Sequence[Benchmark], judges: Sequenc
 
 
 def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
-    """Let judges rate the anchors once, as they will rate replies, and note it in the manifest."""
+    """Let judges rate the anchors once, as they will rate replies, and note it in the manifest.
+
+    Requests that are filed wait with those about replies, and say so there.
+
+    Raises:
+        EndpointError: every call to a judge failed.
+    """
     if not tests:
         return
     for test in tests:
@@ -185,7 +194,14 @@ def take(store: Store, tests: Sequence[EntryTest], config: RunConfig) -> None:
         for test in tests
     }
     manifest.write(store.folder, {**content, "entry_test": {**content.get("entry_test", {}), **noted}})
-    plan.perform(store, [step for test in tests for step in test.steps(store.folder, config)], config)
+    with contextlib.suppress(WaitingError):
+        plan.perform(store, [step for test in tests for step in test.steps(store.folder, config)], config)
+    for test in tests:
+        for judge, error, calls, _ in store.select(_ALL_FAILED, (test.benchmark.anchored.name,)):
+            if judge in {model.name for model in test.judges}:
+                raise EndpointError(
+                    f"{judge}: all {plural(calls, 'call')} of its entry test failed, so nothing else was sent. The first: {error}"
+                )
 
 
 # Which judges this machine has seen pass their entry test, with which instrument, under which limits.

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from mindgauge.models.by_hand import ByHand
 from mindgauge.records.command_result import Tabular, first_of
 from mindgauge.records.rounding import count, dollars, duration, plural
 from mindgauge.runs.rating_steps import ClassifierStep, RatingStep
@@ -157,6 +158,9 @@ def forecast(
         if model is None or not step.calls:
             continue
         size += step.calls * CALL_BYTES + step.completion_tokens * TOKEN_BYTES
+        if isinstance(model, ByHand):
+            rests_on[step.model] = f"{step.model} answers by hand, which this time leaves out"
+            continue
         call_seconds = pace.get(step.model)
         if model.own_machine:
             took = step.prompt_tokens / READ_HERE + step.completion_tokens / WRITTEN_HERE

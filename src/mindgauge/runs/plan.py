@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from mindgauge.benchmarks.persons.dialogues import PersonMode
+from mindgauge.models.by_hand import ByHand
 from mindgauge.models.config_file import ChatConfig
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.spec import configured, open_model
@@ -18,7 +19,7 @@ from mindgauge.raters.classifier import is_classifier, open_classifier_rater
 from mindgauge.raters.judge import Instrument, Judge
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
-from mindgauge.records.errors import UsageError
+from mindgauge.records.errors import UsageError, WaitingError
 from mindgauge.records.request import identity
 from mindgauge.records.rounding import plural
 from mindgauge.runs import dialogues_to_come, probe
@@ -500,7 +501,11 @@ def _note_kept(store: Store, verdicts: VerdictCache | None, config: RunConfig) -
 
 
 def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
-    """Do steps, those first that make no calls, and keep in the run's manifest what all that took."""
+    """Do steps, those first that make no calls, and keep in the run's manifest what all that took.
+
+    Raises:
+        WaitingError: requests were filed that nobody has answered yet; everything else is done.
+    """
     calls: list[CallStep] = []
     local: list[LocalStep] = []
     for step in steps:
@@ -537,4 +542,10 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
                 "cost": store.spent() + probe.spent(content),
                 "ended": manifest.now(),
             },
+        )
+    waiting = dict.fromkeys(filter(None, (s.model.waiting for s in calls if isinstance(s.model, ByHand))))
+    if waiting:
+        command = f": {config.command}" if config.command else ""
+        raise WaitingError(
+            f"{'; '.join(waiting)}. Each file says where its answer goes. Then run the same command again{command}"
         )

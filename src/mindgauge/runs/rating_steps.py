@@ -9,7 +9,10 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
+from mindgauge.models.by_hand import ByHand
 from mindgauge.records import RaterKind, Rating, Reply, Sample, Status
+from mindgauge.records.files import private
+from mindgauge.records.prompt import Nonces
 from mindgauge.runs.judge_work import JudgeWork
 from mindgauge.runs.steps import CallStep, Expected, LocalStep, PlannedStep, PlannedSubject
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from mindgauge.store import ReplyScope, Store
 
 
+FENCE_KEY = "fence.key"
+"""In a run's folder, readable for its owner only: the secret of the marks in requests that are filed."""
 SHARING = 1
 """Calls at once to a model on this machine when they share a long beginning, which each place would read for itself."""
 VERDICT_TOKENS = 150
@@ -137,9 +142,13 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         existing = self.done(store)
         wanted, total = self.wanted(store), self.left(store, existing)
         ask = session.asker(self.model, benchmark.name, judging=not benchmark.closed)
+        judge, recognise = self.judge, self.recognise
+        if isinstance(self.model, ByHand):  # what is filed is the same in every command
+            nonces = Nonces(private.secret(store.folder / FENCE_KEY, "file the requests in a new folder"))
+            judge, recognise = judge.fenced_by(nonces), recognise and recognise.fenced_by(nonces)
         judging = JudgeWork(
-            benchmark, self.judge, ask, find=partial(store.sample, benchmark.name),
-            keep=partial(store.add_rating, benchmark.name), recognise=self.recognise,
+            benchmark, judge, ask, find=partial(store.sample, benchmark.name),
+            keep=partial(store.add_rating, benchmark.name), recognise=recognise,
         )  # fmt: skip
         at_once = SHARING if self.model.own_machine else session.places(self.model)
 

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 import msgspec
 
 from mindgauge.models.bots.bot import Bot
-from mindgauge.records import Exchange, Status
-from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError
+from mindgauge.records import OVERDUE, Exchange, Status
+from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError, WaitingError
 from mindgauge.records.files.bounds import clean
-from mindgauge.records.request import Model, identity
+from mindgauge.records.request import FREE, Model, identity
 from mindgauge.records.rounding import dollars
 from mindgauge.store.batches import Batches
 
@@ -211,6 +211,9 @@ class Session:
                     exchange, cost=model.price.of(tokens(request.messages), len(exchange.text.encode()) / 3)
                 )
             paid = exchange.cost or 0.0
+            if exchange.status is Status.FAILED and OVERDUE in exchange.error:
+                paid = worst  # at most
+                exchange = msgspec.structs.replace(exchange, cost=0.0 if model.price == FREE else None)
         finally:
             await self.budget.settle(worst, paid)
         self._watch(model, exchange)
@@ -311,11 +314,13 @@ class Session:
             for job in jobs:
                 try:
                     await job()
+                    finished += 1
+                except WaitingError:  # it is filed, and the others go on
+                    pass
                 except MindgaugeError as error:
                     self.halt(error)
                 if self.stop is not None:
                     return
-                finished += 1
                 self.progress(stage, finished, total)
 
         with _seldom_collected():

@@ -13,6 +13,7 @@ import msgspec
 
 from mindgauge.benchmarks import Benchmark
 from mindgauge.models.bots.bot import Bot
+from mindgauge.models.by_hand import ByHand
 from mindgauge.models.providers import TOKEN_LIMITS
 from mindgauge.models.replay import Replay
 from mindgauge.models.scripted import Scripted
@@ -132,7 +133,7 @@ class CallStep(msgspec.Struct, frozen=True, kw_only=True):
     def asked_with(self) -> dict[str, Any]:
         """The parameters of its calls, the longest answer among them where the model is told one."""
         parameters = {**stated(self.own_parameters), **self.model.setup.parameters}
-        if isinstance(self.model, Bot | Scripted | Replay) or not parameters.keys().isdisjoint(TOKEN_LIMITS):
+        if isinstance(self.model, Bot | Scripted | Replay | ByHand) or not parameters.keys().isdisjoint(TOKEN_LIMITS):
             return parameters
         return {**parameters, "max_tokens": self.model.max_tokens}
 

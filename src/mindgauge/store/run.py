@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
-from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+from mindgauge.records import HELD, OVERDUE, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
 from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from mindgauge.store.reasons import CallFailures
 
+UNPRICED = f"(cost IS NULL AND (status != 'failed' OR instr(error, '{OVERDUE}')))"
+"""SQL: whether it is unknown what a call cost. No price is known, or it ran into its time limit and may have been paid for."""
 _PAGE = 500
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _RATINGS = """

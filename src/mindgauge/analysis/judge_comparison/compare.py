@@ -20,11 +20,12 @@ from mindgauge.analysis.judge_comparison.result import (
 )
 from mindgauge.analysis.reliability.card import Bound
 from mindgauge.analysis.reliability.ratings import read
-from mindgauge.records import Status, instruments
+from mindgauge.records import instruments
 from mindgauge.records.errors import UsageError
 from mindgauge.stats import bootstrap, comparison, proportion
 from mindgauge.stats.jackknife import p_value, student
 from mindgauge.stats.significance import holm
+from mindgauge.store.run import UNPRICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -317,15 +318,15 @@ def taken(store: Store, benchmark: str) -> Iterator[JudgeCost]:
     for rater, provenance in store.select(query, (benchmark,)):
         verdicts[rater] = verdicts.get(rater, 0) + 1
         keys.setdefault(rater, set()).update(msgspec.json.decode(provenance, type=_JudgeCalls).calls)
-    query = "SELECT key, status, cost, seconds, prompt_tokens, cached_tokens, completion_tokens FROM calls WHERE benchmark = ?"
+    query = f"SELECT key, {UNPRICED}, cost, seconds, prompt_tokens, cached_tokens, completion_tokens FROM calls WHERE benchmark = ?"  # noqa: S608 - constant text
     calls = {row[0].hex(): row[1:] for row in store.select(query, (benchmark,))}
     for rater, n in verdicts.items():
         judge_calls = [calls[key] for key in keys[rater] if key in calls]
         if not judge_calls:
             continue
-        status, cost, seconds, *tokens = zip(*judge_calls, strict=True)
-        paid = [price for price, call_status in zip(cost, status, strict=True) if call_status != Status.FAILED]
-        dollars = None if None in paid or not paid else 1000 * sum(paid) / n
+        unpriced, cost, seconds, *tokens = zip(*judge_calls, strict=True)
+        paid = [price for price in cost if price is not None]
+        dollars = None if any(unpriced) or not paid else 1000 * sum(paid) / n
         yield JudgeCost(
             rater, n, len(judge_calls), dollars, 1000 * sum(seconds) / n, *(sum(counts) / n for counts in tokens)
         )

@@ -217,7 +217,7 @@ class Bot:
             async with asyncio.timeout(self.timeout):
                 yield
         except TimeoutError as error:
-            raise BotError(f"no answer within {self.timeout:g} s") from error
+            raise BotError(completion.overdue(self.timeout)) from error
 
 
 def opened(messages: tuple[Message, ...]) -> tuple[Message, ...]:

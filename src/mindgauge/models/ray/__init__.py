@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from mindgauge.models.bots.bot import Bot
+from mindgauge.models.by_hand import ByHand
 from mindgauge.records.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def on_ray(model: Model, spec: str, settings: Settings) -> Model:
     """Let actors ask in this model's stead. Nothing starts before the model is entered.
 
-    A model that answers from a file stays in this process.
+    A model that answers from files stays in this process.
 
     Args:
         model: the plain model that `spec` names.
@@ -28,7 +29,7 @@ def on_ray(model: Model, spec: str, settings: Settings) -> Model:
     """
     if isinstance(model, Bot):
         raise UsageError(f"--engine {settings.engine}: {model.name} is a bot of your own, which is asked from this process; leave --engine away")  # fmt: skip
-    if spec.startswith("replay/") or not settings.sends:
+    if spec.startswith("replay/") or isinstance(model, ByHand) or not settings.sends:
         return model
     if find_spec("ray") is None or find_spec("grpc") is None:
         raise UsageError(f"--engine {settings.engine} needs Ray: pip install 'mindgauge[ray]'")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _OURS = regex(
     r"run\.(sqlite|lock).*|manifest\.toml.*|report\.(html|json|md).*|report_reader|stress\.html|annotation\.(sqlite|toml).*|rubric\.toml.*"
-    r"|rubrics|pending|rationales.*|export-.*|blind\.key|view-draw-.*|reading\.jsonl"
+    r"|rubrics|pending|rationales.*|export-.*|(?:blind|fence)\.key|view-draw-.*|reading\.jsonl"
 )
 """What we write into the folder of a run or a project."""
 LARGEST = 2**20
@@ -143,6 +143,32 @@ def opened(path: Path, flags: int) -> int:
         os.close(handle)
         raise UsageError(f"{path}: not a file; remove it, and Mindgauge makes another")
     return handle
+
+
+_SECRET = 32
+"""Bytes."""
+
+
+def secret(path: Path, advice: str) -> bytes:
+    """Return the secret in a file of ours, which is made where there is none.
+
+    Args:
+        path: the file.
+        advice: what to do after removing the file where it is damaged.
+
+    Raises:
+        UsageError: the secret cannot be written or read, or is damaged.
+    """
+    if not path.exists():
+        with written(path, anew=False) as file:
+            file.write(secrets.token_hex(_SECRET).encode())
+    try:
+        kept = bytes.fromhex(bounds.content(path, 4 * _SECRET).decode("ascii"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot read the secret ({error})") from error
+    if len(kept) != _SECRET:
+        raise UsageError(f"{path}: damaged; put it back from a copy, or remove it and {advice}")
+    return kept
 
 
 def refuse_link(path: Path) -> None:
