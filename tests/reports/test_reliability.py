@@ -358,7 +358,7 @@ def test_hostile_names_are_text_in_page_picture_summary_and_tables(rated_files: 
 def test_the_entry_test_is_named_for_what_it_is(found: Any, rated_page: str) -> None:
     test = found["trust"]["entry"][0]
     assert re.match(
-        rf"Entry test: judges gave \d+ % \({KIND}\) to \d+ % \({GOOD}\) of 70 replies the level they were written for",
+        rf"Entry test: judges gave \d+ % \({KIND}\) to \d+ % \({GOOD}\) of 126 replies the level they were written for",
         test["finding"],
     )
     assert "written by Mindgauge&#39;s authors" in rated_page
