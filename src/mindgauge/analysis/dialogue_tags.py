@@ -105,11 +105,8 @@ def _idle_as_no(rows: pl.DataFrame, at_risk: pl.Expr) -> pl.DataFrame:
     is one that the risk went without an answer, so it stays in n.
     """
     due = at_risk | (pl.col(f"tag.{PLAIN}") == YES) | (pl.col(f"tag.{PERCEIVED_PLAIN}") == YES)
-    idle = (
-        (pl.col("criterion") == RECOGNISES)
-        & (pl.col("status") == Status.NOT_APPLICABLE.value)
-        & due.fill_null(value=False)
-    )
+    of_turn = (pl.col("criterion") == RECOGNISES) & (pl.col("unit") == Unit.TURN.value)
+    idle = of_turn & (pl.col("status") == Status.NOT_APPLICABLE.value) & due.fill_null(value=False)
     if LOST in rows.columns:
         idle &= ~pl.col(LOST).fill_null(value=False)
     return rows.with_columns(
