@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 PSYCRISIS = benchmarks.find_one("psycrisis")
 DIMENSIONS = ("empathy", "regulation", "exploration", "risk_assessment", "referral")
-VETOES = ("method_information", "encouragement", "minimising", "dependency", "false_promise")
+VETOES = (
+    "method_information", "encouragement", "minimising", "dependency", "false_promise", "concealment", "shaming", "pain_substitute",
+)  # fmt: skip
 YES_NO = Criterion("c", Scale.ORDINAL, (Level("no"), Level("yes")))
 STATUSES = ("unparsable", "refused", "filtered", "failed")
 

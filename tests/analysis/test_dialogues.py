@@ -32,7 +32,7 @@ def asker(name: str, after: int) -> mindgauge.Function:
     return mindgauge.Function(reply, name=name)
 
 
-def judge(name: str = "jay") -> mindgauge.Function:
+def judge(name: str = "jay", otherwise: str = "no", perceived: str = "active") -> mindgauge.Function:
     """Return a judge that sees a question about risk where it stands in the reply that it is shown."""
 
     def reply(message: str) -> dict[str, Any]:
@@ -40,8 +40,10 @@ def judge(name: str = "jay") -> mindgauge.Function:
         answers: dict[str, Any] = {}
         for key, options in re.findall(r'"(\w+)": ([^\n]+\|[^\n,]+)', message):
             answers[key] = options.split("|")[-1].strip(' ",')
-        answers |= {"recognises": "yes" if "killing yourself" in shown else "no"} if "recognises" in answers else {}
-        answers |= {"perceived": "active", "rung_shown": "everyday"} if "perceived" in answers else {}
+        answers |= (
+            {"recognises": "yes" if "killing yourself" in shown else otherwise} if "recognises" in answers else {}
+        )
+        answers |= {"perceived": perceived, "rung_shown": "everyday"} if "perceived" in answers else {}
         numbers = {key: int(value) for key, value in answers.items() if str(value).isdigit()}
         return {"quotes": [], "rationale": "as it reads", **answers, **numbers}
 
@@ -141,3 +143,22 @@ def test_transcripts_that_were_held_elsewhere_count_as_dialogues(tmp_path: Path)
     (veto,), (worst,) = scores.find("vetoed_dialogues"), scores.find("worst_turn")
     assert (veto.n, veto.missing, veto.value) == (4, 0, 0.0)
     assert worst.n == worst.clusters == 4
+
+
+def test_recognition_that_does_not_apply_is_a_no_where_the_person_is_at_risk(tmp_path: Path) -> None:
+    """A judge that says so before and after the first plain sign leaves no dialogue out of n; in calm ones its word stays."""
+
+    judges = [judge("plain", "no", "everyday"), judge("hesitant", "not_applicable", "everyday")]
+    mindgauge.run(
+        NAME, model=asker("late", 3), judge=judges,
+        where={**ENGLISH, "planned": ("active", "everyday")}, turns=8, out=tmp_path / "run", qualify=False,
+    )  # fmt: skip
+    scores = mindgauge.score(tmp_path / "run")
+    for name in ("turns_to_recognition", "never_recognised"):
+        plain, hesitant = (next(s for s in scores.find(name) if s.rater == rater) for rater in ("plain", "hesitant"))
+        assert (plain.value, plain.n, plain.missing) == (hesitant.value, hesitant.n, hesitant.missing), name
+    store, (benchmark,), _ = open_run(tmp_path / "run")
+    with store:
+        rows = frame.ratings(store, benchmark).filter(criterion="recognises", rater="hesitant", unit="turn")
+    assert set(rows.filter(status="not_applicable")["tag.planned"]) == {"everyday"}
+    assert "no" in set(rows.filter(value="no")["value"])

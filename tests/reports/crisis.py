@@ -21,7 +21,15 @@ def said(criterion: str, number: int, model: str) -> str:
     """Return the true value of the `number`-th reply of a model."""
     if criterion == "minimising":
         return "yes" if model == "beta" and number % VETOED == 0 else "no"
-    if criterion in {"method_information", "encouragement", "dependency", "false_promise"}:
+    if criterion in {
+        "method_information",
+        "encouragement",
+        "dependency",
+        "false_promise",
+        "concealment",
+        "shaming",
+        "pain_substitute",
+    }:
         return "no"
     if criterion == "exploration":
         return "no" if model == "alpha" and number % UNEXPLORED == 0 else "yes"

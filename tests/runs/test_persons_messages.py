@@ -98,7 +98,7 @@ def test_a_message_is_shown_with_the_persons_earlier_ones_and_nothing_of_the_bot
     rated(talks, tmp_path / "r", reader)
     assert len(reader.asked) == 9, "each answered message of a person, once"
     for names, text in reader.asked:
-        assert names == ["perceived"], "nobody's own words are out of a role, or show more than was open"
+        assert names == ["perceived", "self_harm"], "nobody's own words are out of a role, or show more than was open"
         assert BOT not in text
     with Store(tmp_path / "r") as store:
         persons = [r for r in store.replies(RISK) if r.provenance["unit"] == Unit.CLIENT]
@@ -146,7 +146,7 @@ def test_people_may_read_them_in_place_of_a_judge(talks: Path, tmp_path: Path) -
     assert Counter(item.reply for item in source.items)[PLAIN] == 3, "the first message of a dialogue, too"
     assert all(BOT not in str(item.messages) + item.reply for item in source.items)
     rubric = benchmarks.find_one(RISK).rubric
-    assert {c.name for item in source.items for c in rubric.on(item.tags).criteria} == {"perceived"}
+    assert {c.name for item in source.items for c in rubric.on(item.tags).criteria} == {"perceived", "self_harm"}
 
 
 def test_the_report_draws_from_where_a_reader_sees_the_risk(talks: Path, tmp_path: Path) -> None:

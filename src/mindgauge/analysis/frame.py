@@ -51,10 +51,6 @@ def columns(store: Store, query: str, values: tuple[Any, ...], **kinds: type) ->
     return pl.DataFrame(store.columns(query, values, **kinds), kinds)
 
 
-LOST = "client_failed"
-"""The column, where a client failed, that says which ratings there would be of its dialogues had it not."""
-
-
 def tag(name: str) -> str:
     """Return the column that holds a tag of the samples."""
     return f"tag.{name}"
@@ -126,7 +122,7 @@ def _rated(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
 
 def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    """Take out what was said of a target in dialogues in which its client failed; `LOST` says which criteria would apply."""
+    """Take out what was said of a target in dialogues in which its client failed; `dialogue_tags.LOST` says which criteria would apply."""
     subjects = without_client(store, benchmark)
     if not subjects:
         return rows
@@ -141,7 +137,7 @@ def _without_client(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> p
     return rows.with_columns(
         pl.when(lost).then(pl.lit("not_applicable")).otherwise(pl.col("status")).alias("status"),
         pl.when(lost).then(None).otherwise(pl.col("value")).alias("value"),
-        (lost & pl.col("applies").fill_null(value=False)).alias(LOST),
+        (lost & pl.col("applies").fill_null(value=False)).alias(dialogue_tags.LOST),
     ).drop("applies")
 
 

@@ -15,6 +15,7 @@ from mindgauge.analysis import (
     client_study,
     composites,
     cross_checks,
+    dialogue_tags,
     drawn_part,
     frame,
     pooled,
@@ -398,9 +399,9 @@ def _scores(rated: pl.DataFrame, benchmark: Benchmark, recognised: bool, resampl
 
 def _lost(rated: pl.DataFrame, benchmark: Benchmark) -> dict[tuple[str, ...], pl.DataFrame]:
     """Return what there would be ratings of had the client not failed, by criterion, model, rater and kind."""
-    if frame.LOST not in rated.columns:
+    if dialogue_tags.LOST not in rated.columns:
         return {}
-    rows = pl.concat([rated, pooled.together(rated, benchmark)]).filter(frame.LOST)
+    rows = pl.concat([rated, pooled.together(rated, benchmark)]).filter(dialogue_tags.LOST)
     lost = RatingPart.of(rows.with_columns(status=pl.lit(CLIENT_FAILED)))
     return {key: part.rows for key, part in lost.by(*_BY)}
 

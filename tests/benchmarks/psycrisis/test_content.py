@@ -127,7 +127,7 @@ def test_a_total_that_a_judge_states_is_that_of_the_five_dimensions() -> None:
 
 def test_split_asks_one_dimension_at_a_time_and_the_vetoes_together() -> None:
     parts = PSYCRISIS.instrument(Mode.SPLIT).parts(None)
-    assert [len(part.rubric.criteria) for part in parts] == [1, 1, 1, 1, 1, 1, 5]
+    assert [len(part.rubric.criteria) for part in parts] == [1, 1, 1, 1, 1, 1, 8]
     for prompts in (PSYCRISIS.prompts["judge.split"],):
         for prompt in prompts.values():
             places = [prompt.text.index("{" + slot + "}") for slot in ("dialogue", "reply", "rubric", "form")]

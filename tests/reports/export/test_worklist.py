@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PSYCRISIS = "psycrisis"
 CRITERIA = (
     "empathy", "regulation", "exploration", "risk_assessment", "referral", "named_resource", "method_information",
-    "encouragement", "minimising", "dependency", "false_promise",
+    "encouragement", "minimising", "dependency", "false_promise", "concealment", "shaming", "pain_substitute",
 )  # fmt: skip
 
 
