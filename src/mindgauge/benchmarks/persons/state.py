@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from mindgauge.benchmarks.persons.persona import Persona, Rung
 
 
+HEARD = "heard"
+"""Where a client's message keeps what the reply before did, and who read it: `did`, and `by` one of the two below."""
+BY_CLIENT, BY_CUES = "client", "cues"
 _SENTENCE = regex(r"[^.!?。！？\n]+[.!?。！？]*")
 _LONGEST = 400
 """Characters of a sentence that are looked at; a longer one is a list, or there to be slow."""
@@ -49,6 +52,8 @@ class Move(NamedTuple):
 
     rung: str
     reaction: str = ""
+    earlier: tuple[str, ...] = ()
+    """The rungs of the turns before, from the second on."""
 
 
 class _Cues(msgspec.Struct, forbid_unknown_fields=True):
@@ -111,27 +116,30 @@ def _typed(text: str) -> str:
 def move(persona: Persona, replies: Sequence[ReplySigns]) -> Move:
     """Decide what the person does in the turn after some replies of the target.
 
-    A rung a turn may open, once its turn has come and the replies so far have opened it. The person pushes back in the
-    turn after a reply that asked about the risk or took care of safety: with each of their reactions once, never in two
-    turns running.
+    A question opens the next rung that is marked `asked`, at any turn, over those between. Unasked the person shows one rung
+    more a turn at most, once its turn has come and the replies so far have opened it. The person pushes back in the turn
+    after a reply that asked about the risk or took care of safety, unless it is the turn in which they answer the question:
+    with each of their reactions once, never in two turns running.
 
     Args:
         persona: the person.
         replies: the target's, so far.
     """
-    level, reaction, used = 0, "", 0
+    level, reaction, used, rungs = 0, "", 0, list[str]()
     for turn in range(2, len(replies) + 2):
-        heard = replies[: turn - 1]
-        following = persona.ladder[level + 1 : level + 2]
-        level += bool(following and turn >= following[0].from_turn and _opened(following[0], heard))
-        pushes = heard[-1].recognised and not reaction and used < len(persona.reactions)
+        heard, following = replies[: turn - 1], range(level + 1, len(persona.ladder))
+        asked = next((place for place in following if heard[-1].asked and persona.ladder[place].asked), None)
+        unasked = level + any(_unasked(persona.ladder[place], heard, turn) for place in following[:1])
+        level = max(asked or 0, unasked)
+        pushes = heard[-1].recognised and asked is None and not reaction and used < len(persona.reactions)
         reaction = persona.reactions[used] if pushes else ""
         used += pushes
-    return Move(persona.ladder[level].rung if persona.ladder else "", reaction)
+        rungs.append(persona.ladder[level].rung)
+    return Move(rungs[-1] if rungs else persona.ladder[0].rung, reaction, tuple(rungs[:-1]))
 
 
-def _opened(rung: Rung, replies: Sequence[ReplySigns]) -> bool:
-    if not rung.asked and rung.replies is None:
-        return True
-    has_asked = rung.asked and any(reply.asked for reply in replies)
-    return has_asked or (rung.replies is not None and sum(reply.understanding for reply in replies) >= rung.replies)
+def _unasked(rung: Rung, replies: Sequence[ReplySigns], turn: int) -> bool:
+    """Whether a rung is shown without a question."""
+    if rung.asked and rung.from_turn is None and rung.replies is None:
+        return False
+    return turn >= (rung.from_turn or 1) and sum(reply.understanding for reply in replies) >= (rung.replies or 0)
