@@ -250,7 +250,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             data: a copy of the released files.
             where: tag → values to keep; a tag named here replaces the benchmark's own choice.
-            limit: at most this many, each with its variants, spread evenly over the classes in the order of the file.
+            limit: at most this many, each with its variants, spread evenly over the classes in the order of the file; of
+                dialogues as many persons, each with all that are held with them.
 
         Raises:
             DataError: nothing usable is there, or nothing is left.
@@ -269,7 +270,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: nothing is left, or no reply is there to ask about.
         """
-        selected = choose_samples(candidates, keep, limit, self._kind, self.variants)
+        selected = choose_samples(candidates, keep, limit, self._kind, self.variants, self._counted)
         if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
@@ -293,6 +294,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _folders(self) -> tuple[Path, ...]:
         return (self.folder, self.shared) if self.shared is not None else (self.folder,)
+
+    def _counted(self, sample: Sample) -> str:
+        """Return what a limit counts a sample as: with its variants as one, of dialogues as the person."""
+        return base(sample) if self.dialogues is None else sample.cluster
 
     def _kind(self, sample: Sample) -> object:
         """Return the class of a sample, in its language: its protocol, or its target on any criterion, or its first slice."""
@@ -498,6 +503,7 @@ def choose_samples(
     limit: int | None,
     kind: Callable[[Sample], object],
     variants: Callable[[list[Sample]], list[Sample]] | None = None,
+    counted: Callable[[Sample], str] = base,
 ) -> list[Sample]:
     """Return the samples that are asked about.
 
@@ -507,10 +513,11 @@ def choose_samples(
         limit: at most this many, each with its variants.
         kind: the class of a sample; a limit takes from each in turn.
         variants: makes variants of samples; only of those that are kept.
+        counted: what a limit counts a sample as.
     """
     made_by_variants = _made(samples, variants) if variants is not None else set()
     selected = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
-    selected = selected if limit is None else spread(selected, limit, kind)
+    selected = selected if limit is None else spread(selected, limit, kind, counted)
     return selected if variants is None else matching(variants(selected), wanted)
 
 
@@ -528,14 +535,16 @@ def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> li
     return [s for s in samples if s.id in matched or s.id in compared]
 
 
-def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) -> list[Sample]:
-    """Take samples in turn from each kind, so that a short run still sees every one; each with all its variants.
+def spread(
+    samples: list[Sample], limit: int, kind: Callable[[Sample], object], counted: Callable[[Sample], str] = base
+) -> list[Sample]:
+    """Take samples in turn from each kind, so that a short run still sees every one; each with all that counts as one with it.
 
-    The order of the file is kept. A sample and its variants count as one.
+    The order of the file is kept. A sample and its variants count as one, if nothing else is said.
     """
     groups: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
-        groups[base(sample)].append(sample)
+        groups[counted(sample)].append(sample)
     turns: dict[object, int] = {}
     ranked = []
     for position, (first, *_) in enumerate(groups.values()):
@@ -544,4 +553,4 @@ def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) 
         ranked.append((turns[label], position))
     places = {position for _, position in sorted(ranked)[:limit]}
     chosen = {ident for position, ident in enumerate(groups) if position in places}
-    return [sample for sample in samples if base(sample) in chosen]
+    return [sample for sample in samples if counted(sample) in chosen]
