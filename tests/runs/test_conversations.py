@@ -11,14 +11,17 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 import mindgauge
+from mindgauge import benchmarks
 from mindgauge.benchmarks.conversations.conversations import persons
 from mindgauge.benchmarks.persons import client, persona, state
+from mindgauge.benchmarks.persons.dialogues import DialoguePlan, PersonMode
 from mindgauge.benchmarks.persons.outcomes import Outcome
 from mindgauge.benchmarks.persons.state import ReplySigns
-from mindgauge.records import Exchange, Message, Reply, Status
+from mindgauge.records import BASE, Exchange, Message, Reply, Status
 from mindgauge.records.errors import DataError, MindgaugeError, UsageError
 from mindgauge.runs.forecast import DryRun
 from mindgauge.runs.session import Session
@@ -63,8 +66,6 @@ def replies(folder: Path) -> list[Reply]:
 
 def talk(folder: Path, target: Any = None, clients: tuple[Any, ...] = (), **options: Any) -> list[Reply]:
     options = {"turns": 4, "limit": 3, "where": ENGLISH, **options}
-    if clients:
-        options["where"] = {"opening": ("1",), **options["where"]}
     model = target if target is not None else mindgauge.Function(listener(), name="target")
     mindgauge.run(NAME, model=model, client=clients or (), out=folder, **options)
     return replies(folder)
@@ -106,7 +107,7 @@ def test_scripted_dialogues_need_no_client_and_are_the_same_for_every_model(tmp_
 
         return mindgauge.Function(reply, name=name)
 
-    mindgauge.run(NAME, model=[model("a"), model("b")], turns=5, limit=2, where=ENGLISH, out=tmp_path / "run")
+    mindgauge.run(NAME, model=[model("a"), model("b")], turns=5, limit=2, out=tmp_path / "run")
     assert sorted(heard["a"]) == sorted(heard["b"]) and len(heard["a"]) == 10
     kept = replies(tmp_path / "run")
     assert {reply.provenance["outcome"] for reply in of(kept, "dialogue")} == {"complete"}
@@ -123,9 +124,8 @@ def test_prefixed_dialogues_are_answered_once(tmp_path: Path) -> None:
         return "I hear you."
 
     mindgauge.run(
-        NAME, model=mindgauge.Function(reply, name="m"), person="prefixed", turns=3, limit=2, where=ENGLISH,
-        out=tmp_path / "run",
-    )  # fmt: skip
+        NAME, model=mindgauge.Function(reply, name="m"), person="prefixed", turns=3, limit=2, out=tmp_path / "run"
+    )
     assert lengths == {1: 2, 3: 2, 5: 2}
 
 
@@ -180,7 +180,7 @@ def test_a_run_that_stops_anywhere_goes_on_in_the_middle_of_its_dialogues(
     def answer(message: str) -> str:
         return f"That sounds hard. You said {message[-40:]}, what then?"
 
-    options: dict[str, Any] = {"turns": 4, "limit": 2, "where": {**ENGLISH, "opening": ("1",)}, "out": tmp_path / "run"}
+    options: dict[str, Any] = {"turns": 4, "limit": 2, "where": ENGLISH, "out": tmp_path / "run"}
     asked, ask = itertools.count(1), Session.call
 
     async def killed(self: Session, *args: Any) -> Exchange:
@@ -444,15 +444,17 @@ def test_notes_tell_a_new_detail_each_turn_and_what_was_shown(situation: str, la
         assert len(news) == len(set(news)) and len(news) >= 2, person.id
 
 
-def test_a_limit_takes_so_many_persons(tmp_path: Path) -> None:
-    for person in ("simulated", "scripted", "prefixed"):
-        clients = [talker("c")] if person == "simulated" else []
-        run = tmp_path / person
-        mindgauge.run(NAME, model=mindgauge.Function(listener(), name="t"), client=clients, person=person, turns=1, limit=3, out=run)
-        with Store(run) as store:
-            samples = list(store.samples(NAME))
-        assert len({sample.cluster for sample in samples}) == 3
-        assert {sample.tags["language"] for sample in samples} == {"en", "zh"}
+@pytest.mark.parametrize("mode", ["simulated", "scripted", "prefixed"])
+def test_a_limit_takes_as_many_persons_before_a_second_dialogue_with_one(mode: str) -> None:
+    plan = DialoguePlan(persons("risk"), PersonMode(mode), 1, ("c",))
+    benchmark = msgspec.structs.replace(benchmarks.find_one(NAME), dialogues=plan, own=plan.samples)
+    taken = [{s.tags["persona"]: s.tags["language"] for s in benchmark.samples(None, limit=n)} for n in range(1, 15)]
+    assert [len(people) for people in taken] == [*range(1, 15)]
+    assert set(taken[3].values()) == {"en", "zh"}
+    assert all(fewer.items() <= more.items() for fewer, more in itertools.pairwise(taken)), "more takes what fewer took"
+    everybody = len({sample.cluster for sample in plan.samples()})
+    held = {s.tags[BASE] for s in benchmark.samples(None, limit=everybody + 2)}
+    assert len(held) == everybody + 2, "then a second one"
 
 
 def test_what_is_disclosed_depends_on_what_was_asked() -> None:
