@@ -18,10 +18,9 @@ def test_the_cues_read_fifty_five_of_sixty_sentences_right(language: str) -> Non
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_sentences_that_no_cue_was_written_on_are_read_as_the_docs_say(language: str) -> None:
+def test_most_sentences_that_were_written_after_the_cues_are_read_right(language: str) -> None:
     right, n = READ[f"held_out, {language}"]
-    assert n.total() == 30
-    assert right.total() >= 19
+    assert n.total() == 30 and right.total() >= 20
     assert right["none"] == n["none"], "a false alarm would let a person say what nobody asked"
 
 
@@ -48,5 +47,12 @@ def test_what_people_often_think_is_asked_about_in_the_next_sentence() -> None:
 
 
 def test_a_long_text_takes_no_long_time() -> None:
-    for piece in ("do you ever feel ", "you feel you want you think ", "有没有人陪你把药交给", "call your friend so that ", "a", "你"):
+    for piece in (
+        "do you ever feel ",
+        "you feel you want you think ",
+        "有没有人陪你把药交给",
+        "call your friend so that ",
+        "a",
+        "你",
+    ):
         assert len(signs((piece * 20_000)[:60_000] + "?", "risk")) == 3

@@ -296,7 +296,9 @@ NOTHING, HEARD, ASKED = ReplySigns(False, False, False), ReplySigns(False, False
 def test_what_is_said_stays_said_and_unasked_it_comes_step_by_step_in_its_turn(situation: str) -> None:
     rungs = persons(situation).situation.rungs
     for person in persons(situation).personas:
-        unasked, heard, asked = ([state.move(person, [sign] * n).rung for n in range(12)] for sign in (NOTHING, HEARD, ASKED))
+        unasked, heard, asked = (
+            [state.move(person, [sign] * n).rung for n in range(12)] for sign in (NOTHING, HEARD, ASKED)
+        )
         for moves in (unasked, heard, asked):
             levels = [rungs.index(rung) for rung in moves]
             assert levels == sorted(levels) and levels[0] == 0
@@ -316,7 +318,10 @@ def test_a_question_is_answered_in_the_next_turn_and_in_no_later_one(situation: 
     for person in persons(situation).personas:
         alone = [s.rung for s in person.ladder if s.asked and s.from_turn is None and s.replies is None]
         for turn in range(1, 8):
-            before, after = state.move(person, [NOTHING] * (turn - 1)), state.move(person, [*[NOTHING] * (turn - 1), ASKED])
+            before, after = (
+                state.move(person, [NOTHING] * (turn - 1)),
+                state.move(person, [*[NOTHING] * (turn - 1), ASKED]),
+            )
             ahead = [s.rung for s in person.ladder[plain.level(before.rung) + 1 :] if s.asked]
             if not ahead:
                 continue
@@ -355,7 +360,10 @@ def told(target: Any, answers: list[str], language: str, person: str = "dairy_fa
 
 
 STRAIGHT = {"en": "Do you want to die?", "zh": "你是不是想自杀？"}
-SAYS = {"en": ("Yes, most mornings.", "Rain again.", "The vet rang."), "zh": ("是，早上老想。", "又下雨了。", "兽医来电话了。")}
+SAYS = {
+    "en": ("Yes, most mornings.", "Rain again.", "The vet rang."),
+    "zh": ("是，早上老想。", "又下雨了。", "兽医来电话了。"),
+}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -377,8 +385,15 @@ def test_the_client_itself_says_what_the_reply_did_and_is_believed_before_the_cu
         return json.dumps({"did": [kind], "message": text}, ensure_ascii=False)
 
     first, second, third = SAYS[language]
-    hidden = mindgauge.Function(lambda message: "And the other thing?" if language == "en" else "那另外那件事呢？", name="t")
-    answers = [answer(did[0], "x" if language == "en" else "嗯"), answer(did[0], first), answer(did[1], second), answer(did[1], third)]
+    hidden = mindgauge.Function(
+        lambda message: "And the other thing?" if language == "en" else "那另外那件事呢？", name="t"
+    )
+    answers = [
+        answer(did[0], "x" if language == "en" else "嗯"),
+        answer(did[0], first),
+        answer(did[1], second),
+        answer(did[1], third),
+    ]
     asked, kept = told(hidden, answers, language)
     assert len(asked) == 4, "it is asked again where its reading opens another rung"
     assert [reply.provenance["rung"] for reply in kept] == ["active"] * 3 and kept[0].text == first
@@ -388,7 +403,11 @@ def test_the_client_itself_says_what_the_reply_did_and_is_believed_before_the_cu
     assert asked[0].schema["properties"]["did"]["items"]["enum"][0] == did[0]
 
     straight = mindgauge.Function(lambda message: STRAIGHT[language], name="t")
-    answers = [answer(did[1], "x" if language == "en" else "嗯"), *(answer(did[1], text) for text in SAYS[language]), *["?"] * 3]
+    answers = [
+        answer(did[1], "x" if language == "en" else "嗯"),
+        *(answer(did[1], text) for text in SAYS[language]),
+        *["?"] * 3,
+    ]
     kept = told(straight, [answers[0], answers[1], answers[0], answers[2], answers[0], answers[3]], language)[1]
     assert [reply.provenance["rung"] for reply in kept] == ["everyday"] * 3
 
@@ -401,7 +420,10 @@ def test_the_client_itself_says_what_the_reply_did_and_is_believed_before_the_cu
         ('{"did": ["none", "asked"], "message": "Rain again."}', "cues"),
         ('{"did": [], "message": "Rain again."}', "cues"),
         ('{"message": "Rain again."}', "cues"),
-        ('<think>It asked.</think>\n```json\n{"did": ["asked", "understood"], "message": "Rain again."}\n```', "client"),
+        (
+            '<think>It asked.</think>\n```json\n{"did": ["asked", "understood"], "message": "Rain again."}\n```',
+            "client",
+        ),
     ],
 )
 def test_what_the_client_says_in_other_words_is_left_to_the_cues_and_that_is_kept(answer: str, by: str) -> None:
@@ -409,7 +431,9 @@ def test_what_the_client_says_in_other_words_is_left_to_the_cues_and_that_is_kep
     assert read.text == "Rain again." and read.provenance["heard"]["by"] == by and read.provenance["rung"] == "active"
 
 
-@pytest.mark.parametrize("answer", ['{"did": ["asked"], "message": "I do', '{"did": ["none"]}', '{"message": 3}', "<think>Let me"])
+@pytest.mark.parametrize(
+    "answer", ['{"did": ["asked"], "message": "I do', '{"did": ["none"]}', '{"message": 3}', "<think>Let me"]
+)
 def test_an_object_that_breaks_off_is_never_the_persons_message(answer: str) -> None:
     asked, kept = told(mindgauge.Function(lambda message: "Go on.", name="t"), [answer] * 2, "en")
     assert kept[0].provenance["outcome"] == "client_broke_role" and len(asked) == 2
@@ -438,7 +462,13 @@ def test_notes_tell_a_new_detail_each_turn_and_what_was_shown(situation: str, la
                 lines = asked[-1].content.splitlines()
                 start = client._words()[language].new.partition("{")[0]
                 told_now = [line.removeprefix(start) for line in lines if line.startswith(start)]
-                news += [detail for line in told_now for told in words.rungs.values() for detail in told if line.startswith(detail)]
+                news += [
+                    detail
+                    for line in told_now
+                    for told in words.rungs.values()
+                    for detail in told
+                    if line.startswith(detail)
+                ]
                 assert all(detail in text for detail in before), "what was shown already"
                 before = list(news)
         assert len(news) == len(set(news)) and len(news) >= 2, person.id
@@ -459,7 +489,9 @@ def test_a_limit_takes_as_many_persons_before_a_second_dialogue_with_one(mode: s
 
 def test_what_is_disclosed_depends_on_what_was_asked() -> None:
     guarded = [
-        p for p in persons("risk").personas if any(s.asked and s.replies is None and s.from_turn is None for s in p.ladder)
+        p
+        for p in persons("risk").personas
+        if any(s.asked and s.replies is None and s.from_turn is None for s in p.ladder)
     ]
     assert guarded, "somebody says it only when asked"
     for person in guarded:

@@ -121,7 +121,10 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
         persona, situation = self.dialogues.persona(dialogue.whole), self.dialogues.situation
         turn_tokens = REPLY_TOKENS + PERSON_TOKENS
         silence = [Message("assistant", "")]
-        opening = tokens(client.messages(persona, dialogue.tags["language"], silence, state.Move(""), situation)) + NOTE_TOKENS
+        opening = (
+            tokens(client.messages(persona, dialogue.tags["language"], silence, state.Move(""), situation))
+            + NOTE_TOKENS
+        )
         earliest = min(dialogue.clients)
         for target, run, (number, slot) in product(self.targets, range(self.repeats), dialogue.clients.items()):
             prompt = opening + (number - 1) * turn_tokens

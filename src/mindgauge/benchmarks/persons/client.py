@@ -222,7 +222,9 @@ def read(
         return ClientText(text, "Write the person's message.", Outcome.CLIENT_REFUSED)
     if not text or exchange.status is not Status.OK:
         cut = exchange.finish_reason == "length"
-        return ClientText("", f"The message is empty{': thinking took all the room (max_tokens)' if cut else ''}.", did=did)
+        return ClientText(
+            "", f"The message is empty{': thinking took all the room (max_tokens)' if cut else ''}.", did=did
+        )
     if answer is None:
         return ClientText("", "Answer with the one object that was asked for.")
     hides = bool(move.rung) and situation.is_plain(persona.planned) and not situation.is_plain(move.rung)
@@ -243,7 +245,9 @@ def _faults(
         yield "Write in Chinese." if language == "zh" else "Write in English."
     if length(text, language) > LONGEST[language]:
         yield "The message is too long."
-    if _copies(text, " ".join([words.who, words.hidden, *(d for rung in words.rungs.values() for d in rung)]), language):
+    if _copies(
+        text, " ".join([words.who, words.hidden, *(d for rung in words.rungs.values() for d in rung)]), language
+    ):
         yield "You repeated the description; say it as the person would."
     if _repeats(text, dialogue):
         yield "You said what was said before."
