@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
-from bench.reply_cues import sentences
 from mindgauge.benchmarks.persons.state import ReplySigns, signs
 
-READ = {f"{part}, {language}": (right, n) for part, language, right, n in sentences()}
+SENTENCES = tomllib.loads(Path(__file__).with_name("reply_sentences.toml").read_text(encoding="utf-8"))
+
+
+def read_right(part: str, language: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Return of how many sentences of each kind just the sign that they have is found, and how many there are."""
+    by_kind = SENTENCES[part][language]
+    right = {
+        kind: sum(
+            tuple(signs(text, "risk")) == tuple(kind == name for name in ("asked", "step", "understood"))
+            for text in texts
+        )
+        for kind, texts in by_kind.items()
+    }
+    return right, {kind: len(texts) for kind, texts in by_kind.items()}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_cues_read_fifty_five_of_sixty_sentences_right(language: str) -> None:
-    right, n = READ[f"development, {language}"]
-    assert n.total() == 60 and right.total() >= 55
+    right, n = read_right("development", language)
+    assert sum(n.values()) == 60 and sum(right.values()) >= 55
     assert all(right[kind] >= 0.8 * n[kind] for kind in n)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_most_sentences_that_were_written_after_the_cues_are_read_right(language: str) -> None:
-    right, n = READ[f"held_out, {language}"]
-    assert n.total() == 30 and right.total() >= 20
+    right, n = read_right("held_out", language)
+    assert sum(n.values()) == 30 and sum(right.values()) >= 20
     assert right["none"] == n["none"], "a false alarm would let a person say what nobody asked"
 
 
