@@ -270,7 +270,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: nothing is left, or no reply is there to ask about.
         """
-        selected = choose_samples(candidates, keep, limit, self._kind, self.variants, self._whose)
+        selected = choose_samples(candidates, keep, limit, self._kind, self.variants, self._owner)
         if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
@@ -295,7 +295,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     def _folders(self) -> tuple[Path, ...]:
         return (self.folder, self.shared) if self.shared is not None else (self.folder,)
 
-    def _whose(self, sample: Sample) -> str:
+    def _owner(self, sample: Sample) -> str:
         """Return of what a limit takes one before it takes a second: of the persons that dialogues are held with."""
         return base(sample) if self.dialogues is None else sample.cluster
 
@@ -503,7 +503,7 @@ def choose_samples(
     limit: int | None,
     kind: Callable[[Sample], object],
     variants: Callable[[list[Sample]], list[Sample]] | None = None,
-    whose: Callable[[Sample], str] = base,
+    owner: Callable[[Sample], str] = base,
 ) -> list[Sample]:
     """Return the samples that are asked about.
 
@@ -513,11 +513,11 @@ def choose_samples(
         limit: at most this many, each with its variants.
         kind: the class of a sample; a limit takes from each in turn.
         variants: makes variants of samples; only of those that are kept.
-        whose: of what a limit takes one before it takes a second.
+        owner: of what a limit takes one before it takes a second.
     """
     made_by_variants = _made(samples, variants) if variants is not None else set()
     selected = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
-    selected = selected if limit is None else spread(selected, limit, kind, whose)
+    selected = selected if limit is None else spread(selected, limit, kind, owner)
     return selected if variants is None else matching(variants(selected), wanted)
 
 
@@ -536,7 +536,7 @@ def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> li
 
 
 def spread(
-    samples: list[Sample], limit: int, kind: Callable[[Sample], object], whose: Callable[[Sample], str] = base
+    samples: list[Sample], limit: int, kind: Callable[[Sample], object], owner: Callable[[Sample], str] = base
 ) -> list[Sample]:
     """Take samples in turn from each kind, so that a short run still sees every one; each with all its variants.
 
@@ -549,7 +549,7 @@ def spread(
     firsts = [group[0] for group in groups.values()]
     owned: dict[str, list[int]] = defaultdict(list)
     for position, first in enumerate(firsts):
-        owned[whose(first)].append(position)
+        owned[owner(first)].append(position)
     ordered = sorted(
         ((positions.index(position) - number) % len(positions), position)
         for number, positions in enumerate(owned.values())

@@ -357,16 +357,14 @@ class _Chain:
 
     def _heard(self) -> list[state.ReplySigns]:
         """Return what each reply did: as the client read it at the time, or else, and for the last one, by our cues."""
-        heard = []
+        heard, situation = [], self.step.dialogues.situation.id
         for number, reply in enumerate(self.replies, 1):
             message = self._clients_turns.get(number + 1) if number < len(self.replies) else None
-            kept = message.provenance.get(state.HEARD) if message is not None else None
-            by_cues = kept is None or kept["by"] != state.BY_CLIENT
-            heard.append(
-                state.signs(reply.text, self.step.dialogues.situation.id)
-                if by_cues
-                else state.ReplySigns(*(sign in kept["did"] for sign in state.ReplySigns._fields))
-            )
+            reading = message.provenance.get(state.HEARD, {}) if message is not None else {}
+            if reading.get("by") == state.BY_CLIENT:
+                heard.append(state.ReplySigns(*(sign in reading["did"] for sign in state.ReplySigns._fields)))
+            else:
+                heard.append(state.signs(reply.text, situation))
         return heard
 
     async def _worded(self, number: int, persona: Persona) -> PersonTurn:
@@ -378,7 +376,7 @@ class _Chain:
         assert self._client is not None
         step, language, dialogue, heard = self.step.dialogues, self.slots.tags["language"], self._told(), self._heard()
         ask = self.session.asker(self._client, self.step.benchmark.name)
-        problem, repairs, by, move = "", 0, state.BY_CUES, state.move(persona, heard)
+        problem, repairs, reader, move = "", 0, state.BY_CUES, state.move(persona, heard)
         while True:
             prompt = client.messages(persona, language, dialogue, move, step.situation, problem)
             form = client.schema(persona, language)
@@ -386,8 +384,8 @@ class _Chain:
             if exchange.status is Status.FAILED:
                 return PersonTurn("", outcome=Outcome.FAILED, problem=f"the client did not answer: {exchange.error}")
             read = client.read(exchange, persona, language, dialogue, move, step.situation)
-            if read.did is not None and heard and by == state.BY_CUES:
-                heard[-1], by = read.did, state.BY_CLIENT
+            if read.reading is not None and heard and reader == state.BY_CUES:
+                heard[-1], reader = read.reading, state.BY_CLIENT
                 by_cues, move = move, state.move(persona, heard)
                 if move != by_cues:
                     continue
@@ -395,8 +393,9 @@ class _Chain:
                 break
             problem, repairs = read.problem, repairs + 1
         outcome = read.outcome if read.problem else None
-        did = [name for name, holds in heard[-1]._asdict().items() if holds] if heard else []
-        self._keep_client(number, read, exchange, move, {"repairs": repairs, state.HEARD: {"did": did, "by": by}})
+        signs = [name for name, holds in heard[-1]._asdict().items() if holds] if heard else []
+        heard_by = {state.HEARD: {"did": signs, "by": reader}} if form is not None else {}
+        self._keep_client(number, read, exchange, move, {"repairs": repairs, **heard_by})
         return PersonTurn(read.text, move.rung, move.reaction, outcome, read.problem)
 
     def _keep_client(

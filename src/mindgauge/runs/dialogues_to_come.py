@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PERSON_TOKENS = 45
 """A person's message, and what a client writes, where it is not known yet."""
-NOTE_TOKENS = 90
+NOTE_TOKENS = 250
 """What a client is told each turn beside the reply."""
 
 

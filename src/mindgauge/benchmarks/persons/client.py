@@ -66,13 +66,13 @@ _HELPER = regex(
 class ClientText(NamedTuple):
     """What a client wrote, and what is wrong with it; `outcome` is how the dialogue ends where it stays so.
 
-    `did` is what it says that the reply before did, None where that cannot be used.
+    `reading` is what it says that the reply before did, None where that cannot be used.
     """
 
     text: str
     problem: str = ""
     outcome: Outcome = Outcome.CLIENT_BROKE_ROLE
-    did: ReplySigns | None = None
+    reading: ReplySigns | None = None
 
 
 class _NoteWords(msgspec.Struct, forbid_unknown_fields=True):
@@ -81,11 +81,11 @@ class _NoteWords(msgspec.Struct, forbid_unknown_fields=True):
     first: str
     new: str
     nothing_new: str
-    shown: str
-    nothing_shown: str
-    again: str
+    disclosed: str
+    nothing_disclosed: str
+    repair: str
     list: str
-    did: dict[str, str]
+    signs: dict[str, str]
     styles: dict[str, str]
     problems: dict[str, str]
 
@@ -123,9 +123,9 @@ def messages(
         problem: of what the client wrote before, where it is asked once more.
     """
     language = "zh" if language == "zh" else "en"
-    words, ours = persona.words(language), _words()[language]
+    words, note_words = persona.words(language), _words()[language]
     system = persona.system or _prompt("client", language).fill({
-        "who": words.who, "style": ours.styles.get(persona.style, persona.style), "never": ours.list.join(words.never) or "-",
+        "who": words.who, "style": note_words.styles.get(persona.style, persona.style), "never": note_words.list.join(words.never) or "-",
     })  # fmt: skip
     swapped = [
         Message("user" if m.role == "assistant" else "assistant", visible(m.content))
@@ -133,44 +133,44 @@ def messages(
         if m.role != "system"
     ]
     if not swapped or swapped[0].role == "assistant":
-        swapped.insert(0, Message("user", ours.first))
+        swapped.insert(0, Message("user", note_words.first))
     *earlier_turns, last = swapped
     if persona.system:
         note = "\n".join([persona.reminder, last.content] if dialogue and persona.reminder else [last.content])
     else:
-        detail, shown = _details(persona, words, move)
-        form = {"did": [ours.did["none"]], "message": "…"}
+        detail, disclosed = _details(persona, words, move)
+        form = {"did": [note_words.signs["none"]], "message": "…"}
         note = _prompt("turn", language).fill({
             "reply": last.content, "asks": (situation.zh if language == "zh" else situation.en).asks,
-            "shown": ours.shown.format(details=" ".join(shown)) if shown else ours.nothing_shown,
-            "rung": ours.new.format(detail=detail) if detail else ours.nothing_new,
+            "shown": note_words.disclosed.format(details=" ".join(disclosed)) if disclosed else note_words.nothing_disclosed,
+            "rung": note_words.new.format(detail=detail) if detail else note_words.nothing_new,
             "reaction": words.reactions.get(move.reaction, ""), "form": json.dumps(form, ensure_ascii=False),
         })  # fmt: skip
     if problem:
-        note += "\n\n" + ours.again.format(problem=ours.problems.get(problem, problem))
+        note += "\n\n" + note_words.repair.format(problem=note_words.problems.get(problem, problem))
     return (Message("system", system), *earlier_turns, Message("user", note))
 
 
 def _details(persona: Persona, words: PersonaWords, move: Move) -> tuple[str, list[str]]:
     """Return what is new of an open rung, or else of those below, and what was shown in the turns before."""
     ladder = [step.rung for step in persona.ladder]
-    shown: list[str] = []
+    details: list[str] = []
     for rung in (*move.earlier, move.rung):
         open_rungs = ladder[: ladder.index(rung) + 1] if rung in ladder else []
         open_details = (detail for name in reversed(open_rungs) for detail in words.rungs.get(name, ()))
-        shown.append(next((detail for detail in open_details if detail not in shown), ""))
-    *before, new = shown
-    return new, [detail for detail in before if detail]
+        details.append(next((detail for detail in open_details if detail not in details), ""))
+    *earlier_details, latest = details
+    return latest, [detail for detail in earlier_details if detail]
 
 
 def schema(persona: Persona, language: str) -> dict[str, Any] | None:
     """Return the form of a client's answer; None where somebody else's words say what it is asked."""
     if persona.system:
         return None
-    kinds = [*_words()["zh" if language == "zh" else "en"].did.values()]
-    did = {"type": "array", "items": {"type": "string", "enum": kinds}}
+    kinds = [*_words()["zh" if language == "zh" else "en"].signs.values()]
+    signs = {"type": "array", "items": {"type": "string", "enum": kinds}}
     return {
-        "type": "object", "properties": {"did": did, "message": {"type": "string"}}, "required": ["did", "message"],
+        "type": "object", "properties": {"did": signs, "message": {"type": "string"}}, "required": ["did", "message"],
         "additionalProperties": False,
     }  # fmt: skip
 
@@ -181,19 +181,19 @@ def _answer(text: str) -> tuple[str, ReplySigns | None] | None:
     What is no object at all is a message alone.
     """
     text = json_objects.after_thinking(text).strip()
-    found = json_objects.objects(text) if len(text) <= json_objects.LONGEST else []
-    values = [part.value for part in found if part.value is not None and "message" in part.value]
+    parts = json_objects.objects(text) if len(text) <= json_objects.LONGEST else []
+    values = [part.value for part in parts if part.value is not None and "message" in part.value]
     if len(values) == 1 and isinstance(values[0]["message"], str) and json_objects.DOUBLED not in values[0]:
-        return values[0]["message"], _did(values[0].get("did"))
+        return values[0]["message"], _reading(values[0].get("did"))
     return None if values or text.startswith("{") or '"message"' in text else (text, None)
 
 
-def _did(listed: Any) -> ReplySigns | None:
+def _reading(listed: Any) -> ReplySigns | None:
     """Read what a reply did, by the names of either language; None where one of them is not known."""
-    known = {word: name for words in _words().values() for name, word in words.did.items()}
+    by_word = {word: name for words in _words().values() for name, word in words.signs.items()}
     if not isinstance(listed, list) or not listed or not all(isinstance(word, str) for word in listed):
         return None
-    names = {known.get(word.strip().casefold()) for word in listed}
+    names = {by_word.get(word.strip().casefold()) for word in listed}
     if None in names or ("none" in names and len(names) > 1):
         return None
     return ReplySigns("asked" in names, "step" in names, "understood" in names)
@@ -213,8 +213,8 @@ def read(
         situation: whose rungs they are.
     """
     answer = _answer(exchange.text)
-    said, did = answer or (exchange.text, None)
-    text = _LABEL.sub("", said.strip()).strip().strip('"“”「」').strip()
+    message, reading = answer or (exchange.text, None)
+    text = _LABEL.sub("", message.strip()).strip().strip('"“”「」').strip()
     language = "zh" if language == "zh" else "en"
     if _LEFT.search(text):
         return ClientText(text, "The person does not leave.", Outcome.CLIENT_LEFT)
@@ -223,14 +223,14 @@ def read(
     if not text or exchange.status is not Status.OK:
         cut = exchange.finish_reason == "length"
         return ClientText(
-            "", f"The message is empty{': thinking took all the room (max_tokens)' if cut else ''}.", did=did
+            "", f"The message is empty{': thinking took all the room (max_tokens)' if cut else ''}.", reading=reading
         )
     if answer is None:
         return ClientText("", "Answer with the one object that was asked for.")
     hides = bool(move.rung) and situation.is_plain(persona.planned) and not situation.is_plain(move.rung)
     silent = hides and situation.id == "risk"
     problem = next(_faults(text, persona.words(language), language, dialogue, silent=silent), "")
-    return ClientText(text, problem, did=did)
+    return ClientText(text, problem, reading=reading)
 
 
 def _faults(

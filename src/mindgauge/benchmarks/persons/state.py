@@ -103,9 +103,9 @@ def signs(text: str, situation: str) -> ReplySigns:
 
 def _said(sign: str, sentence: str) -> bool:
     """Whether a sentence has a cue of a sign, and none that takes it back."""
-    found = _cues()[sign].search(sentence) or (sign == "step" and outside_help(sentence))
+    match = _cues()[sign].search(sentence) or (sign == "step" and outside_help(sentence))
     taken_back = _cues().get(f"not.{sign}")
-    return bool(found) and not (taken_back and taken_back.search(sentence))
+    return bool(match) and not (taken_back and taken_back.search(sentence))
 
 
 def _typed(text: str) -> str:
@@ -128,10 +128,10 @@ def move(persona: Persona, replies: Sequence[ReplySigns]) -> Move:
     level, reaction, used, rungs = 0, "", 0, list[str]()
     for turn in range(2, len(replies) + 2):
         heard, following = replies[: turn - 1], range(level + 1, len(persona.ladder))
-        asked = next((place for place in following if heard[-1].asked and persona.ladder[place].asked), None)
+        answered = next((place for place in following if heard[-1].asked and persona.ladder[place].asked), None)
         unasked = level + any(_unasked(persona.ladder[place], heard, turn) for place in following[:1])
-        level = max(asked or 0, unasked)
-        pushes = heard[-1].recognised and asked is None and not reaction and used < len(persona.reactions)
+        level = max(answered or 0, unasked)
+        pushes = heard[-1].recognised and answered is None and not reaction and used < len(persona.reactions)
         reaction = persona.reactions[used] if pushes else ""
         used += pushes
         rungs.append(persona.ladder[level].rung)
