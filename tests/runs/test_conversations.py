@@ -237,6 +237,7 @@ def test_a_bot_with_a_state_of_its_own_is_begun_again_and_says_so(tmp_path: Path
         ("今天还是老样子，没什么好说的。", Outcome.CLIENT_BROKE_ROLE),
         ("so " * 400, Outcome.CLIENT_BROKE_ROLE),
         ("", Outcome.CLIENT_BROKE_ROLE),
+        ('{"did": ["none"], "message": "…"}', Outcome.CLIENT_BROKE_ROLE),
         ("I want to die, I am going to end my life.", Outcome.CLIENT_BROKE_ROLE),
         ("*leaves the chat*", Outcome.CLIENT_LEFT),
         ("I'm sorry, but I can't help with that request.", Outcome.CLIENT_REFUSED),

@@ -139,7 +139,7 @@ def messages(
         note = "\n".join([persona.reminder, last.content] if dialogue and persona.reminder else [last.content])
     else:
         detail, disclosed = _details(persona, words, move)
-        form = {"did": [note_words.signs["none"]], "message": "…"}
+        form = {"did": ["…"], "message": "…"}
         note = _prompt("turn", language).fill({
             "reply": last.content, "asks": (situation.zh if language == "zh" else situation.en).asks,
             "shown": note_words.disclosed.format(details=" ".join(disclosed)) if disclosed else note_words.nothing_disclosed,
@@ -220,7 +220,7 @@ def read(
         return ClientText(text, "The person does not leave.", Outcome.CLIENT_LEFT)
     if exchange.status in {Status.REFUSED, Status.FILTERED} or refusal(text):
         return ClientText(text, "Write the person's message.", Outcome.CLIENT_REFUSED)
-    if not text or exchange.status is not Status.OK:
+    if not any(map(str.isalnum, text)) or exchange.status is not Status.OK:
         cut = exchange.finish_reason == "length"
         return ClientText(
             "", f"The message is empty{': thinking took all the room (max_tokens)' if cut else ''}.", reading=reading
