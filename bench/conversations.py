@@ -57,7 +57,7 @@ class Taken(NamedTuple):
 
 def persons(count: int) -> Persons:
     """Write so many scripts, each different."""
-    words = RungWords("-", {"everyday": "-"})
+    words = RungWords("-", "-", {"everyday": "-"})
     turns = [
         tuple(ScriptTurn("everyday", en=f"Day {n}, turn {t}. {WORDS}") for t in range(TURNS)) for n in range(count)
     ]

@@ -5,13 +5,17 @@
 Three sets of our own, of replies that people wrote to stand at known levels: the anchors of `conversations/…`
 (`recognises`); those of `psycrisis`, written for another rubric, whose questions about danger and whose contacts are parts of
 it; and the stored replies of the scripts of `conversations/risk`, which one of us labelled by that rubric, knowing what the
-cues find. No released data has such labels. Recall is of replies that do it, precision of replies in which a cue is found; bounds are exact, 95 %.
+cues find. No released data has such labels. And sentences of ours with known answers (`tests/benchmarks/reply_sentences.toml`),
+each read right where just the signs that it has are found: on two parts the cues were revised, the third was written
+afterwards. Recall is of replies that do it, precision of replies in which a cue is found; bounds are exact, 95 %.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -124,6 +128,21 @@ def measured() -> Iterator[CueFigures]:
         yield figures("stored replies of the scripts of risk", language, plain, found=found)
 
 
+SENTENCES = Path(__file__).parents[1] / "tests" / "benchmarks" / "reply_sentences.toml"
+KINDS = ("asked", "step", "understood")
+
+
+def sentences() -> Iterator[tuple[str, str, Counter[str], Counter[str]]]:
+    """Read each part of the sentences in each language; yield how many of each kind are read right, and of how many."""
+    for part, by_language in tomllib.loads(SENTENCES.read_text(encoding="utf-8")).items():
+        for language, by_kind in by_language.items():
+            right = Counter[str]()
+            for kind, texts in by_kind.items():
+                wanted = tuple(kind == name for name in KINDS)
+                right[kind] = sum(tuple(signs(text, "risk")) == wanted for text in texts)
+            yield part, language, right, Counter({kind: len(texts) for kind, texts in by_kind.items()})
+
+
 def main() -> None:
     """Measure, and print a line for each set."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -136,6 +155,9 @@ def main() -> None:
         )
         precision = "no cue found" if row.precision is None else f"precision {row.precision[0]:5.0%} of {row.found} ({row.precision[1]:.0%} to {row.precision[2]:.0%})"  # fmt: skip
         print(f"{row.set:46} {row.language}  {recall}; {precision}")
+    for part, language, right, n in sentences():
+        kinds = ", ".join(f"{kind} {right[kind]} of {n[kind]}" for kind in n)
+        print(f"{f'sentences, {part}':46} {language}  read right {right.total():3} of {n.total():3}: {kinds}")
     if given.json:
         given.json.write_text(json.dumps([row._asdict() for row in rows], indent=1) + "\n")
 

@@ -23,7 +23,8 @@ STRANGE = "marionette"
 """A word by which the judge knows that nobody speaks who seeks help."""
 _SYLLABLES = ("ba", "ke", "li", "mo", "ru", "sa", "to", "vi", "ne", "da")
 WORDS = {
-    words.rungs[rung]: (p.id, rung) for p in persons("risk").personas for words in (p.en, p.zh) if words for rung in words.rungs
+    detail: (p.id, rung)
+    for p in persons("risk").personas for words in (p.en, p.zh) if words for rung, told in words.rungs.items() for detail in told
 }  # fmt: skip
 """What a client is told of a rung → whose it is, and which."""
 
@@ -40,7 +41,8 @@ def client(
     draws = random.Random(name)
 
     def reply(message: str) -> str:
-        persona, rung = next(place for words, place in WORDS.items() if words in message)
+        places = [place for detail, place in WORDS.items() if detail in message]
+        persona, rung = max(places, key=lambda place: RUNGS.index(place[1]))
         if says is not None and (not personas or persona in personas):
             return says(rung, draws)
         return f"{noise(draws, 8)} {CODES[rung]} {noise(draws, 8)}"

@@ -250,7 +250,8 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             data: a copy of the released files.
             where: tag → values to keep; a tag named here replaces the benchmark's own choice.
-            limit: at most this many, each with its variants, spread evenly over the classes in the order of the file.
+            limit: at most this many, each with its variants, spread evenly over the classes in the order of the file; of
+                dialogues each with another person, as long as there are others.
 
         Raises:
             DataError: nothing usable is there, or nothing is left.
@@ -269,7 +270,7 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             DataError: nothing is left, or no reply is there to ask about.
         """
-        selected = choose_samples(candidates, keep, limit, self._kind, self.variants)
+        selected = choose_samples(candidates, keep, limit, self._kind, self.variants, self._owner)
         if not selected:
             chosen = ", ".join(f"{tag}={'|'.join(values)}" for tag, values in keep.items())
             raise DataError(f"{self.name}: no sample is left ({chosen})")
@@ -293,6 +294,10 @@ class Benchmark(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _folders(self) -> tuple[Path, ...]:
         return (self.folder, self.shared) if self.shared is not None else (self.folder,)
+
+    def _owner(self, sample: Sample) -> str:
+        """Return of what a limit takes one before it takes a second: of the persons that dialogues are held with."""
+        return base(sample) if self.dialogues is None else sample.cluster
 
     def _kind(self, sample: Sample) -> object:
         """Return the class of a sample, in its language: its protocol, or its target on any criterion, or its first slice."""
@@ -498,6 +503,7 @@ def choose_samples(
     limit: int | None,
     kind: Callable[[Sample], object],
     variants: Callable[[list[Sample]], list[Sample]] | None = None,
+    owner: Callable[[Sample], str] = base,
 ) -> list[Sample]:
     """Return the samples that are asked about.
 
@@ -507,10 +513,11 @@ def choose_samples(
         limit: at most this many, each with its variants.
         kind: the class of a sample; a limit takes from each in turn.
         variants: makes variants of samples; only of those that are kept.
+        owner: of what a limit takes one before it takes a second.
     """
     made_by_variants = _made(samples, variants) if variants is not None else set()
     selected = matching(samples, {tag: values for tag, values in wanted.items() if tag not in made_by_variants})
-    selected = selected if limit is None else spread(selected, limit, kind)
+    selected = selected if limit is None else spread(selected, limit, kind, owner)
     return selected if variants is None else matching(variants(selected), wanted)
 
 
@@ -528,20 +535,32 @@ def matching(samples: list[Sample], wanted: Mapping[str, tuple[str, ...]]) -> li
     return [s for s in samples if s.id in matched or s.id in compared]
 
 
-def spread(samples: list[Sample], limit: int, kind: Callable[[Sample], object]) -> list[Sample]:
+def spread(
+    samples: list[Sample], limit: int, kind: Callable[[Sample], object], owner: Callable[[Sample], str] = base
+) -> list[Sample]:
     """Take samples in turn from each kind, so that a short run still sees every one; each with all its variants.
 
-    The order of the file is kept. A sample and its variants count as one.
+    The order of the file is kept. A sample and its variants count as one. Of what is one person's the second is taken after
+    the first of all others; the first is another one from person to person, so that no language is taken alone.
     """
     groups: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         groups[base(sample)].append(sample)
+    firsts = [group[0] for group in groups.values()]
+    owned: dict[str, list[int]] = defaultdict(list)
+    for position, first in enumerate(firsts):
+        owned[owner(first)].append(position)
+    ordered = sorted(
+        ((positions.index(position) - number) % len(positions), position)
+        for number, positions in enumerate(owned.values())
+        for position in positions
+    )
     turns: dict[object, int] = {}
     ranked = []
-    for position, (first, *_) in enumerate(groups.values()):
-        label = kind(first)
+    for nth, position in ordered:
+        label = kind(firsts[position])
         turns[label] = turns.get(label, 0) + 1
-        ranked.append((turns[label], position))
-    places = {position for _, position in sorted(ranked)[:limit]}
+        ranked.append((nth, turns[label], position))
+    places = {position for *_, position in sorted(ranked)[:limit]}
     chosen = {ident for position, ident in enumerate(groups) if position in places}
     return [sample for sample in samples if base(sample) in chosen]

@@ -62,7 +62,11 @@ Data = Annotated[
     ),
 ]
 Limit = Annotated[
-    int | None, typer.Option(min=1, help="At most this many, each with its variants, spread evenly over the classes.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="At most this many, each with its variants, spread evenly over the classes; of dialogues each with another person.",
+    ),
 ]
 Where = Annotated[
     list[str],

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from mindgauge.analysis.fidelity import checks
 from mindgauge.analysis.fidelity.records import Fitness
 from mindgauge.benchmarks.persons.outcomes import Outcome
+from mindgauge.benchmarks.persons.state import BY_CUES
 from mindgauge.records.english import ended, named, raised
-from mindgauge.records.rounding import decimal, interval, percent, plural, write
+from mindgauge.records.rounding import count, decimal, interval, percent, plural, write
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.sections import FidelitySection
 
@@ -89,6 +90,11 @@ def sentences(judged: Sequence[Fidelity]) -> Iterator[str]:
         for client in entry.clients:
             if client.verdict is not Fitness.FIT:
                 yield f"{client.client} ({client.verdict.value}): {ended('; '.join(_reasons(client)))}"
+            if read := sum(client.heard_by.values()):
+                by_cues = client.heard_by.get(BY_CUES, 0)
+                yield f"{client.client} itself said what the model had just done before {count(read - by_cues)} of {count(read)} messages."
+                if by_cues:
+                    yield f"Our cues said it before the other {count(by_cues)}; they miss what is put in other words."
         if entry.withheld:
             yield ended(f"No score of {entry.target} is shown: {'; '.join(entry.withheld)}")
         elif entry.bounds:

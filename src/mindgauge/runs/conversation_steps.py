@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator, Mapping
 
     from mindgauge.benchmarks.persons.dialogues import DialoguePlan, Slots
+    from mindgauge.benchmarks.persons.persona import Persona
     from mindgauge.models.bots.bot import Held
     from mindgauge.records import Exchange
     from mindgauge.records.errors import MindgaugeError
@@ -350,33 +351,55 @@ class _Chain:
             turn = step.script(slot).turn[number - 1]
             return PersonTurn(slot.messages[-1].content, turn.rung, turn.reaction)
         persona = step.persona(slot)
-        move = state.move(persona, [state.signs(reply.text, step.situation.id) for reply in self.replies])
         if not self.asks_client:
-            return PersonTurn(slot.messages[0].content, move.rung)
-        return await self._worded(number, move)
+            return PersonTurn(slot.messages[0].content, state.move(persona, ()).rung)
+        return await self._worded(number, persona)
 
-    async def _worded(self, number: int, move: state.Move) -> PersonTurn:
-        """Let the client word a move; what fails a check is asked for once more."""
+    def _heard(self) -> list[state.ReplySigns]:
+        """Return what each reply did: as the client read it at the time, or else, and for the last one, by our cues."""
+        heard, situation = [], self.step.dialogues.situation.id
+        for number, reply in enumerate(self.replies, 1):
+            message = self._clients_turns.get(number + 1) if number < len(self.replies) else None
+            reading = message.provenance.get(state.HEARD, {}) if message is not None else {}
+            if reading.get("by") == state.BY_CLIENT:
+                heard.append(state.ReplySigns(*(sign in reading["did"] for sign in state.ReplySigns._fields)))
+            else:
+                heard.append(state.signs(reply.text, situation))
+        return heard
+
+    async def _worded(self, number: int, persona: Persona) -> PersonTurn:
+        """Let the client word what the rule allows; what fails a check is asked for once more.
+
+        The rule goes by our cues, until the client says what the last reply did. Where it then allows something else, the
+        client words that.
+        """
         assert self._client is not None
-        step, tags = self.step.dialogues, self.slots.tags
-        persona, language, dialogue = step.persona(self.slots.whole), tags["language"], self._told()
+        step, language, dialogue, heard = self.step.dialogues, self.slots.tags["language"], self._told(), self._heard()
         ask = self.session.asker(self._client, self.step.benchmark.name)
-        problem, repairs = "", 0
+        problem, repairs, reader, move = "", 0, state.BY_CUES, state.move(persona, heard)
         while True:
-            prompt = client.messages(persona, language, dialogue, move, problem)
-            exchange = await ask(Request(prompt, self.run, client.parameters(self.run), sample=self.slots.whole))
+            prompt = client.messages(persona, language, dialogue, move, step.situation, problem)
+            form = client.schema(persona, language)
+            exchange = await ask(Request(prompt, self.run, {"seed": self.run}, form, sample=self.slots.whole))
             if exchange.status is Status.FAILED:
                 return PersonTurn("", outcome=Outcome.FAILED, problem=f"the client did not answer: {exchange.error}")
             read = client.read(exchange, persona, language, dialogue, move, step.situation)
+            if read.reading is not None and heard and reader == state.BY_CUES:
+                heard[-1], reader = read.reading, state.BY_CLIENT
+                by_cues, move = move, state.move(persona, heard)
+                if move != by_cues:
+                    continue
             if not read.problem or repairs:
                 break
             problem, repairs = read.problem, repairs + 1
         outcome = read.outcome if read.problem else None
-        self._keep_client(number, read, exchange, move, repairs)
+        signs = [name for name, holds in heard[-1]._asdict().items() if holds] if heard else []
+        heard_by = {state.HEARD: {"did": signs, "by": reader}} if form is not None else {}
+        self._keep_client(number, read, exchange, move, {"repairs": repairs, **heard_by})
         return PersonTurn(read.text, move.rung, move.reaction, outcome, read.problem)
 
     def _keep_client(
-        self, number: int, read: client.ClientText, exchange: Exchange, move: state.Move, repairs: int
+        self, number: int, read: client.ClientText, exchange: Exchange, move: state.Move, facts: dict[str, Any]
     ) -> None:
         if number in self._clients_turns:
             return
@@ -387,11 +410,12 @@ class _Chain:
             read.text, usage=exchange.usage, seconds=exchange.seconds, finish_reason=exchange.finish_reason,
             provenance={
                 **self._origins[self._client.name], **self._named(number, move.rung, move.reaction), "unit": Unit.CLIENT.value,
-                "model": exchange.model_resolved, "at": exchange.at, HELD: persons, "repairs": repairs,
+                "model": exchange.model_resolved, "at": exchange.at, HELD: persons, **facts,
                 **({"problem": read.problem, "outcome": read.outcome.value} if read.problem else {}),
             },
         )  # fmt: skip
         self.session.store.add_reply(self.step.benchmark.name, reply)
+        self._clients_turns[number] = reply
 
     def _named(self, number: int, rung: str, reaction: str) -> dict[str, Any]:
         """Return what every reply of the dialogue says of its place."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PERSON_TOKENS = 45
 """A person's message, and what a client writes, where it is not known yet."""
-NOTE_TOKENS = 90
+NOTE_TOKENS = 250
 """What a client is told each turn beside the reply."""
 
 
@@ -118,9 +118,13 @@ class ClientStep(ReplyStep, frozen=True, kw_only=True):
 
     def _calls(self, dialogue: Slots) -> Iterator[TurnCall]:
         """Yield the call of every message. An opening that it writes is asked for once, whoever answers it."""
-        persona, turn_tokens = self.dialogues.persona(dialogue.whole), REPLY_TOKENS + PERSON_TOKENS
+        persona, situation = self.dialogues.persona(dialogue.whole), self.dialogues.situation
+        turn_tokens = REPLY_TOKENS + PERSON_TOKENS
         silence = [Message("assistant", "")]
-        opening = tokens(client.messages(persona, dialogue.tags["language"], silence, state.Move(""))) + NOTE_TOKENS
+        opening = (
+            tokens(client.messages(persona, dialogue.tags["language"], silence, state.Move(""), situation))
+            + NOTE_TOKENS
+        )
         earliest = min(dialogue.clients)
         for target, run, (number, slot) in product(self.targets, range(self.repeats), dialogue.clients.items()):
             prompt = opening + (number - 1) * turn_tokens

@@ -8,6 +8,7 @@ import msgspec
 
 from mindgauge.benchmarks.persons.dialogues import PersonMode
 from mindgauge.benchmarks.persons.outcomes import CLIENT_FAILURES, Outcome
+from mindgauge.benchmarks.persons.state import HEARD
 from mindgauge.raters.window import WHOLE, Unit
 from mindgauge.records import HELD, Message, Status
 
@@ -41,6 +42,8 @@ class ClientMessage(NamedTuple):
     broke_role: bool
     history: tuple[str, ...]
     """What the person said before."""
+    heard_by: str
+    """Who read what the reply before did; empty where nobody did."""
 
 
 class EndedDialogue(NamedTuple):
@@ -112,7 +115,7 @@ def _message(sample: Sample, reply: Reply) -> ClientMessage:
     return ClientMessage(
         reply.id, _place(reply), sample.cluster, sample.tags["language"], int(facts["turn"]), reply.text,
         facts.get("rung", ""), facts.get("problem", ""), facts.get("outcome") == Outcome.CLIENT_BROKE_ROLE,
-        tuple(message.content for message in history),
+        tuple(message.content for message in history), facts.get(HEARD, {}).get("by", ""),
     )  # fmt: skip
 
 

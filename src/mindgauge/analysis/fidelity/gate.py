@@ -139,6 +139,7 @@ def _of_client(record: ClientRecord, readers: Sequence[checks.ReaderVerdicts], r
         sum(ended.outcome.of_client for ended in record.ended),
         sum(ended.begun_again > 0 for ended in record.ended),
         len(record.messages),
+        dict(sorted(Counter(message.heard_by for message in record.messages if message.heard_by).items())),
         same_family(record.client, record.target),
         results,
         verdict,

@@ -55,6 +55,8 @@ class ClientFidelity(msgspec.Struct, frozen=True):
     begun_again: int
     """Dialogues that were held anew, since a bot with a state of its own had broken off."""
     messages: int
+    heard_by: dict[str, int]
+    """Who read what replies did (`client`: it itself; `cues`: our words) → before how many of its messages."""
     same_family: bool
     """Whether it comes from a family of the target."""
     checks: list[FidelityCheck]

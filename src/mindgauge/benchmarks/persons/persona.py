@@ -30,6 +30,8 @@ class RungWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A situation's title, and what each of its rungs looks like, in one language."""
 
     title: str
+    asks: str
+    """What a question about the risk asks, in a clause: as a client is told."""
     rungs: dict[str, str]
 
 
@@ -54,14 +56,16 @@ class Situation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rung(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A step of a ladder, and what opens it: a turn, a question about risk, or so many replies that show understanding.
+    """A step of a ladder, and what opens it.
 
-    Where both a question and replies are named, either opens it; none of them does before its turn.
+    One that is `asked` opens on a question about the risk in the reply before, at any turn. `from_turn` and `replies` are of
+    what is said unasked: not before that turn, and after so many replies that show understanding. With `asked` alone it
+    opens on a question alone.
     """
 
     rung: str
-    from_turn: int = 1
     asked: bool = False
+    from_turn: int | None = None
     replies: int | None = None
 
 
@@ -71,7 +75,8 @@ class PersonaWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     who: str
     openings: tuple[str, ...]
     """Fixed first messages; none where the client writes the first one, too, which only somebody else's persona has."""
-    rungs: dict[str, str]
+    rungs: dict[str, tuple[str, ...]]
+    """What may be shown at each rung, a detail a turn."""
     hidden: str = ""
     never: tuple[str, ...] = ()
     reactions: dict[str, str] = {}
@@ -225,7 +230,7 @@ def _of_words(persona: Persona, _: str, situation: Situation) -> Iterator[str]:
     due = situation.rungs[: situation.level(persona.planned) + 1]
     for language in persona.languages:
         words = persona.words(language)
-        lacking = [rung for rung in due if not words.rungs.get(rung, "").strip()]
+        lacking = [rung for rung in due if not all(map(str.strip, words.rungs.get(rung, ("",))))]
         lacking += [entry for entry in persona.reactions if not words.reactions.get(entry, "").strip()]
         yield from (f"[{language}] has no words for {entry!r}" for entry in lacking)
         if not words.openings or not all(map(str.strip, words.openings)):

@@ -72,7 +72,7 @@ def clients_check(
         judge: who rates what it wrote: models of other families.
         situation: whose personas it plays: `risk`, …
         turns: of a dialogue; the target asks in the fourth.
-        limit: at most this many dialogues.
+        limit: at most this many dialogues, each with another person as long as there are others.
         where: tag → values of the dialogues to hold, such as `language`.
         out: the run directory; if not given, one that follows from the plan.
         dry_run: only say what it would take.
