@@ -19,7 +19,6 @@ from mindgauge.raters.echo import words
 from mindgauge.raters.window import Unit
 from mindgauge.records import Message
 from mindgauge.records.text import HAN
-from mindgauge.stats.codes import components
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,7 +83,7 @@ def find(replies: pl.DataFrame, messages: Iterable[str]) -> pl.DataFrame:
     groups = []
     for of_model in short.sort("plain", "subject").partition_by("model"):
         texts = of_model["plain"].unique(maintain_order=True)
-        group = pl.DataFrame({"plain": texts, "group": components(len(texts), similar(texts, ALIKE, 0))})
+        group = pl.DataFrame({"plain": texts, "group": similar(texts, ALIKE, seed=0)})
         grouped = of_model.join(group, on="plain", maintain_order="left")
         groups += grouped.filter(_many().over("group")).partition_by("group")
     common = _common(messages) if groups else set[str]()
@@ -132,5 +131,7 @@ def _by_person(messages: Iterable[Message]) -> str:
 def _words(text: str) -> set[str]:
     """Return the words of a text; of Chinese, which does not part them, every two characters that follow each other."""
     tokens = words(text)
+    if not HAN.search(text):
+        return set(tokens)
     pairs = {first + second for first, second in pairwise(tokens) if HAN.match(first) and HAN.match(second)}
     return pairs | {token for token in tokens if not HAN.match(token)}
