@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, stock
 from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share_of
+from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share, share_of
 from mindgauge.raters.rule import yes_or_no
 from mindgauge.records.rounding import count
 from mindgauge.records.rubric import Criterion
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.fitness import Unfit
     from mindgauge.analysis.rating_part import RatingPart
+
+
+STOCK_SHARE = share("share_stock", "yes", better="", title="the share of stock replies")
 
 
 class ScoringQuestion(msgspec.Struct, frozen=True):
@@ -36,6 +39,8 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
+    if kind == "rule" and name == stock.CRITERION:
+        return ScoringQuestion(benchmark, yes_or_no(name), (STOCK_SHARE,))
     if kind == "rule":
         return ScoringQuestion(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
     if name in benchmark.pooled:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import polars as pl
 
+from mindgauge.analysis import frame
 from mindgauge.analysis.dataset.duplicates import plain, similar
 from mindgauge.raters.echo import words
 from mindgauge.raters.window import Unit
-from mindgauge.records import Message
+from mindgauge.records import Message, RaterKind, Status
 from mindgauge.records.text import HAN
 
 if TYPE_CHECKING:
@@ -44,22 +45,55 @@ SELECT id, sample, model, run, status, iif(status = 'ok' AND length(CAST(text AS
     json_extract(provenance, '$.held')
 FROM replies WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.unit'), '{Unit.TURN}') = '{Unit.TURN}'
 ORDER BY id"""
+CRITERION = "stock"
+RATER = "rule/stock"
 _SHORT = dict.fromkeys(("subject", "model", "cluster", "message", "text"), pl.String)
 _FOUND = {"subject": pl.String, "stock": pl.String}
 _read_held = msgspec.json.Decoder(tuple[Message, ...]).decode
+
+
+_at_hand: dict[tuple[str, str], pl.DataFrame] = {}
+"""What was found last: a report asks for it several times."""
+_MOST_AT_HAND = 20
 
 
 def found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Look for stock replies among the single replies of a run; none of models that answered in fewer than `MANY` conversations.
 
     Returns:
-        Columns subject, model, status, stock (the text, as it is said most often; null where the reply is none), of all
-        replies of those models; nothing of a closed question.
+        Columns subject, sample, model, run, status, stock (the text, as it is said most often; null where the reply is
+        none), of all single replies of those models; nothing of a closed question.
     """
+    key = repr((store.path.resolve(), store.state())), benchmark.name
+    if key not in _at_hand:
+        if len(_at_hand) >= _MOST_AT_HAND:
+            _at_hand.clear()
+        _at_hand[key] = _found(store, benchmark)
+    return _at_hand[key]
+
+
+def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return what the rule says of each reply as ratings (columns as in `frame.ratings`), so that it is scored like any rule."""
+    value = pl.when(pl.col("stock").is_not_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    said = found(store, benchmark).select(
+        "subject", "run", "status", value=pl.when(pl.col("status") == Status.OK.value).then(value), criterion=pl.lit(CRITERION),
+        rater=pl.lit(RATER), rater_kind=pl.lit(RaterKind.RULE.value), instrument=pl.lit(RATER),
+        **dict.fromkeys(("selection", "protocol", "drawn"), pl.lit(None, pl.String)),
+    )
+    return frame.beside_samples(said, store, benchmark)
+
+
+def mentioned(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return ratings without those of the rule where it found nothing: zero stock replies are not spoken of."""
+    of_rule = pl.col("rater") == RATER
+    return rows if rows.select((of_rule & (pl.col("value") == "yes")).any()).item() else rows.filter(~of_rule)
+
+
+def _found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     said = {} if benchmark.closed else {s.id: (s.cluster, _by_person(s.messages)) for s in store.samples(benchmark.name)}
     rows, short = [], []
     for subject, sample, model, run, status, text, held in store.select(_REPLIES, (benchmark.name,)) if said else ():
-        cluster, message = said[sample]
+        cluster, message = said.get(sample, (sample, ""))
         rows.append((subject, sample, model, run, status, cluster))
         if text:
             short.append((subject, model, cluster, _by_person(_read_held(held)) if held else message, text))

@@ -48,9 +48,14 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
         full: every metric, every two systems, every part on which two can be told apart.
         shown: also what judges say that agree too little with people.
     """
+    from mindgauge.analysis.scoring_views import STOCK_SHARE
     from mindgauge.reports.compared import RankedSystems, parts
 
-    measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
+    measures = [
+        m
+        for m in result.measures
+        if full or m.part or m.name in (*result.headlines.get(m.benchmark, ()), STOCK_SHARE.name)
+    ]
     fields = [RankedSystems.of(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
     overall = sorted(
         (field for field in fields if field.measure.slice == "all"), key=lambda f: _place(result, f.measure)
