@@ -304,7 +304,9 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         figures = [
             m
             for b in members
-            for m in _voided(_scores(_with_stock(rated[b.name], store, b), b, recognised, resamples, seed), unfit, clients)
+            for m in _voided(
+                _scores(_with_stock(rated[b.name], store, b), b, recognised, resamples, seed), unfit, clients
+            )
         ]
         constant = {name for b in members for name in baselines.names(b)}
         totals: dict[str, int] = {}

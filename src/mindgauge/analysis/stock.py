@@ -76,8 +76,14 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return what the rule says of each reply as ratings (columns as in `frame.ratings`), so that it is scored like any rule."""
     value = pl.when(pl.col("stock").is_not_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
     said = found(store, benchmark).select(
-        "subject", "run", "status", value=pl.when(pl.col("status") == Status.OK.value).then(value), criterion=pl.lit(CRITERION),
-        rater=pl.lit(RATER), rater_kind=pl.lit(RaterKind.RULE.value), instrument=pl.lit(RATER),
+        "subject",
+        "run",
+        "status",
+        value=pl.when(pl.col("status") == Status.OK.value).then(value),
+        criterion=pl.lit(CRITERION),
+        rater=pl.lit(RATER),
+        rater_kind=pl.lit(RaterKind.RULE.value),
+        instrument=pl.lit(RATER),
         **dict.fromkeys(("selection", "protocol", "drawn"), pl.lit(None, pl.String)),
     )
     return frame.beside_samples(said, store, benchmark)
@@ -90,7 +96,9 @@ def mentioned(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    said = {} if benchmark.closed else {s.id: (s.cluster, _by_person(s.messages)) for s in store.samples(benchmark.name)}
+    said = (
+        {} if benchmark.closed else {s.id: (s.cluster, _by_person(s.messages)) for s in store.samples(benchmark.name)}
+    )
     rows, short = [], []
     for subject, sample, model, run, status, text, held in store.select(_REPLIES, (benchmark.name,)) if said else ():
         cluster, message = said.get(sample, (sample, ""))

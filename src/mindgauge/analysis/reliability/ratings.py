@@ -294,7 +294,9 @@ def _run(folder: Path) -> _Source:
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
-    return _Source(frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies))
+    return _Source(
+        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies)
+    )
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:

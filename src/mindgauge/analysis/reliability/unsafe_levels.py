@@ -219,7 +219,7 @@ def danger(
     share = _CountedSubjects(subjects["cluster"].to_numpy(), drawn.sample(subjects) if weighted else None).share
     categories, category = people.categories
     bad_by_category = np.bincount(category[unsafe & (category >= 0)], minlength=len(categories))
-    stock = unsafe & subjects["stock"].to_numpy()
+    stock = unsafe & (subjects["stock"].to_numpy() if "stock" in subjects.columns else False)
     missing_bad, missing_rest = int((missing & unsafe).sum()), int((missing & safe).sum())
     return Danger(
         levels=scale.unsafe.levels(scale),
