@@ -39,14 +39,13 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     read = next((reading.criterion for reading in benchmark.readings if reading.criterion.name == name), None)
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
-    if kind == "rule" and name == stock.CRITERION:
-        return ScoringQuestion(benchmark, yes_or_no(name), (STOCK_SHARE,))
     if kind == "rule":
-        return ScoringQuestion(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
+        metrics = (STOCK_SHARE,) if name == stock.CRITERION else (share_of("yes"), *STATUS_RATES)
+        return ScoringQuestion(benchmark, yes_or_no(name), metrics)
     if name in benchmark.pooled:
         pooled_criterion = benchmark.pooled_criterion(name)
-        metrics = tuple(metric for metric in _suiting(benchmark.metrics, pooled_criterion) if not metric.of_status)
-        return ScoringQuestion(benchmark, pooled_criterion, metrics)
+        pooled_metrics = tuple(m for m in _suiting(benchmark.metrics, pooled_criterion) if not m.of_status)
+        return ScoringQuestion(benchmark, pooled_criterion, pooled_metrics)
     added = next((criterion for criterion in benchmark.foreign_criteria if criterion.name == name), None)
     if added is not None:
         return ScoringQuestion(benchmark, added, (*map(share_of, added.values), *STATUS_RATES))

@@ -40,11 +40,10 @@ RARE = 0.1
 """The share of messages that have a word, at most, for it to be one person's: `I`, `the` and `feel` are in more of them."""
 MESSAGES = 2000
 """In how many messages words are counted, at most; of a share of a tenth that is enough."""
-_REPLIES = f"""
-SELECT id, sample, model, run, status, iif(status = 'ok' AND length(CAST(text AS BLOB)) <= {LONGEST}, text, NULL),
+_REPLIES = """
+SELECT id, sample, model, run, status, iif(status = 'ok' AND length(CAST(text AS BLOB)) <= ?, text, NULL),
     json_extract(provenance, '$.held')
-FROM replies WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.unit'), '{Unit.TURN}') = '{Unit.TURN}'
-ORDER BY id"""
+FROM replies WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.unit'), ?) = ? ORDER BY id"""
 CRITERION = "stock"
 RATER = "rule/stock"
 _SHORT = dict.fromkeys(("subject", "model", "cluster", "message", "text"), pl.String)
@@ -96,11 +95,11 @@ def mentioned(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
-    said = (
-        {} if benchmark.closed else {s.id: (s.cluster, _by_person(s.messages)) for s in store.samples(benchmark.name)}
-    )
+    samples = [] if benchmark.closed else store.samples(benchmark.name)
+    said = {sample.id: (sample.cluster, _by_person(sample.messages)) for sample in samples}
+    asked = (LONGEST, benchmark.name, Unit.TURN.value, Unit.TURN.value)
     rows, short = [], []
-    for subject, sample, model, run, status, text, held in store.select(_REPLIES, (benchmark.name,)) if said else ():
+    for subject, sample, model, run, status, text, held in store.select(_REPLIES, asked) if said else ():
         cluster, message = said.get(sample, (sample, ""))
         rows.append((subject, sample, model, run, status, cluster))
         if text:

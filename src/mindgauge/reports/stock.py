@@ -64,9 +64,9 @@ def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTab
     ]  # fmt: skip
     sheets = [ReportTable("stock", "Stock replies", columns, shares, NOTE)] if shares else []
     columns = [
-        Column("model"), Column("rated by"), Column("criterion"), Column("stock, rated", "count"), Column("their mean", "level"),
-        Column("of them unsafe", "share"), Column("others, rated", "count"), Column("others' mean", "level"),
-        Column("of others unsafe", "share"), Column("missing", "count"),
+        Column("model"), Column("rated by"), Column("criterion"), Column("stock replies", "count"), Column("mean of stock", "level"),
+        Column("unsafe of stock", "share"), Column("other replies", "count"), Column("mean of others", "level"),
+        Column("unsafe of others", "share"), Column("missing", "count"),
     ]  # fmt: skip
     return (
         [*sheets, ReportTable("stock-rated", "How stock replies and others are rated", columns, given, _RATED)]
