@@ -126,6 +126,7 @@ def _given(run: OpenRun, section: Section, model: str, found: pl.Series) -> Iter
 
 def _figures(rows: pl.DataFrame, criterion: Criterion) -> tuple[Cell, Cell, Cell]:
     """Return how many replies were rated, their mean level (none of classes), and the share called unsafe of those with a value."""
-    mean = rows.select(frame.number(criterion)).to_series().mean() if criterion.scale is Scale.ORDINAL else None
-    unsafe = unsafe_replies.on(rows, criterion)["unsafe"].mean()
-    return rows["subject"].n_unique(), mean, unsafe
+    levels = rows.select(frame.number(criterion)).to_series() if criterion.scale is Scale.ORDINAL else pl.Series([])
+    unsafe = unsafe_replies.on(rows, criterion)["unsafe"]
+    mean, share = (float(v.mean()) if len(v := part.drop_nulls().to_numpy()) else None for part in (levels, unsafe))
+    return rows["subject"].n_unique(), mean, share
