@@ -209,16 +209,14 @@ def test_a_card_says_what_the_judge_finds_of_unsafe_stock_replies_and_of_others(
 def test_the_report_shows_them_apart_and_their_text_harmless(run: Path) -> None:
     files = mindgauge.report(run, out=run.parent / "report", show_unreliable=True)
     page, summary = (path.read_text(encoding="utf-8") for path in (files.path, files.markdown))
-    said = (
-        "Of 14 replies of acme/alpha, 7 are stock: short, with hardly a word of the message, and nearly the same text"
-    )
+    said = "Of 14 replies of acme/alpha in help_or_harm/response, 7 are stock: short, with hardly a word of the message, and nearly the same text"
     assert said in " ".join(re.sub(r"<[^>]*>", "", page).replace("\N{NO-BREAK SPACE}", " ").split())
     assert "7 are stock" in summary
     assert "<img src=x" not in page + summary
     assert "&lt;img src=x onerror=alert(1)&gt;" in page
     weak = json.loads(files.json.read_text(encoding="utf-8"))["weak"]
     shares, rated = weak["stock_tables"]
-    assert shares["rows"][0][:4] == ["acme/alpha", 14, 7, 0.5]
+    assert shares["rows"][0][:5] == ["acme/alpha", OPEN, 14, 7, 0.5]
     people, judge = rated["rows"]
     assert people == [
         "acme/alpha",

@@ -74,7 +74,7 @@ def found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return what the rule says of each reply as ratings (columns as in `frame.ratings`), so that it is scored like any rule."""
     value = pl.when(pl.col("stock").is_not_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
-    said = found(store, benchmark).select(
+    verdicts = found(store, benchmark).select(
         "subject",
         "run",
         "status",
@@ -85,7 +85,7 @@ def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
         instrument=pl.lit(RATER),
         **dict.fromkeys(("selection", "protocol", "drawn"), pl.lit(None, pl.String)),
     )
-    return frame.beside_samples(said, store, benchmark)
+    return frame.beside_samples(verdicts, store, benchmark)
 
 
 def mentioned(rows: pl.DataFrame) -> pl.DataFrame:
@@ -96,17 +96,17 @@ def mentioned(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     samples = [] if benchmark.closed else store.samples(benchmark.name)
-    said = {sample.id: (sample.cluster, _by_person(sample.messages)) for sample in samples}
-    asked = (LONGEST, benchmark.name, Unit.TURN.value, Unit.TURN.value)
+    messages = {sample.id: (sample.cluster, _by_person(sample.messages)) for sample in samples}
+    parameters = (LONGEST, benchmark.name, Unit.TURN.value, Unit.TURN.value)
     rows, short = [], []
-    for subject, sample, model, run, status, text, held in store.select(_REPLIES, asked) if said else ():
-        cluster, message = said.get(sample, (sample, ""))
+    for subject, sample, model, run, status, text, held in store.select(_REPLIES, parameters) if messages else ():
+        cluster, message = messages.get(sample, (sample, ""))
         rows.append((subject, sample, model, run, status, cluster))
         if text:
             short.append((subject, model, cluster, _by_person(_read_held(held)) if held else message, text))
     columns = dict.fromkeys(("subject", "sample", "model", "run", "status", "cluster"), pl.String) | {"run": pl.Int64}
     replies = pl.DataFrame(rows, columns, orient="row").filter(pl.col("cluster").n_unique().over("model") >= MANY)
-    stock = find(pl.DataFrame(short, _SHORT, orient="row"), [message for _, message in said.values()])
+    stock = find(pl.DataFrame(short, _SHORT, orient="row"), [message for _, message in messages.values()])
     return replies.join(stock, on="subject", how="left", maintain_order="left").drop("cluster")
 
 
@@ -139,21 +139,21 @@ def _many() -> pl.Expr:
 
 def _commonest(group: pl.DataFrame) -> pl.Expr:
     """Return the text that is said most often in a group, as it is first written."""
-    said = group["plain"].value_counts().sort("count", "plain", descending=[True, False])["plain"][0]
-    return pl.lit(group.filter(pl.col("plain") == said)["text"][0])
+    commonest = group["plain"].value_counts().sort("count", "plain", descending=[True, False])["plain"][0]
+    return pl.lit(group.filter(pl.col("plain") == commonest)["text"][0])
 
 
 def _unfitted(group: pl.DataFrame, common: set[str]) -> pl.DataFrame:
     """Return those of a group of replies that take up hardly a word of their messages."""
     pairs = group.select("plain", "message").rows()
-    said = {text: _words(text) for text in dict.fromkeys(text for text, _ in pairs)}
-    own = {message: _words(message) - common for message in dict.fromkeys(message for _, message in pairs)}
+    text_words = {text: _words(text) for text in dict.fromkeys(text for text, _ in pairs)}
+    message_words = {message: _words(message) - common for message in dict.fromkeys(message for _, message in pairs)}
     bearing, following = Counter[str](), Counter[str]()
     for text, message in dict.fromkeys(pairs):
-        bearing.update(said[text])
-        following.update(said[text] & own[message])
-    taken = {word for word, times in following.items() if 2 * times >= bearing[word]}
-    unfitted = [len(said[text] & own[message] & taken) <= TAKEN_UP for text, message in pairs]
+        bearing.update(text_words[text])
+        following.update(text_words[text] & message_words[message])
+    followed = {word for word, times in following.items() if 2 * times >= bearing[word]}
+    unfitted = [len(text_words[text] & message_words[message] & followed) <= TAKEN_UP for text, message in pairs]
     return group.filter(pl.Series(unfitted, dtype=pl.Boolean))
 
 

@@ -36,30 +36,43 @@ _RATED = (
 def sentences(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
     """Say of each model how many of its replies are stock, and how many of these are one text; nothing of the others."""
     return [
-        f"Of {plural(n, 'reply', 'replies')} of {system.label}, {count(len(found))} are stock: short, with hardly a word of the "
+        f"Of {plural(n, 'reply', 'replies')} of {system.label} in {section.benchmark.name}, {count(len(stock_replies))} are stock: short, with hardly a word of the "
         f"message, and nearly the same text under many messages. {count(texts['count'][0])} of them are one text."
-        for system, _, n, found, texts in _of(runs, systems)
+        for system, section, n, stock_replies, texts in _of(runs, systems)
     ]
 
 
 def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTable]:
     """Tabulate stock replies: each model's share and its commonest text, and how they and the others were rated."""
     shares: list[list[Cell]] = []
-    given: list[list[Cell]] = []
-    for system, section, n, found, texts in _of(runs, systems):
+    rated_rows: list[list[Cell]] = []
+    for system, section, n, stock_replies, texts in _of(runs, systems):
         run = runs[system.run]
         score = next(
             iter(run.scores.find(STOCK_SHARE.name, model=system.model, benchmark=section.benchmark.name)), None
         )
         bounds = (None, None) if score is None else (score.low, score.high)
-        shown = found.filter(
+        open_replies = stock_replies.filter(
             pl.col("stock") == texts["stock"][0], ~pl.col("sample").map_elements(section.hides, pl.Boolean)
         )
-        text = clean(beginning(texts["stock"][0])) if len(shown) else ""
-        shares.append([system.label, n, len(found), len(found) / n, *bounds, text, texts["count"][0]])
-        given += [[system.label, *row] for row in _given(run, section, system.model, found["subject"])]
+        text = clean(beginning(texts["stock"][0])) if len(open_replies) else ""
+        shares.append(
+            [
+                system.label,
+                section.benchmark.name,
+                n,
+                len(stock_replies),
+                len(stock_replies) / n,
+                *bounds,
+                text,
+                texts["count"][0],
+            ]
+        )
+        rated_rows += [
+            [system.label, *row] for row in _rated_rows(run, section, system.model, stock_replies["subject"])
+        ]
     columns = [
-        Column("model"), Column("replies", "count"), Column("stock", "count"), Column("share", "share"), Column("from", "share"),
+        Column("model"), Column("benchmark"), Column("replies", "count"), Column("stock", "count"), Column("share", "share"), Column("from", "share"),
         Column("to", "share"), Column("the commonest text", "quote"), Column("times", "count"),
     ]  # fmt: skip
     sheets = [ReportTable("stock", "Stock replies", columns, shares, NOTE)] if shares else []
@@ -69,8 +82,8 @@ def tables(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[ReportTab
         Column("unsafe of others", "share"), Column("missing", "count"),
     ]  # fmt: skip
     return (
-        [*sheets, ReportTable("stock-rated", "How stock replies and others are rated", columns, given, _RATED)]
-        if given
+        [*sheets, ReportTable("stock-rated", "How stock replies and others are rated", columns, rated_rows, _RATED)]
+        if rated_rows
         else sheets
     )
 
@@ -82,16 +95,16 @@ def _of(
     for system in systems:
         for section in runs[system.run].sections:
             replies = stock.found(runs[system.run].store, section.benchmark)
-            own = frame.of_targets(replies, section.benchmark).filter(
+            replies = frame.of_targets(replies, section.benchmark).filter(
                 pl.col("model") == system.model, pl.col("status") == "ok"
             )
-            found = own.drop_nulls("stock")
-            if len(found):
-                texts = found["stock"].value_counts().sort("count", "stock", descending=[True, False])
-                yield system, section, len(own), found, texts
+            stock_replies = replies.drop_nulls("stock")
+            if len(stock_replies):
+                texts = stock_replies["stock"].value_counts().sort("count", "stock", descending=[True, False])
+                yield system, section, len(replies), stock_replies, texts
 
 
-def _given(run: OpenRun, section: Section, model: str, found: pl.Series) -> Iterator[list[Cell]]:
+def _rated_rows(run: OpenRun, section: Section, model: str, stock_subjects: pl.Series) -> Iterator[list[Cell]]:
     """Yield what people together and each judge gave stock replies and others, on the first criterion with unsafe levels."""
     name, criterion = next(iter(section.unsafe_criteria.items()), ("", None))
     if criterion is None:
@@ -113,7 +126,9 @@ def _given(run: OpenRun, section: Section, model: str, found: pl.Series) -> Iter
         ("people", of_model.filter(people)),
         *((j, of_model.filter(pl.col("rater") == j)) for j in judges),
     ]:
-        parts = [rows.filter(pl.col("subject").is_in(found.implode()) == is_stock) for is_stock in (True, False)]
+        parts = [
+            rows.filter(pl.col("subject").is_in(stock_subjects.implode()) == is_stock) for is_stock in (True, False)
+        ]
         if parts[0].is_empty() or rater in unfit:
             continue
         card = run.standings.cards.get((section.benchmark.name, name, rater))
