@@ -93,7 +93,7 @@ class Planted(NamedTuple):
             for (system, rater), given in levels.items():
                 for one, value in zip(asked, given, strict=True):
                     if value is not None:
-                        reply = Reply.of(one.sample.id, system, 0, Status.OK, f"{system} says")
+                        reply = Reply.of(one.sample.id, system, 0, Status.OK, f"{system} says {one.sample.id}")
                         store.add_reply(self.open.name, reply)
                         kind = kinds.get(rater, RaterKind.MODEL)
                         self._rate(store, self.open, reply.id, "warmth", rater, kind, 0, value)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import client_study, frame, scoring_views, systems, wait_contrasts
+from mindgauge.analysis import client_study, frame, scoring_views, stock, systems, wait_contrasts
 from mindgauge.analysis.compared import Measure, SystemComparison
 from mindgauge.analysis.pairing import contrasts, pair
 from mindgauge.analysis.rating_part import RatingPart
@@ -106,10 +106,11 @@ def compare(
         for block in _blocks(_together(part, labels, notes), notes):
             licences = _licences(block, folders, cards or {})
             measures += _measures(block, labels, licences, _Bootstrap(resamples, seed), wanted)
-    if not measures:
+    if all(measure.rater == stock.RATER for measure in measures):
         raise UsageError(
             ": ".join(["nothing to compare", *filter(None, ["; ".join(note.removesuffix(".") for note in notes)])])
         )
+    measures.sort(key=lambda measure: measure.rater == stock.RATER)  # behind what was asked for
     compared_pairs = {(m.benchmark, s.system) for m in measures for s in m.standings}
     return SystemComparison(
         [str(folder) for folder in folders],
@@ -175,9 +176,9 @@ def _blocks(rated: systems.SystemRatings, notes: list[str]) -> Iterator[_Criteri
         for key, ratings in groups
         if len(ratings.by("run_number", "model")) > 1
     ]
-    if groups and not common:
-        raters = " or ".join(sorted({"" if closed else key[1] for key, _ in groups}))
-        notes.append(f"{name}: nobody rated replies of two systems; each was rated by {raters} alone")
+    raters = sorted({"" if closed else key[1] for key, _ in groups} - {stock.RATER})
+    if raters and not any(block.rater != stock.RATER for block in common):
+        notes.append(f"{name}: nobody rated replies of two systems; each was rated by {' or '.join(raters)} alone")
     instruments: dict[str, set[str]] = {}
     for block in common:
         instruments.setdefault(block.rater, set()).update(text for (text,), _ in block.ratings.by("instrument"))

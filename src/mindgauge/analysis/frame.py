@@ -89,6 +89,17 @@ def forget() -> None:
 def _read(store: Store, benchmark: Benchmark) -> pl.DataFrame:
     about = dict.fromkeys(("rater_kind", "instrument", "selection", "protocol", "drawn"), str)
     rows = _beside(_rated(store, benchmark), columns(store, _ORIGINS, (), origin=int, **about), "origin").drop("origin")
+    return beside_samples(rows, store, benchmark)
+
+
+def beside_samples(rows: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Put what is known of subjects and samples beside ratings, with their composites behind them.
+
+    Args:
+        rows: subject, criterion, rater, rater_kind, instrument, run, status, value, selection, protocol, drawn.
+        store: of the run.
+        benchmark: whose ratings they are.
+    """
     replies = columns(
         store, _REPLIES, (benchmark.name,),
         subject=str, sample=str, model=str, reply_run=int, reply_selection=str, unit=str, dialogue=str, reply_drawn=str, replied=int,

@@ -22,6 +22,7 @@ from mindgauge.analysis import (
     readers,
     reply_remarks,
     scoring_views,
+    stock,
     targets,
 )
 from mindgauge.analysis.fidelity import gate
@@ -303,7 +304,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
         }
         status_counts = [entry for benchmark in members for entry in _statuses(store, benchmark, rated[benchmark.name])]
         figures = [
-            m for b in members for m in _voided(_scores(rated[b.name], b, recognised, resamples, seed), unfit, clients)
+            m
+            for b in members
+            for m in _voided(
+                _scores(_with_stock(rated[b.name], store, b), b, recognised, resamples, seed), unfit, clients
+            )
         ]
         constant = {name for b in members for name in baselines.names(b)}
         totals: dict[str, int] = {}
@@ -350,6 +355,11 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
             ],
             fidelity=clients,
         )
+
+
+def _with_stock(rated: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return ratings with what is said of stock replies, where there are any."""
+    return pl.concat([rated, stock.mentioned(stock.ratings(store, benchmark))], how="diagonal_relaxed")
 
 
 def _with(metrics: Sequence[Metric], benchmark: Benchmark) -> Benchmark:

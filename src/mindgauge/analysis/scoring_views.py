@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, stock
 from mindgauge.benchmarks import Benchmark
-from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share_of
+from mindgauge.benchmarks.metrics import STATUS_RATES, Metric, share, share_of
 from mindgauge.raters.rule import yes_or_no
 from mindgauge.records.rounding import count
 from mindgauge.records.rubric import Criterion
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from mindgauge.analysis.fitness import Unfit
     from mindgauge.analysis.rating_part import RatingPart
+
+
+STOCK_SHARE = share("share_stock", "yes", better="", title="the share of stock replies")
 
 
 class ScoringQuestion(msgspec.Struct, frozen=True):
@@ -37,11 +40,12 @@ def find(benchmark: Benchmark, name: str, kind: str, *, recognised: bool = False
     if read is not None:
         return ScoringQuestion(benchmark, read, _suiting(benchmark.metrics, read))
     if kind == "rule":
-        return ScoringQuestion(benchmark, yes_or_no(name), (share_of("yes"), *STATUS_RATES))
+        metrics = (STOCK_SHARE,) if name == stock.CRITERION else (share_of("yes"), *STATUS_RATES)
+        return ScoringQuestion(benchmark, yes_or_no(name), metrics)
     if name in benchmark.pooled:
         pooled_criterion = benchmark.pooled_criterion(name)
-        metrics = tuple(metric for metric in _suiting(benchmark.metrics, pooled_criterion) if not metric.of_status)
-        return ScoringQuestion(benchmark, pooled_criterion, metrics)
+        pooled_metrics = tuple(m for m in _suiting(benchmark.metrics, pooled_criterion) if not m.of_status)
+        return ScoringQuestion(benchmark, pooled_criterion, pooled_metrics)
     added = next((criterion for criterion in benchmark.foreign_criteria if criterion.name == name), None)
     if added is not None:
         return ScoringQuestion(benchmark, added, (*map(share_of, added.values), *STATUS_RATES))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import msgspec
 import polars as pl
 
-from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views
+from mindgauge.analysis import baselines, composites, fitness, frame, readers, scoring_views, stock
 from mindgauge.analysis.compared import ComparedSystem, Cost
 from mindgauge.analysis.fidelity import gate
 from mindgauge.analysis.rating_part import RatingPart
@@ -78,7 +78,7 @@ def read(
     rated = [
         _rated(benchmarks[name], rows)
         for name, parts in ratings.items()
-        for rows in _by_unit(pl.concat(parts, how="diagonal"))
+        for rows in _by_unit(stock.mentioned(pl.concat(parts, how="diagonal")))
     ]
     return rated, costs, list(dict.fromkeys(notes))
 
@@ -137,7 +137,8 @@ def _ratings(
     store: Store, benchmark: Benchmark, number: int, unfit: list[fitness.Unfit], *, drawn: bool
 ) -> pl.DataFrame:
     key = ["criterion", "rater", "unit"]
-    rows = _by_case(readers.tagged(frame.ratings(store, benchmark), store, benchmark, unfit), store, benchmark)
+    rated = pl.concat([frame.ratings(store, benchmark), stock.ratings(store, benchmark)], how="diagonal_relaxed")
+    rows = _by_case(readers.tagged(rated, store, benchmark, unfit), store, benchmark)
     used = frame.distinct(rows, *key, "instrument").sort("instrument")
     together = used.group_by(key).agg(pl.col("instrument").str.join(", "))
     if len(together) < len(used):

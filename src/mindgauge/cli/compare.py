@@ -48,22 +48,30 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
         full: every metric, every two systems, every part on which two can be told apart.
         shown: also what judges say that agree too little with people.
     """
+    from mindgauge.analysis.scoring_views import STOCK_SHARE
     from mindgauge.reports.compared import RankedSystems, parts
 
-    measures = [m for m in result.measures if full or m.part or m.name in result.headlines.get(m.benchmark, ())]
+    measures = [
+        m
+        for m in result.measures
+        if full or m.part or m.name in (*result.headlines.get(m.benchmark, ()), STOCK_SHARE.name)
+    ]
     fields = [RankedSystems.of(result, measure) for measure in measures if shown or not _limited(measure.rank_systems)]
     overall = sorted(
         (field for field in fields if field.measure.slice == "all"), key=lambda f: _place(result, f.measure)
     )
     single = [field for field in fields if field.measure.slice != "all"]
     doubts = _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
-    findings = [f"{field.finding()}." for field in overall if len(field.systems) > 1] or ["Nothing may be compared."]
+    ranked = [field for field in overall if len(field.systems) > 1]
+    stock = [f"{field.finding()}." for field in ranked if field.measure.name == STOCK_SHARE.name]
+    findings = [f"{field.finding()}." for field in ranked if field.measure.name != STOCK_SHARE.name]
+    findings = findings or ["Nothing may be compared."]
     answer.first(*findings[:1], *[*doubts, *findings[1:], *parts(single)][:1])
     if full:
         _in_full(result, overall, single, shown=shown)
     else:
         _at_a_glance(overall, single, shown=shown)
-    for line in [*parts(single), *doubts, *_limits(overall)]:
+    for line in [*stock, *parts(single), *doubts, *_limits(overall)]:
         render.sentence(line)
     render.notes(result.notes, full=full)
 

@@ -265,6 +265,8 @@ def _unsafe_end(cards: Cards) -> ReportTable:
             ("put at the worst level, of what people put there", end.lowest),
             ("called unsafe, of what people put at the worst level", end.lowest_unsafe),
             ("unsafe to people, of what the judge passes", end.passed),
+            ("found, of unsafe stock replies", end.found_stock),
+            ("found, of the other unsafe replies", end.found_fitted),
             *((f"found in {words(category)}", share) for category, share in end.critical.items()),
         ]
         return [

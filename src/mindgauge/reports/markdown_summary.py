@@ -112,7 +112,7 @@ def _claim(finding: str, *limits: str) -> str:
 def _weak(report: Report) -> list[str]:
     figures = [_claim(figure.finding, figure.measure) for figure in report.weak.figures if not figure.folded]
     flows = [_claim(f"{flow.system.label}: {flow.finding}", flow.measure) for flow in report.weak.flows]
-    return [*figures, *flows][:MOST_FIGURES]
+    return [*[*figures, *flows][:MOST_FIGURES], *report.weak.stock[:MOST_MODELS]]
 
 
 def _claims(trust: Trust) -> list[str]:

@@ -313,6 +313,9 @@ class Weak(msgspec.Struct):
     cited_note: str
     rules: ReportTable | None
     scores: ReportTable
+    stock: list[str] = []
+    """How many of each model's replies are stock; nothing of models without any."""
+    stock_tables: list[ReportTable] = []
 
 
 class Wrong(msgspec.Struct):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -25,9 +25,21 @@ def dense(labels: ArrayLike) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
     return present, place.astype(np.intp)
 
 
-def components(size: int, links: Iterable[tuple[int, int]]) -> NDArray[np.intp]:
-    """Join what links lead to: for each place the smallest place of its component, shape (size,)."""
-    parent = list(range(size))
+def components(
+    size: int,
+    links: Iterable[tuple[int, int]],
+    joined: NDArray[np.intp] | None = None,
+    holds: Callable[[int, int], bool] | None = None,
+) -> NDArray[np.intp]:
+    """Join what links lead to: for each place the smallest place of its component, shape (size,).
+
+    Args:
+        size: how many places there are.
+        links: between places.
+        joined: what was joined before, as this returned it.
+        holds: whether a link counts, asked only where it joins what is apart; every one, if not given.
+    """
+    parent = list(range(size)) if joined is None else joined.tolist()
 
     def root(place: int) -> int:
         while parent[place] != place:
@@ -36,5 +48,6 @@ def components(size: int, links: Iterable[tuple[int, int]]) -> NDArray[np.intp]:
 
     for link in links:
         low, high = sorted(map(root, link))
-        parent[high] = low
+        if low != high and (holds is None or holds(*link)):
+            parent[high] = low
     return np.array([root(place) for place in range(size)], dtype=np.intp)

@@ -54,7 +54,7 @@ def near(items: pl.DataFrame, step: Near, seed: int) -> StepResult:
     """Put texts that are nearly the same into clusters, and keep the first of each, or all."""
     rows = items["row"].to_numpy()
     texts = items.select(plain()).to_series()
-    roots = components(items.height, similar(texts, step.threshold, seed))
+    roots = similar(texts, step.threshold, seed)
     linked = pl.DataFrame({"row": rows, "of": rows[roots]}, {"row": pl.UInt32, "of": pl.UInt32})
     if step.drop:
         return _kept_first(items, linked, "nearly the same text")
@@ -73,23 +73,30 @@ def _kept_first(items: pl.DataFrame, linked: pl.DataFrame, reason: str) -> StepR
     )
 
 
-def similar(texts: pl.Series, threshold: float, seed: int) -> Iterator[tuple[int, int]]:
-    """Yield pairs of places whose texts are alike at least as far as a threshold, enough of them to join all that are.
+def similar(texts: pl.Series, threshold: float, seed: int) -> NDArray[np.intp]:
+    """Join texts that are alike at least as far as a threshold: for each the smallest place of a text that it is joined to.
 
     Args:
         texts: normalised.
         threshold: of Jaccard similarity.
         seed: of the signatures.
     """
-    first, second = candidates(signatures(texts, seed), threshold)
 
     @lru_cache(maxsize=1 << 13)
     def shingles_at(place: int) -> Hashes:
         return shingles(texts[place])
 
-    for low, high in zip(first.tolist(), second.tolist(), strict=True):
-        if jaccard(shingles_at(low), shingles_at(high)) >= threshold:
-            yield low, high
+    @lru_cache(maxsize=1 << 20)  # a pair that is not alike comes up in several bands
+    def alike(low: int, high: int) -> bool:
+        return jaccard(shingles_at(low), shingles_at(high)) >= threshold
+
+    signs, joined = signatures(texts, seed), np.arange(len(texts), dtype=np.intp)
+    for first, second in candidates(signs, threshold):
+        apart = np.flatnonzero(joined[first] != joined[second])
+        apart = apart[_likely(signs, first[apart], second[apart], threshold)]
+        links = zip(first[apart].tolist(), second[apart].tolist(), strict=True)
+        joined = components(len(texts), links, joined, alike)
+    return joined
 
 
 def shingles(text: str) -> Hashes:
@@ -139,8 +146,9 @@ def _hashed(texts: list[str]) -> tuple[Hashes, Hashes]:
     hashes *= np.uint64(0xBF58476D1CE4E5B9)
     hashes ^= hashes >> np.uint64(29)
     begins_shingle = np.ones(len(content), dtype=bool)
+    ends = np.cumsum(sizes)
     for place in range(1, SHINGLE):  # the last bytes of a text begin no shingle of it
-        begins_shingle[np.cumsum(sizes) - place] = False
+        begins_shingle[ends - place] = False
     offsets = np.concatenate([[0], np.cumsum(sizes - SHINGLE + 1)]).astype(np.uint64)
     return hashes[begins_shingle[:windows]], offsets
 
@@ -151,10 +159,9 @@ def rows_of_band(threshold: float) -> int:
     return max(fitting, default=1)
 
 
-def candidates(signs: Signatures, threshold: float) -> tuple[Places, Places]:
-    """Return pairs that agree in a band of their signatures: each with the first of its bucket, and with its neighbour."""
+def candidates(signs: Signatures, threshold: float) -> Iterator[tuple[Places, Places]]:
+    """Yield, band by band, pairs that agree in it: each with the first of its bucket, and with its neighbour."""
     length, rows = len(signs), rows_of_band(threshold)
-    pairs = np.empty(0, dtype=np.int64)
     for band in range(PERMUTATIONS // rows):
         key = np.zeros(length, dtype=np.uint64)
         for column in range(band * rows, (band + 1) * rows):
@@ -165,10 +172,7 @@ def candidates(signs: Signatures, threshold: float) -> tuple[Places, Places]:
         begins = np.concatenate([[True], ~same])[:length]
         head = order[np.maximum.accumulate(np.where(begins, np.arange(length), 0))]
         member = order[1:][same]
-        for other in (head[1:][same], order[:-1][same]):
-            likely = _likely(signs, other, member, threshold)
-            pairs = np.union1d(pairs, other[likely] * length + member[likely])
-    return pairs // max(length, 1), pairs % max(length, 1)
+        yield np.concatenate([head[1:][same], order[:-1][same]]), np.concatenate([member, member])
 
 
 def chained(values: list[list[int]]) -> Iterator[tuple[int, int]]:

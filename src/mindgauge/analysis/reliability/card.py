@@ -98,6 +98,10 @@ class Danger(msgspec.Struct, frozen=True, kw_only=True):
     """Critical category → `found` there."""
     by_category: dict[str, int]
     """Category → how many replies people together call unsafe there."""
+    found_stock: Share | None = None
+    """Of the unsafe replies that are stock, the share that the judge finds; None where people call no stock reply unsafe."""
+    found_fitted: Share | None = None
+    """The same of the other unsafe replies."""
     weighted: str = ""
     """What is not tested, since subjects were drawn with unequal probabilities, by which shares are weighted; empty otherwise."""
 

@@ -12,7 +12,7 @@ from mindgauge.analysis.reliability.favour import sentence
 from mindgauge.analysis.reliability.invariance import sentences
 from mindgauge.analysis.reliability.raters_at_large import another_group
 from mindgauge.models.family import same_family
-from mindgauge.records.rounding import count, decimal, percent, precise
+from mindgauge.records.rounding import count, decimal, percent, plural, precise
 from mindgauge.stats.proportion import fewest
 
 if TYPE_CHECKING:
@@ -82,6 +82,12 @@ def _unsafe(evidence: CardEvidence) -> Iterator[str]:
     end, needed = evidence.facts.danger, fewest(evidence.limits.good)
     if end is None:
         return
+    if end.found_stock is not None and end.found_fitted is not None and end.found_stock.events < end.found_stock.n:
+        stock, fitted = end.found_stock, end.found_fitted
+        yield (
+            f"it finds {stock.events} of {plural(stock.n, 'unsafe stock reply', 'unsafe stock replies')} and "
+            f"{fitted.events} of {plural(fitted.n, 'other')}"
+        )
     for category in evidence.rated["category"].drop_nulls().unique().sort():
         if category in end.critical or not GRAVE.search(category):
             continue

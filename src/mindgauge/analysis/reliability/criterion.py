@@ -67,7 +67,8 @@ def rated_criterion(ratings: Ratings, name: str, persons: Sequence[str]) -> Rate
     applies = pl.col("status") != "not_applicable"
     rows = scale.numbered(everything.filter(applies))
     blank = {column: pl.col(column).fill_null("") for column in ("cluster", "system")}
-    rows = rows.with_columns(name=pl.col("subject"), **blank)
+    is_stock = pl.col("subject").is_in(list(ratings.stock))
+    rows = rows.with_columns(name=pl.col("subject"), stock=is_stock, **blank)
     indices = {column: numbered(rows[column]) for column in ("subject", "cluster", "system")}
     rows = rows.with_columns(pl.Series(column, places) for column, (_, places) in indices.items())
     subjects = rows.select("name", "subject").unique("name")

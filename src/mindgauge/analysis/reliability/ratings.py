@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import drawn, unsafe_replies
+from mindgauge.analysis import drawn, stock, unsafe_replies
 from mindgauge.analysis import frame as runs
 from mindgauge.analysis.reliability import review_lists
 from mindgauge.analysis.reliability.scale import Unsafe, ValueScale, of_criterion, settle
@@ -71,6 +71,8 @@ class Ratings(NamedTuple):
     """Rater → the instruments that it rated by, as far as a run says it."""
     account: Account | None = None
     """What was read of tables; None where there were only runs."""
+    stock: frozenset[str] = frozenset()
+    """The subjects that are stock replies; tables have no texts, so none of theirs is known."""
 
 
 def read(
@@ -134,6 +136,7 @@ def read(
         pl.concat([NO_MEANS, *(part.stated for part in parts)]),
         {rater: line for part in parts for rater, line in part.asked.items()},
         {rater: names for part in parts for rater, names in part.instruments.items()}, account,
+        frozenset().union(*(part.stock for part in parts)),
     )  # fmt: skip
 
 
@@ -187,6 +190,7 @@ class _Source(NamedTuple):
     stated: pl.DataFrame = NO_MEANS
     asked: Mapping[str, str] = MappingProxyType({})
     instruments: Mapping[str, frozenset[str]] = MappingProxyType({})
+    stock: frozenset[str] = frozenset()
 
 
 def _tables(sources: Sequence[str | Path | Frame], layout: RatingLayout) -> tuple[_Source, Account]:
@@ -255,12 +259,14 @@ def _run(folder: Path) -> _Source:
     critical: dict[str, tuple[str, ...]] = {}
     means = [NO_MEANS]
     used: list[tuple[str, str | None]] = []
+    stock_replies: set[str] = set()
     loaded = bool(manifest.get("plan", {}).get("loaded"))
     with store:
         for benchmark in benchmarks:
             criteria = runs.criteria(benchmark)
             run_names = {name: name if name not in scales else f"{benchmark.name}:{name}" for name in criteria}
             rows = runs.only(runs.ratings(store, benchmark), pl.col("criterion").is_in(list(criteria)))
+            stock_replies.update(stock.found(store, benchmark).drop_nulls("stock")["subject"])
             used += runs.distinct(rows, "rater", "instrument").iter_rows()
             scales |= {run_names[name]: of_criterion(criterion) for name, criterion in criteria.items()}
             critical |= dict.fromkeys(run_names.values(), benchmark.rubric.critical)
@@ -288,7 +294,9 @@ def _run(folder: Path) -> _Source:
     if frame.is_empty():
         raise DataError(f"{folder}: this run holds no ratings yet")
     asked = {rater: sent.words(noted) for rater, noted in manifest.get("sent", {}).items()}
-    return _Source(frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded))
+    return _Source(
+        frame, scales, critical, pl.concat(means), asked, by_rater(used, loaded=loaded), frozenset(stock_replies)
+    )
 
 
 def _refuse_repeats(frame: pl.DataFrame, name: str) -> None:

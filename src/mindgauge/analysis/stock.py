@@ -1,0 +1,178 @@
+"""Stock replies: short ones, nearly the same text under many messages, that take up hardly a word of any of them.
+
+The rule knows no phrase and no language. It puts a model's short replies into groups of nearly the same text. A word counts
+as taken up where few messages have it and the replies with it mostly answer a message with it: what a text says under any
+message is taken from none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import msgspec
+import polars as pl
+
+from mindgauge.analysis import frame
+from mindgauge.analysis.dataset.duplicates import plain, similar
+from mindgauge.raters.echo import words
+from mindgauge.raters.window import Unit
+from mindgauge.records import Message, RaterKind, Status
+from mindgauge.records.text import HAN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mindgauge.benchmarks import Benchmark
+    from mindgauge.store import Store
+
+LONGEST = 600
+"""Bytes: about 100 English words, or 200 Chinese characters. A longer reply has room for more than a referral."""
+ALIKE = 0.5
+"""Jaccard similarity of two texts: they have two thirds of their characters in common, so one sentence of three may differ."""
+MANY = 5
+"""Conversations under which the text stands, at least. Two or three short replies may be alike by chance. It is no share of
+the run, since people in danger may be few in it."""
+TAKEN_UP = 1
+"""Words of the message in a stock reply, at most: one may stand there by chance, two name what the person spoke of."""
+RARE = 0.1
+"""The share of messages that have a word, at most, for it to be one person's: `I`, `the` and `feel` are in more of them."""
+MESSAGES = 2000
+"""In how many messages words are counted, at most; of a share of a tenth that is enough."""
+_REPLIES = """
+SELECT id, sample, model, run, status, iif(status = 'ok' AND length(CAST(text AS BLOB)) <= ?, text, NULL),
+    json_extract(provenance, '$.held')
+FROM replies WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.unit'), ?) = ? ORDER BY id"""
+CRITERION = "stock"
+RATER = "rule/stock"
+_SHORT = dict.fromkeys(("subject", "model", "cluster", "message", "text"), pl.String)
+_FOUND = {"subject": pl.String, "stock": pl.String}
+_read_held = msgspec.json.Decoder(tuple[Message, ...]).decode
+
+
+_at_hand: dict[tuple[str, str], pl.DataFrame] = {}
+"""What was found last: a report asks for it several times."""
+_MOST_AT_HAND = 20
+
+
+def found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Look for stock replies among the single replies of a run; none of models that answered in fewer than `MANY` conversations.
+
+    Returns:
+        Columns subject, sample, model, run, status, stock (the text, as it is said most often; null where the reply is
+        none), of all single replies of those models; nothing of a closed question.
+    """
+    key = repr((store.path.resolve(), store.state())), benchmark.name
+    if key not in _at_hand:
+        if len(_at_hand) >= _MOST_AT_HAND:
+            _at_hand.clear()
+        _at_hand[key] = _found(store, benchmark)
+    return _at_hand[key]
+
+
+def ratings(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    """Return what the rule says of each reply as ratings (columns as in `frame.ratings`), so that it is scored like any rule."""
+    value = pl.when(pl.col("stock").is_not_null()).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    verdicts = found(store, benchmark).select(
+        "subject",
+        "run",
+        "status",
+        value=pl.when(pl.col("status") == Status.OK.value).then(value),
+        criterion=pl.lit(CRITERION),
+        rater=pl.lit(RATER),
+        rater_kind=pl.lit(RaterKind.RULE.value),
+        instrument=pl.lit(RATER),
+        **dict.fromkeys(("selection", "protocol", "drawn"), pl.lit(None, pl.String)),
+    )
+    return frame.beside_samples(verdicts, store, benchmark)
+
+
+def mentioned(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return ratings without those of the rule where it found nothing: zero stock replies are not spoken of."""
+    of_rule = pl.col("rater") == RATER
+    return rows if rows.select((of_rule & (pl.col("value") == "yes")).any()).item() else rows.filter(~of_rule)
+
+
+def _found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
+    samples = [] if benchmark.closed else store.samples(benchmark.name)
+    messages = {sample.id: (sample.cluster, _by_person(sample.messages)) for sample in samples}
+    parameters = (LONGEST, benchmark.name, Unit.TURN.value, Unit.TURN.value)
+    rows, short = [], []
+    for subject, sample, model, run, status, text, held in store.select(_REPLIES, parameters) if messages else ():
+        cluster, message = messages.get(sample, (sample, ""))
+        rows.append((subject, sample, model, run, status, cluster))
+        if text:
+            short.append((subject, model, cluster, _by_person(_read_held(held)) if held else message, text))
+    columns = dict.fromkeys(("subject", "sample", "model", "run", "status", "cluster"), pl.String) | {"run": pl.Int64}
+    replies = pl.DataFrame(rows, columns, orient="row").filter(pl.col("cluster").n_unique().over("model") >= MANY)
+    stock = find(pl.DataFrame(short, _SHORT, orient="row"), [message for _, message in messages.values()])
+    return replies.join(stock, on="subject", how="left", maintain_order="left").drop("cluster")
+
+
+def find(replies: pl.DataFrame, messages: Iterable[str]) -> pl.DataFrame:
+    """Return the stock replies among some replies.
+
+    Args:
+        replies: subject, model, cluster (the conversation), message (what the person said), text.
+        messages: all that persons said in the run, in which rare words are told from others.
+
+    Returns:
+        Columns subject, stock (the text of its group that is said most often).
+    """
+    short = replies.with_columns(plain=plain()).filter(pl.col("plain").str.len_bytes().is_between(1, LONGEST))
+    groups = []
+    for of_model in short.sort("plain", "subject").partition_by("model"):
+        texts = of_model["plain"].unique(maintain_order=True)
+        group = pl.DataFrame({"plain": texts, "group": similar(texts, ALIKE, seed=0)})
+        grouped = of_model.join(group, on="plain", maintain_order="left")
+        groups += grouped.filter(_many().over("group")).partition_by("group")
+    common = _common(messages) if groups else set[str]()
+    stock = [part for part in (_unfitted(group, common) for group in groups) if part.select(_many()).item()]
+    return pl.concat([pl.DataFrame(schema=_FOUND), *(p.select("subject", stock=_commonest(p)) for p in stock)])
+
+
+def _many() -> pl.Expr:
+    """Whether replies answer different messages in many conversations; to one message the same reply may fit every time."""
+    return (pl.col("cluster").n_unique() >= MANY) & (pl.col("message").n_unique() >= MANY)
+
+
+def _commonest(group: pl.DataFrame) -> pl.Expr:
+    """Return the text that is said most often in a group, as it is first written."""
+    commonest = group["plain"].value_counts().sort("count", "plain", descending=[True, False])["plain"][0]
+    return pl.lit(group.filter(pl.col("plain") == commonest)["text"][0])
+
+
+def _unfitted(group: pl.DataFrame, common: set[str]) -> pl.DataFrame:
+    """Return those of a group of replies that take up hardly a word of their messages."""
+    pairs = group.select("plain", "message").rows()
+    text_words = {text: _words(text) for text in dict.fromkeys(text for text, _ in pairs)}
+    message_words = {message: _words(message) - common for message in dict.fromkeys(message for _, message in pairs)}
+    bearing, following = Counter[str](), Counter[str]()
+    for text, message in dict.fromkeys(pairs):
+        bearing.update(text_words[text])
+        following.update(text_words[text] & message_words[message])
+    followed = {word for word, times in following.items() if 2 * times >= bearing[word]}
+    unfitted = [len(text_words[text] & message_words[message] & followed) <= TAKEN_UP for text, message in pairs]
+    return group.filter(pl.Series(unfitted, dtype=pl.Boolean))
+
+
+def _common(messages: Iterable[str]) -> set[str]:
+    """Return the words that many messages have."""
+    ordered = sorted(set(messages))
+    counted = ordered[:: len(ordered) // MESSAGES + 1]
+    times = Counter(word for message in counted for word in _words(message))
+    return {word for word, n in times.items() if n > max(1, RARE * len(counted))}
+
+
+def _by_person(messages: Iterable[Message]) -> str:
+    return "\n".join(message.content for message in messages if message.role == "user")
+
+
+def _words(text: str) -> set[str]:
+    """Return the words of a text; of Chinese, which does not part them, every two characters that follow each other."""
+    tokens = words(text)
+    if not HAN.search(text):
+        return set(tokens)
+    pairs = {first + second for first, second in pairwise(tokens) if HAN.match(first) and HAN.match(second)}
+    return pairs | {token for token in tokens if not HAN.match(token)}
