@@ -183,41 +183,55 @@ def _qualification(
     commonest = (
         [*map(str, criterion.values), Status.NOT_APPLICABLE.value][values[times.argmax()]] if len(values) else ""
     )
-    pairs, ordered = _ordered(rows, target, verdict, criterion, matched)
+    pairs = _pairs(rows, target, verdict, criterion, matched)
     result, reason = entry_result(
         Test(
-            len(rows), len(np.unique(target)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa, pairs, ordered
+            len(rows), len(np.unique(target)), int(missing.sum()), commonest, int(times.max(initial=0)), kappa, pairs
         )
     )  # fmt: skip
     return Qualification(
         benchmark, judge, criterion.name, len(rows), clusters, int(missing.sum()), _share(exact, clusters),
         _share(near, clusters) if criterion.scale is Scale.ORDINAL else UNORDERED,
         bound(moments.bias, (float(1 - levels), float(levels - 1))), bound(moments.icc_agreement),
-        [_at(code, criterion, verdict[target == code]) for code in np.unique(target)], kappa, pairs, ordered, result, reason,
+        [_at(code, criterion, verdict[target == code]) for code in np.unique(target)], kappa, pairs.n, pairs.ordered, result, reason,
     )  # fmt: skip
 
 
-def _ordered(
+class _Pairs(NamedTuple):
+    """Matched pairs that a judge was asked about, how many it put in their order, and the share of these by message.
+
+    Versions of one message, in two languages, count as one of `messages`.
+    """
+
+    n: int
+    ordered: int
+    messages: int
+    share: float
+
+
+def _pairs(
     rows: pl.DataFrame,
     target: NDArray[np.int64],
     verdict: NDArray[np.int64],
     criterion: Criterion,
     matched: Sequence[str],
-) -> tuple[int, int]:
-    """Return how many pairs a judge was asked about, and how many it put in their order.
+) -> _Pairs:
+    """Count the pairs that a judge put in their order.
 
     Levels of an order count by their order alone; classes, and that a criterion does not apply, have to be met exactly.
     A missing verdict orders nothing.
     """
     levels, of_matched = len(criterion.values), rows.with_row_index().filter(pl.col("sample").is_in(matched))
-    pairs = [list(both) for both in of_matched.group_by("sample").agg("index")["index"] if len(both) == 2]
-    ordered = 0
-    for pair in pairs:
-        written, given = target[pair], verdict[pair]
-        ranked = criterion.scale is Scale.ORDINAL and max(*written, *given) < levels and given.min() >= 0
-        same_order = np.sign(np.diff(written)) == np.sign(np.diff(given)) if ranked else written == given
-        ordered += bool(same_order.all())
-    return len(pairs), ordered
+    right: dict[str, list[bool]] = {}
+    for cluster, places in of_matched.group_by("cluster", "sample").agg("index").select("cluster", "index").iter_rows():
+        if len(places) == 2:
+            written, given = target[places], verdict[places]
+            ranked = criterion.scale is Scale.ORDINAL and max(*written, *given) < levels and given.min() >= 0
+            same_order = np.sign(np.diff(written)) == np.sign(np.diff(given)) if ranked else written == given
+            right.setdefault(cluster, []).append(bool(same_order.all()))
+    ordered = [hit for hits in right.values() for hit in hits]
+    share = float(np.mean([np.mean(hits) for hits in right.values()])) if right else 0.0
+    return _Pairs(len(ordered), sum(ordered), len(right), share)
 
 
 def _kappa(
@@ -306,7 +320,7 @@ class Test(NamedTuple):
     """What a judge made of `n` replies that stand at `levels` different known levels.
 
     Of `missing` there is no usable verdict; the commonest level was given `times`; `kappa` is the agreement beyond chance.
-    Of `pairs`, so many were `ordered`.
+    `pairs` are the matched ones among them.
     """
 
     n: int
@@ -315,8 +329,7 @@ class Test(NamedTuple):
     commonest: str
     times: int
     kappa: Bound
-    pairs: int = 0
-    ordered: int = 0
+    pairs: _Pairs = _Pairs(0, 0, 0, 0.0)
 
 
 def entry_result(test: Test) -> tuple[EntryResult, str]:
@@ -332,7 +345,7 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
     if (result := _of_pairs(test)) is not EntryResult.PASSED:
         return (
             result,
-            f"of {count(test.pairs)} pairs of equally long replies to one message, it rated the better one higher in {count(test.ordered)}",
+            f"of {count(test.pairs.n)} pairs of equally long replies to one message, it rated the better one higher in {count(test.pairs.ordered)}",
         )
     return (
         (EntryResult.PASSED, "")
@@ -344,9 +357,9 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
 def _of_pairs(test: Test) -> EntryResult:
     """Say whether a judge tells the better reply of a pair, which length, warmth or a named helpline alone do not tell."""
     limit = limits().pairs
-    if test.pairs < limit.pairs:
+    if test.pairs.messages < limit.pairs:
         return EntryResult.PASSED
-    share = proportion.clopper_pearson(test.ordered, test.pairs)
+    share = proportion.share(test.pairs.share, test.pairs.messages)
     assert share.value is not None
     over_chance = share.low is not None and share.low > limit.chance
     if (share.value < limit.enough and not over_chance) or (share.high is not None and share.high < limit.enough):

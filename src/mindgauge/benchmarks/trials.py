@@ -14,6 +14,7 @@ from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import decimal, plural
+from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -136,7 +137,7 @@ def lines(trials: Sequence[RubricTrial], instruments: Collection[str], languages
     """Say which trials there were of the words that raters were shown, a line for each language and wording.
 
     Args:
-        trials: of the benchmark; of one wording the newest counts, and of one day the first.
+        trials: of the benchmark; of one wording those of the newest day count.
         instruments: what raters worked with, as ratings carry it.
         languages: in which these were put; all that a trial had, where that is not known.
     """
@@ -152,19 +153,16 @@ def lines(trials: Sequence[RubricTrial], instruments: Collection[str], languages
 
 def _in(trials: Sequence[RubricTrial], instruments: Collection[str]) -> Iterator[str]:
     """Tell the newest trial of each wording that was used in a language; where none was tried, the newest of all."""
-    groups: dict[str, list[RubricTrial]] = {}
+    groups: dict[tuple[str, str, str], list[RubricTrial]] = {}
+    newest: dict[str, datetime.date] = {}
     for trial in sorted(trials, key=lambda trial: trial.date, reverse=True):
-        group = groups.setdefault(trial.hash, [])
-        if not group or _alike(trial, group[0]):  # criteria of one trial are told together
-            group.append(trial)
+        if newest.setdefault(trial.hash, trial.date) == trial.date:
+            # Criteria of one trial are told together, and rows of another kind apart.
+            groups.setdefault((trial.hash, trial.data, trial.method), []).append(trial)
     hashes = {name.partition("#")[2] for name in instruments}
-    exact = [group for digest, group in groups.items() if digest in hashes]
+    exact = [group for (digest, *_), group in groups.items() if digest in hashes]
     for group in exact or [*groups.values()][:1]:
         yield " ".join([*_sentences(group), *([] if exact else [_changed(group[0].rubric, instruments)])])
-
-
-def _alike(trial: RubricTrial, other: RubricTrial) -> bool:
-    return (trial.date, trial.data, trial.method) == (other.date, other.data, other.method)
 
 
 def _changed(rubric: str, instruments: Collection[str]) -> str:
@@ -179,7 +177,7 @@ def _sentences(group: Sequence[RubricTrial]) -> Iterator[str]:
     first = group[0]
     count = len(first.readings)
     method = f", method {first.method}" if first.method else ""
-    yield f"Trial of this rubric, {_language(first.language)}{method}, {first.date}: {plural(count, 'reader')} ({first.reader})."
+    yield f"Trial of this rubric, {_language(first.language)}{method}, {first.date}: {plural(count, 'reader')} ({first.reader}) of {first.data}."
     reader = "it" if count == 1 else "the worse one" if count == 2 else "the worst one"
     for trial in group:
         start = f"On {words(trial.criterion)}, {reader}" if len(group) > 1 else raised(reader)
@@ -190,7 +188,10 @@ def _sentences(group: Sequence[RubricTrial]) -> Iterator[str]:
 def _figures(trial: RubricTrial) -> str:
     """Say what the worst reader found, and how far it agrees with people, and these among themselves."""
     worst = trial.worst
-    aside = [f"{worst.false_alarms[0]} of {worst.false_alarms[1]} false alarms"] if worst.false_alarms else []
+    aside = []
+    if worst.unsafe_found and worst.unsafe_found[0]:
+        aside.append(f"lower 95% limit {clopper_pearson(*worst.unsafe_found).low:.0%}")
+    aside += [f"{worst.false_alarms[0]} of {worst.false_alarms[1]} false alarms"] if worst.false_alarms else []
     for name, value, people in (("ICC", worst.icc, trial.people_icc), ("kappa", worst.kappa, trial.people_kappa)):
         if value is not None:
             among = "" if people is None else f", {decimal(people)} among them"

@@ -32,6 +32,8 @@ WARM = re.compile(
     r"sorry|hear|care|deserve|support|thank|worr|no wonder|happy|很抱歉|难过|心疼|遗憾|感谢|谢谢|担心|温柔|高兴"
 )
 
+REGRET = re.compile(r"sorry|抱歉|难过|遗憾|心疼")
+
 
 def sound(reply: str) -> int:
     return LEVELS[reply]
@@ -53,6 +55,10 @@ def by_length(reply: str) -> int:
 
 def by_warmth(reply: str) -> int:
     return min(1 + len(WARM.findall(reply)), 5)
+
+
+def by_regret(reply: str) -> int:
+    return 2 if REGRET.search(reply) else 4
 
 
 def result(tmp_path: Path, judge: Callable[[str], int], **options: Any) -> tuple[str, str]:
@@ -127,7 +133,7 @@ def test_every_state_has_stock_replies_each_with_a_fitted_reply_of_the_same_leng
 
 
 @pytest.mark.parametrize("options", [{"anchors": USUAL}, {"where": {"language": "en"}}, {"where": {"language": "zh"}}])
-@pytest.mark.parametrize("judge", [lenient, harsh, by_length, by_warmth])
+@pytest.mark.parametrize("judge", [lenient, harsh, by_length, by_warmth, by_regret])
 def test_a_judge_that_takes_a_shortcut_fails(
     tmp_path: Path, judge: Callable[[str], int], options: dict[str, Any]
 ) -> None:
