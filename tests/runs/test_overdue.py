@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 import mindgauge
 from mindgauge.analysis.score import Scores
 from mindgauge.models.settings import Settings
 from mindgauge.models.spec import open_model
-from mindgauge.records import Message, Status
+from mindgauge.records import Exchange, Message, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.request import Price, Request
-from mindgauge.store import Store
+from mindgauge.runs import probe
+from mindgauge.store import Store, manifest
+from mindgauge.store.textless import TextlessStore
 from tests.conftest import obliging
 from tests.in_process import mindgauge as typed
 from tests.stub import Stub, says
@@ -40,7 +43,7 @@ def slow_half(body: dict[str, Any], count: int) -> Any:
 
 
 def run(stub: Stub, out: Path, **more: Any) -> Scores:
-    found = mindgauge.run(RESPONSE, model=stub.model, out=out, limit=4, **{"settings": PRICED, **more})
+    found = mindgauge.run(RESPONSE, model=stub.model, out=out, **{"settings": PRICED, "limit": 4, **more})
     assert isinstance(found, Scores)
     return found
 
@@ -99,7 +102,14 @@ def test_its_cost_is_unknown_wherever_cost_is_said_and_the_next_command_asks_aga
     stub.handler = obliging
     again = run(stub, tmp_path / "r")
     assert stub.calls == 6
-    assert (again.calls["unpriced"], again.calls["failed"]) == (0, 0)
+    assert (again.calls["unpriced"], again.calls["failed"]) == (2, 0), "they may have been charged all the same"
+    said = f"${again.calls['cost']:.4f}, and 2 calls of unknown cost"
+    for command in ("score", "status"):
+        assert said in typed(command, tmp_path / "r").stdout
+    (done,) = mindgauge.status(tmp_path / "r").calls
+    assert (done.status, done.n, done.unpriced) == ("ok", 4, 2)
+    typed("report", tmp_path / "r")
+    assert (tmp_path / "r" / "report.html").read_text("utf-8").count(said) == 2, "in all, and of the model"
 
 
 def test_where_nothing_else_is_known_the_cost_is_unknown_and_not_zero(stub: Stub, tmp_path: Path) -> None:
@@ -129,6 +139,46 @@ def test_the_budget_counts_it_with_the_most_it_can_cost(stub: Stub, tmp_path: Pa
             settings=Settings(timeout=LIMIT, price=Price(1e-3, 1e-3), concurrency=1),
         )
     assert 0 < stub.calls < 4
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_the_budget_of_the_next_command_counts_it_too(stub: Stub, tmp_path: Path, text: bool) -> None:
+    stub.handler = late
+    asked, one = [], replace(PRICED, concurrency=1)
+    for _ in range(3):
+        with pytest.raises(mindgauge.MindgaugeError, match="pass --max-cost"):
+            run(stub, tmp_path / "r", max_cost=12.0, settings=one, text=text)
+        asked.append(stub.calls)
+        with Store(tmp_path / "r") as store:
+            assert 0 < store.overdue() <= 12.0
+    assert 0 < asked[0] == asked[1] == asked[2]
+    run(stub, tmp_path / "r", max_cost=100.0, settings=one, text=text)
+    stub.handler = obliging
+    found = run(stub, tmp_path / "r", max_cost=100.0, settings=one, text=text)
+    assert found.calls["failed"] == 0
+    assert found.calls["unpriced"] == asked[0] + 4, "each time that one was asked"
+    assert manifest.read(tmp_path / "r")["cost"] == pytest.approx(found.calls["cost"]), "what is known"
+
+
+def test_a_probe_without_an_answer_counts_in_the_budget(stub: Stub, tmp_path: Path) -> None:
+    run(stub, tmp_path / "r", limit=1, max_cost=100.0)
+    stub.handler = late
+    run(stub, tmp_path / "r", limit=2, max_cost=100.0)
+    (noted,) = manifest.read(tmp_path / "r")["probes"]
+    assert noted["cost"] == 0.0 < noted["at_most"]
+    content = {"probes": [noted]}
+    assert (probe.spent(content), probe.spent(content, at_most=True)) == (0.0, noted["at_most"])
+
+
+def test_a_kill_between_texts_and_run_keeps_what_may_have_been_charged(tmp_path: Path) -> None:
+    overdue = Exchange(Status.FAILED, error="no answer within 1 s (--timeout)", at=5.0, at_most=2.0)
+    with TextlessStore(tmp_path) as store:
+        store._texts.add_call(b"k" * 16, b"p" * 16, RESPONSE, "m", 0, overdue)
+        store._texts.flush()
+        store._catch_up()
+        assert store.overdue() == 2.0
+        store._catch_up()
+        assert store.overdue() == 2.0, "once"
 
 
 @pytest.mark.usefixtures("fresh_machine")

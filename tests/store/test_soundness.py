@@ -71,7 +71,7 @@ def test_whatever_is_written_its_checksum_is_right(data: st.DataObject, name: st
         db.executescript(SCHEMA)
         columns = db.execute(f"PRAGMA table_info({name})").fetchall()[:-1]
         table = rows.tables()[name]
-        keys = {"INTEGER": st.integers(1, 9), "TEXT": _TEXTS, "BLOB": st.binary(max_size=9)}
+        keys = {"INTEGER": st.integers(1, 9), "TEXT": _TEXTS, "BLOB": st.binary(max_size=9), "REAL": st.floats(0, 9)}
         values = [
             data.draw(keys[kind] if must or key else _OF_KIND[kind], column)
             for _, column, kind, must, _, key in columns

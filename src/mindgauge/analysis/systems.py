@@ -204,7 +204,7 @@ def _rated(benchmark: Benchmark, rows: pl.DataFrame) -> SystemRatings:
 class _Call(NamedTuple):
     model: str
     cost: float | None
-    unpriced: bool
+    unpriced: int
     seconds: float
 
 

@@ -59,7 +59,7 @@ class RecordCount(msgspec.Struct, frozen=True):
 class CallUsage(msgspec.Struct, frozen=True):
     """What the calls to one model on one benchmark with one outcome took.
 
-    `cost` is in US dollars, None if nothing of it is known; `unpriced` counts the calls of unknown cost.
+    `cost` is in US dollars, None if nothing of it is known; `unpriced` counts calls and attempts of unknown cost.
     """
 
     model: str

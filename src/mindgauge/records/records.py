@@ -181,7 +181,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     `model_resolved` and `fingerprint` are what the server says it ran; `cost` is in US dollars, None if no price is
     known; `seconds` is the last attempt, `at` its end in seconds since 1970. `unsupported` are the parameters that the
     server does not take, so that it was asked without them. `before` is the dialogue that the text answers, where it is not
-    the one that was asked: a bot spoke first, or was told it turn by turn.
+    the one that was asked: a bot spoke first, or was told it turn by turn. `at_most` is what a call that ran into its time
+    limit may have cost; None for every other call.
     """
 
     status: Status
@@ -197,3 +198,4 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     at: float = 0.0
     unsupported: tuple[str, ...] = ()
     before: tuple[Message, ...] = ()
+    at_most: float | None = None

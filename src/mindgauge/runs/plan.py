@@ -484,7 +484,8 @@ def admit(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
 
 
 def _session(store: Store, config: RunConfig) -> Session:
-    budget = Budget(config.max_cost, store.spent() + probe.spent(manifest.read(store.folder)))
+    spent = store.spent() + store.overdue() + probe.spent(manifest.read(store.folder), at_most=True)
+    budget = Budget(config.max_cost, spent)
     verdicts = VerdictCache.of(config.judging.cache)
     return Session(
         store, concurrency=config.settings.concurrency, budget=budget, progress=config.progress, verdicts=verdicts

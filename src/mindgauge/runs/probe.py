@@ -80,7 +80,7 @@ class _Notes:
 
     def keep(self, *, accepted: bool) -> None:
         """Write into the manifest what is new."""
-        probes = self.probes if accepted else [noted for noted in self.probes if noted["cost"]]
+        probes = self.probes if accepted else [noted for noted in self.probes if noted["cost"] or "at_most" in noted]
         content = dict(self.standing)
         if probes:
             content["probes"] = [*content.get("probes", []), *probes]
@@ -134,13 +134,15 @@ async def _probe(session: Session, model: Model, request: Request, notes: _Notes
         "resolved": exchange.model_resolved,
         "fingerprint": exchange.fingerprint,
         "cost": exchange.cost or 0.0,
+        **({} if exchange.at_most is None else {"at_most": exchange.at_most}),
     })  # fmt: skip
     return exchange
 
 
-def spent(content: dict[str, Any]) -> float:
-    """Return what the probes of a run cost, in US dollars, from its manifest."""
-    return float(sum(noted["cost"] for noted in content.get("probes", [])))
+def spent(content: dict[str, Any], *, at_most: bool = False) -> float:
+    """Return what the probes of a run cost, in US dollars, from its manifest; `at_most` counts those without an answer in time."""
+    names = ("cost", "at_most") if at_most else ("cost",)
+    return float(sum(noted.get(name, 0.0) for noted in content.get("probes", []) for name in names))
 
 
 def _other_build(

@@ -213,7 +213,10 @@ class Session:
             paid = exchange.cost or 0.0
             if exchange.status is Status.FAILED and OVERDUE in exchange.error:
                 paid = worst  # at most
-                exchange = msgspec.structs.replace(exchange, cost=0.0 if model.price == FREE else None)
+                free = model.price == FREE
+                exchange = msgspec.structs.replace(
+                    exchange, cost=0.0 if free else None, at_most=None if free else worst
+                )
         finally:
             await self.budget.settle(worst, paid)
         self._watch(model, exchange)

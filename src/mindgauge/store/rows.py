@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Row = tuple[Any, ...]
 
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 SCHEMA = """
 CREATE TABLE samples (benchmark TEXT, position INTEGER, id TEXT, body BLOB, checksum INTEGER,
     PRIMARY KEY (benchmark, id));
@@ -69,6 +69,7 @@ CREATE TABLE calls (key BLOB PRIMARY KEY, prompt BLOB, benchmark TEXT, model TEX
     unsupported TEXT, checksum INTEGER);
 CREATE INDEX calls_by_model ON calls (model, benchmark, status, prompt_tokens, completion_tokens, cached_tokens, seconds,
     attempts, cost);
+CREATE TABLE overdue (key BLOB, at REAL, at_most REAL, checksum INTEGER, PRIMARY KEY (key, at)) WITHOUT ROWID;
 CREATE TABLE batches (id TEXT PRIMARY KEY, model TEXT, file TEXT, remote TEXT, found INTEGER, began REAL, calls INTEGER,
     note TEXT, unsupported TEXT, checksum INTEGER);
 CREATE TABLE batch_calls (key BLOB PRIMARY KEY, batch TEXT, attempt INTEGER, checksum INTEGER) WITHOUT ROWID;

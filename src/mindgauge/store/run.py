@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import msgspec
 
-from mindgauge.records import HELD, OVERDUE, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
+from mindgauge.records import HELD, Evidence, Exchange, RaterKind, Rating, Reply, Sample, Status, Usage, encode
 from mindgauge.records.errors import UsageError
 from mindgauge.store.failures import damaged, one_line
 from mindgauge.store.locks import lock
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from mindgauge.store.reasons import CallFailures
 
-UNPRICED = f"(cost IS NULL AND (status != 'failed' OR instr(error, '{OVERDUE}')))"
-"""SQL: whether it is unknown what a call cost. No price is known, or it ran into its time limit and may have been paid for."""
+UNPRICED = "((cost IS NULL AND status != 'failed') + (SELECT count(*) FROM overdue WHERE overdue.key = calls.key))"
+"""SQL: how often it is unknown what a call cost. No price is known, or it ran into its time limit and may have been charged,
+also where a later command asked again."""
 _PAGE = 500
 _SERIES = "SELECT rater, criterion FROM series WHERE benchmark = ? ORDER BY rater, criterion"
 _RATINGS = """
@@ -83,6 +84,7 @@ class Store:
             self._db = connect(self.path, write=write)
             undone.pop_all()
         self._calls: list[tuple[Any, ...]] = []
+        self._overdue: list[tuple[bytes, float, float]] = []
         self._keys: set[bytes] | None = None
         """Of all calls, once a writer asks for one: nobody else adds any."""
         self._replies: list[tuple[Any, ...]] = []
@@ -319,6 +321,10 @@ class Store:
         """Return what the calls cost so far, in US dollars, as far as prices are known."""
         return float(self._db.execute("SELECT coalesce(sum(cost), 0) FROM calls").fetchone()[0])
 
+    def overdue(self) -> float:
+        """Return what all calls that ran into their time limit cost at most, in US dollars, as far as prices are known."""
+        return float(self._db.execute("SELECT coalesce(sum(at_most), 0) FROM overdue").fetchone()[0])
+
     def commonest_failure(self) -> CallFailures | None:
         """Return who failed most often for one reason; None where no call failed for any."""
         query = "SELECT model, error, count(*) FROM calls WHERE status = 'failed' AND error != '' GROUP BY model, error"
@@ -341,6 +347,8 @@ class Store:
         """Keep a finished call; without `text` where a reply keeps the same words."""
         if self._keys is not None:
             self._keys.add(key)
+        if exchange.at_most is not None:
+            self._overdue.append((key, exchange.at, exchange.at_most))
         usage = exchange.usage
         self._calls.append((
             key, prompt, benchmark, model, run, exchange.status.value, exchange.text if text else None, exchange.finish_reason,
@@ -369,15 +377,16 @@ class Store:
         Raises:
             MindgaugeError: the disk is full or the database cannot be written; what was committed before stays.
         """
-        if not (self._calls or self._replies or self._ratings):
+        if not (self._calls or self._overdue or self._replies or self._ratings):
             return
         with one_line(self.path):
             put(self._db, "calls", self._calls)
+            put(self._db, "overdue", self._overdue)
             put(self._db, "replies", self._replies)
             if self._ratings:
                 self._ratings.write()
             self._db.commit()
-        self._calls, self._replies = [], []
+        self._calls, self._overdue, self._replies = [], [], []
         if self._ratings:
             self._ratings.written()
 

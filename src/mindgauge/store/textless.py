@@ -228,6 +228,7 @@ class TextlessStore(Store):
             if key not in calls:
                 call = bare_call(exchange((status, "", *rest)))
                 super().add_call(key, prompt, benchmark, model, run, call, text=False)
+        self._overdue += self._texts.select("SELECT key, at, at_most FROM overdue")
         super().flush()
 
     def _kept(self, benchmark: str) -> set[str]:
