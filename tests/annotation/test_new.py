@@ -89,7 +89,7 @@ def test_a_file_becomes_a_project_and_a_run(tmp_path: Path, replies_file: Writte
         database=database_url, command="typed",
     )  # fmt: skip
     assert (made.items, made.batches, made.training, made.crisis) == (25, [10, 10, 5], 4, 0)
-    assert made.rubric == "dialogue_safety@1"
+    assert made.rubric == benchmarks.find_one("dialogue_safety").rubric.name
     assert [(link.name, link.role) for link in made.links] == [
         *((name, Role.ANNOTATOR) for name in TEAM), ("dana", Role.ADJUDICATOR), ("olga", Role.OWNER),
     ]  # fmt: skip

@@ -124,9 +124,9 @@ def test_a_changed_rubric_needs_a_new_version_and_stands_beside_the_old(tmp_path
         label_one(a)
         old = a.rubric()
     revise(tmp_path / "a", source="changed on the quiet")
-    with pytest.raises(UsageError, match=r"raise its version \(now 1\)"):
+    with pytest.raises(UsageError, match=r"raise its version \(now 2\)"):
         Annotation.open(tmp_path / "a")
-    new = revise(tmp_path / "a", version="2")
+    new = revise(tmp_path / "a", version="3")
     with Annotation.open(tmp_path / "a") as a:
         for name in ("ana", "ben", "chi"):
             label_one(a, name)

@@ -155,7 +155,7 @@ def test_the_command_line_shows_batches_gate_and_people(folder: Path) -> None:
     label(folder, "ana", "ben", count=7)
     said = shown(folder)
     for words in (
-        "dialogue_safety@1, gate 0.4, gold adjudicated",
+        f"{benchmarks.find_one('dialogue_safety').rubric.name}, gate 0.4, gold adjudicated",
         "passed",
         "waiting",
         "3 of 3",

@@ -72,6 +72,9 @@ def filled(request: Request, choose: Callable[[str, list[object]], object]) -> s
         if "enum" in its:
             told[name] = choose(name, its["enum"])
             continue
+        if its["type"] == "boolean":
+            told[name] = False
+            continue
         checks = its["properties"].get(CHECKS, {}).get("properties", {})
         value = choose(name, its["properties"][VALUE]["enum"])
         told[name] = {CHECKS: dict.fromkeys(checks, NO), QUOTES: [], RATIONALE: "r", UNCERTAIN: False, VALUE: value}

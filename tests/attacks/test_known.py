@@ -134,7 +134,9 @@ def test_a_reader_that_fails_costs_the_one_rating(tmp_path: Path, monkeypatch: p
     def judge(request: Request) -> str | Exchange:
         nonlocal calls
         calls += 1
-        (name,) = [name for name in (request.schema or {})["properties"] if name not in {"quotes", "rationale"}]
+        (name,) = [
+            name for name in (request.schema or {})["properties"] if name not in {"quotes", "rationale", "misfit"}
+        ]
         return json.dumps({"quotes": [], "rationale": "three" if calls == 3 else "r", name: 2})
 
     name = "help_or_harm/response"

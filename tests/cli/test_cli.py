@@ -315,7 +315,7 @@ def test_qualify_shows_for_what_it_is_how_judges_placed_our_anchors(stub: Stub, 
     assert ran["statuses"] == {"ok": 14}
     (found,) = ran["qualifications"]
     assert set(found) == {
-        "benchmark", "judge", "criterion", "n", "clusters", "missing", "exact", "within_1", "bias", "icc_a1", "levels",
+        "benchmark", "judge", "criterion", "n", "clusters", "missing", "exact", "within_1", "bias", "icc_a1", "levels", "pairs", "ordered",
         "kappa", "result", "reason",
     }  # fmt: skip
     assert (found["judge"], found["n"], [level["n"] for level in found["levels"]]) == (stub.judge, 10, [2] * 5)

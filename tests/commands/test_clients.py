@@ -33,7 +33,7 @@ def test_a_client_is_tried_with_no_model_under_test(tmp_path: Path) -> None:
         results[name] = result
         with Store(tmp_path / name) as store:
             rated = {row[0] for row in store.select("SELECT DISTINCT criterion FROM series", ())}
-        assert rated == {"in_role", "rung_shown", "perceived"}, "nothing is asked about the listener"
+        assert rated == {"in_role", "rung_shown", "perceived", "self_harm"}, "nothing is asked about the listener"
     assert results["amber"].client.verdict is Fitness.FIT and results["amber"].client.dialogues == 25
     assert results["basil"].client.verdict is Fitness.UNFIT
     assert "unfit" in str(results["basil"]) and len(results["basil"].table) == len(results["basil"].client.checks)

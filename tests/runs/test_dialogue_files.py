@@ -41,7 +41,7 @@ def _filled(schema: dict[str, Any]) -> Any:
         return schema["enum"][-1]
     if schema["type"] == "object":
         return {name: _filled(part) for name, part in schema["properties"].items()}
-    return {"array": [], "string": "r"}[schema["type"]]
+    return {"array": [], "boolean": False, "string": "r"}[schema["type"]]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

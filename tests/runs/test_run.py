@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 import mindgauge
+from mindgauge import benchmarks
 from mindgauge.analysis.score import Scores
 from mindgauge.models.scripted import Scripted
 from mindgauge.models.settings import Settings
@@ -378,7 +379,7 @@ def test_the_manifest_says_what_was_done_without_secrets(
     assert stub.headers[0]["Authorization"] == "Bearer sk-canary"
     content = manifest.read(tmp_path / "r")
     assert content["plan"]["models"] == [stub.model]
-    assert content["plan"]["instruments"][0].startswith("help_or_harm/response@1.1#")
+    assert content["plan"]["instruments"][0].startswith(f"{benchmarks.find_one('help_or_harm/response').rubric.name}#")
     assert not any(b"sk-canary" in path.read_bytes() for path in (tmp_path / "r").iterdir())
 
 

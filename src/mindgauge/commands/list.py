@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -86,8 +86,9 @@ class Listing(Tabular, msgspec.Struct, frozen=True):
         yield from first_of([*lines.values()], 7)
         yield from noted([f"{name} cannot be loaded: {reason}" for name, reason in self.broken.items()])
 
-    def _listed(self) -> Sequence[BenchmarkListing]:
-        return self.benchmarks
+    def _listed(self) -> Iterator[dict[str, Any]]:
+        for entry in self.benchmarks:
+            yield {name: value for name, value in msgspec.structs.asdict(entry).items() if name != "trials"}
 
 
 def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the command's name
