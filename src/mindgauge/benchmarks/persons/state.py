@@ -56,15 +56,9 @@ _SIMPLIFIED = str.maketrans(
 )
 """Traditional characters that cues or the sentences around them are written in."""
 _CHAT = {
-    "u": "you",
-    "ur": "your",
-    "urself": "yourself",
-    "gonna": "going to",
-    "wanna": "want to",
-    "r": "are",
-    "dont": "don't",
+    "u": "you", "ur": "your", "urself": "yourself", "gonna": "going to", "wanna": "want to", "r": "are", "dont": "don't",
     "rn": "right now",
-}
+}  # fmt: skip
 _CHAT_WORD = regex(rf"\b(?:{'|'.join(_CHAT)})\b", re.IGNORECASE)
 
 
@@ -139,8 +133,8 @@ def signs(text: str, situation: str) -> ReplySigns:
 
 def _said(sign: str, sentence: str) -> bool:
     """Whether a sentence has a cue of a sign, and none that takes it back."""
-    if apart := _cues().get(f"apart.{sign}"):
-        sentence = apart.sub(" ", sentence)
+    if pattern := _cues().get(f"apart.{sign}"):
+        sentence = pattern.sub(" ", sentence)
     match = _cues()[sign].search(sentence) or (sign == "step" and outside_help(sentence))
     taken_back = _cues().get(f"not.{sign}")
     return bool(match) and not (taken_back and taken_back.search(sentence))
@@ -148,8 +142,8 @@ def _said(sign: str, sentence: str) -> bool:
 
 def _typed(text: str) -> str:
     """Write apostrophes as keyboards do, chat words in full, simplified characters, and one word for "you"."""
-    plain = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").translate(_SIMPLIFIED)
-    return _CHAT_WORD.sub(lambda word: _CHAT[word[0].lower()], plain)
+    text = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").translate(_SIMPLIFIED)
+    return _CHAT_WORD.sub(lambda word: _CHAT[word[0].lower()], text)
 
 
 def move(persona: Persona, replies: Sequence[ReplySigns]) -> Move:
