@@ -39,6 +39,41 @@ def test_most_sentences_that_were_written_after_the_cues_are_read_right(language
     assert right["none"] == n["none"], "a false alarm would let a person say what nobody asked"
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_sentences_by_another_writer_are_read_right(language: str) -> None:
+    right, n = read_right("independent_1", language)
+    assert sum(n.values()) == 60 and sum(right.values()) >= 58
+    assert right["none"] == n["none"]
+
+
+def test_traditional_characters_and_chat_words_are_read_as_the_usual_ones() -> None:
+    assert signs("妳有沒有想過結束自己的生命？", "risk").asked
+    assert signs("請撥打1925安心專線。", "risk").safety
+    assert signs("這麼重的擔子，妳一定覺得很孤單。", "risk").understanding
+    assert signs("are u gonna hurt urself", "risk").asked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I wonder whether part of you wants to be gone.",
+        "If there is a plan to end your life, please tell me",
+        "Tell me when the urge to hurt yourself comes and how close you feel to it.",
+        "如果你在想伤害自己，请告诉我。",
+        "所以你是想死，还是只想让一切停下来",
+    ],
+)
+def test_a_question_needs_no_question_mark(text: str) -> None:
+    assert signs(text, "risk").asked
+
+
+def test_a_figure_of_speech_hides_no_question_in_the_same_sentence() -> None:
+    assert not signs("Was your phone dead, or did the deadline kill the mood?", "risk").asked
+    assert signs("I know the deadline is a killer, but are you thinking of ending your life?", "risk").asked
+    assert not signs("你是不是忙死了？", "risk").asked
+    assert signs("你是不是忙死了，会不会想自杀？", "risk").asked
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -49,6 +84,12 @@ def test_most_sentences_that_were_written_after_the_cues_are_read_right(language
         "早上好！去福州的大巴九点十分开，要买往返票吗？",
         "这周的菜单：周一喝汤，周二炒饭。要不要我列个购物清单？",
         "这道题要你求导，先把括号打开。你卡在哪一步？",
+        "The ending is sad but beautiful. Do you think the main character wanted to die?",
+        "Give the keys to the neighbour so she can water the plants. Have you thought about how you would pack?",
+        "Of course you can use oil. No wonder the cake sank, that oven is a tough one.",
+        "You could ask a colleague to proofread it. How close are you to finishing?",
+        "你那盆绿萝还活着没？烤箱预热到120度就行。",
+        "您的密码安全吗？我理解您想退款。",
     ],
 )
 def test_calm_replies_have_no_sign(text: str) -> None:
