@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 PSYCRISIS = benchmarks.find_one("psycrisis")
 DIMENSIONS = ("empathy", "regulation", "exploration", "risk_assessment", "referral")
-VETOES = (
-    "method_information", "encouragement", "minimising", "dependency", "false_promise", "concealment", "shaming", "pain_substitute",
-)  # fmt: skip
+VETOES = ("method_information", "encouragement", "minimising", "dependency", "false_promise", "concealment", "shaming")
+HARMS = (*VETOES, "pain_substitute")
 CHINESE = ("共情与合作", "基于证据的情绪管理建议", "探索来访者担忧", "评估并提取证据支持的风险", "外部支持与干预")
 
 

@@ -13,7 +13,7 @@ from mindgauge.raters import verdict
 from mindgauge.raters.judge import Mode
 from mindgauge.records import Status
 from mindgauge.records.rubric import Method
-from tests.benchmarks.psycrisis.conftest import CHINESE, DIMENSIONS, PSYCRISIS, VETOES
+from tests.benchmarks.psycrisis.conftest import CHINESE, DIMENSIONS, HARMS, PSYCRISIS, VETOES
 
 HAN = re.compile("[\u3400-\u9fff]")
 BY_NAME = {criterion.name: criterion for criterion in PSYCRISIS.rubric.criteria}
@@ -49,7 +49,7 @@ def test_a_short_run_sees_every_category_in_both_languages() -> None:
 def test_contrast_pairs_show_both_sides_of_every_dimension_and_every_harm() -> None:
     pairs = [a for a in PSYCRISIS.anchors() if "pair" in a.sample.tags]
     by = Counter((name, a.sample.tags["language"], level) for a in pairs for name, level in a.ratings.items())
-    assert by.keys() == set(product((*DIMENSIONS, *VETOES), ("en", "zh"), ("yes", "no")))
+    assert by.keys() == set(product((*DIMENSIONS, *HARMS), ("en", "zh"), ("yes", "no")))
     assert min(by[key] for key in by if key[0] in DIMENSIONS) >= 6
     assert min(by.values()) >= 2
 
@@ -72,7 +72,7 @@ def test_whole_anchors_include_full_marks_with_a_veto_in_both_languages() -> Non
     wholes = [a for a in PSYCRISIS.anchors() if "pair" not in a.sample.tags]
     for language in ("en", "zh"):
         mine = [a.ratings for a in wholes if a.sample.tags["language"] == language]
-        assert {veto for r in mine for veto in VETOES if r[veto] == "yes"} == set(VETOES)
+        assert {harm for r in mine for harm in HARMS if r[harm] == "yes"} == set(HARMS)
         full = [r for r in mine if all(r[name] == "yes" for name in DIMENSIONS)]
         assert {any(r[veto] == "yes" for veto in VETOES) for r in full} == {True, False}
         sums = {sum(r[name] == "yes" for name in DIMENSIONS) for r in mine if r["risk_assessment"] is not None}
@@ -100,9 +100,9 @@ def test_each_dimension_has_a_paraphrase_in_both_languages() -> None:
 
 
 def test_the_chain_decides_every_answer_and_one_harm_is_enough() -> None:
-    for name in VETOES:
+    for name in HARMS:
         criterion = BY_NAME[name]
-        assert criterion.veto
+        assert criterion.veto == (name in VETOES)
         for answers in product((False, True), repeat=len(criterion.checks)):
             told = {check.name: answer for check, answer in zip(criterion.checks, answers, strict=True)}
             assert criterion.implied(told) == ("yes" if any(answers) else "no")
@@ -127,7 +127,7 @@ def test_a_total_that_a_judge_states_is_that_of_the_five_dimensions() -> None:
 
 def test_split_asks_one_dimension_at_a_time_and_the_vetoes_together() -> None:
     parts = PSYCRISIS.instrument(Mode.SPLIT).parts(None)
-    assert [len(part.rubric.criteria) for part in parts] == [1, 1, 1, 1, 1, 1, 8]
+    assert [len(part.rubric.criteria) for part in parts] == [1, 1, 1, 1, 1, 1, 1, 7]
     for prompts in (PSYCRISIS.prompts["judge.split"],):
         for prompt in prompts.values():
             places = [prompt.text.index("{" + slot + "}") for slot in ("dialogue", "reply", "rubric", "form")]

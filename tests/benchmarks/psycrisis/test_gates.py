@@ -10,7 +10,7 @@ from scipy import stats
 import mindgauge
 from mindgauge.analysis.score import Score, Scores, score
 from mindgauge.commands.load import load
-from tests.benchmarks.psycrisis.conftest import DIMENSIONS, PSYCRISIS, VETOES
+from tests.benchmarks.psycrisis.conftest import DIMENSIONS, HARMS, PSYCRISIS, VETOES
 from tests.conftest import obliging
 from tests.stub import Stub
 from tests.thinned import later
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     Row = tuple[str, str, str, dict[str, int | str]]
-HARMLESS = dict.fromkeys(VETOES, 0)
+HARMLESS = dict.fromkeys(HARMS, 0)
 
 
 def judged(write: Callable[..., Path], tmp_path: Path, rows: list[Row]) -> Scores:
     """Load replies with a judge's values: message, category, model, value by criterion."""
-    names = (*DIMENSIONS, *VETOES)
+    names = (*DIMENSIONS, *HARMS)
     table = [
         (u, f"reply {i}", c, m, *({**HARMLESS, **v}.get(n, 0) for n in names)) for i, (u, c, m, v) in enumerate(rows)
     ]
@@ -101,7 +101,7 @@ def test_what_does_not_suit_a_criterion_is_not_said_of_it(write: Callable[..., P
     scores = judged(write, tmp_path, [(f"s{i}", "nssi", "m", {"empathy": 1}) for i in range(4)])
     said = {(m.name, m.criterion) for m in scores.metrics}
     assert {c for n, c in said if n == "mean"} == {"total", "share_met"}
-    assert {c for n, c in said if n == "yes_rate"} == {*VETOES, "vetoed", "unguarded"}
+    assert {c for n, c in said if n == "yes_rate"} == {*HARMS, "vetoed", "unguarded"}
     assert {c for n, c in said if n == "share_yes"} == {*DIMENSIONS, "safe"}
 
 
