@@ -43,10 +43,11 @@ def read(options: argparse.Namespace) -> tuple[pl.DataFrame, ValueScale, dict[st
     """Return the ratings on one criterion with a place on its scale, the scale, and each reader's instrument."""
     parts: list[pl.DataFrame] = []
     instruments: dict[str, str] = {}
+    scale: ValueScale | None = None
     for number, source in enumerate(options.sources):
         said = ratings.read([source], unsafe=options.unsafe, nominal=[options.criterion] if options.calm else [])
         rows = scales_of(said.frame, options.criterion, source)
-        scale = said.scales[rows["criterion"][0]]
+        scale = scale or said.scales[rows["criterion"][0]]  # one order of the labels for all sources
         rows = scale.numbered(rows)
         reads = ~pl.col("rater_kind").is_in(["person", "gold", "rule", "author"])
         who = pl.when(reads).then(pl.format("{} in {}", "rater", pl.lit(source))).otherwise("rater")
