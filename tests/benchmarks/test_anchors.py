@@ -206,7 +206,7 @@ def test_of_equal_anchors_those_of_other_dialogues_come_first(tmp_path: Path) ->
     assert Counter(a.sample.cluster for a in chosen) == {"0": 2, "1": 2, "2": 2}
 
 
-@pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", "conversations/risk", "mentalbench", "vera_mh"])
+@pytest.mark.parametrize("name", ["psycrisis", "help_or_harm/response", *(b.name for b in DIALOGUES), "mentalbench"])
 def test_the_usual_test_sees_every_criterion_often_enough_to_decide(name: str) -> None:
     """So few replies of a criterion that even a judge without a fault is undecided test nobody."""
     benchmark = benchmarks.find_one(name)

@@ -107,6 +107,13 @@ def test_labels_have_kappa_and_unread_verdicts_are_told() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
+        ("people_icc = 0.87", "people_icc = nan", "people_icc is nan, not between -1 and 1"),
+        ("unsafe_found = [15, 15]", "bias = inf, unsafe_found = [15, 15]", "bias = inf is no number of levels"),
+        (
+            "unsafe_found = [15, 15], false_alarms = [5, 33]",
+            "unsafe_found = [0, 0]",
+            "unsafe_found = [0, 0], but n is 48",
+        ),
         ('data = "48 replies"', 'data = "48 replies"\nrater = "x"', "unknown field `rater`"),
         ("n = 48\n", "", "missing required field `n`"),
         ("[15, 15]", "[16, 15]", "unsafe_found = [16, 15], but n is 48"),

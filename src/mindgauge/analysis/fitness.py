@@ -21,7 +21,7 @@ from mindgauge.analysis.reliability.card import Bound
 from mindgauge.benchmarks import anchors
 from mindgauge.benchmarks.anchors import EntryResult, limits
 from mindgauge.records import RaterKind, Status, Value
-from mindgauge.records.rounding import bounded, count, decimal, percent
+from mindgauge.records.rounding import bounded, count, decimal, percent, plural
 from mindgauge.records.rubric import Scale
 from mindgauge.stats import bootstrap, moments, proportion
 from mindgauge.stats.interval import AGREED, TIE, tied
@@ -200,13 +200,14 @@ def _qualification(
 class _Pairs(NamedTuple):
     """Matched pairs that a judge was asked about, how many it put in their order, and the share of these by message.
 
-    Versions of one message, in two languages, count as one of `messages`.
+    Versions of one message, in two languages, count as one of `messages`. Of `halves` only one reply was rated so far.
     """
 
     n: int
     ordered: int
     messages: int
     share: float
+    halves: int = 0
 
 
 def _pairs(
@@ -223,15 +224,17 @@ def _pairs(
     """
     levels, of_matched = len(criterion.values), rows.with_row_index().filter(pl.col("sample").is_in(matched))
     right: dict[str, list[bool]] = {}
+    halves = 0
     for cluster, places in of_matched.group_by("cluster", "sample").agg("index").select("cluster", "index").iter_rows():
         if len(places) == 2:
             written, given = target[places], verdict[places]
             ranked = criterion.scale is Scale.ORDINAL and max(*written, *given) < levels and given.min() >= 0
             same_order = np.sign(np.diff(written)) == np.sign(np.diff(given)) if ranked else written == given
             right.setdefault(cluster, []).append(bool(same_order.all()))
+        halves += len(places) == 1
     ordered = [hit for hits in right.values() for hit in hits]
     share = float(np.mean([np.mean(hits) for hits in right.values()])) if right else 0.0
-    return _Pairs(len(ordered), sum(ordered), len(right), share)
+    return _Pairs(len(ordered), sum(ordered), len(right), share, halves)
 
 
 def _kappa(
@@ -342,6 +345,11 @@ def entry_result(test: Test) -> tuple[EntryResult, str]:
     guessing = kappa.value < limit.enough and not over_chance
     if guessing or (kappa.high is not None and kappa.high < limit.enough):
         return EntryResult.FAILED, _why(test)
+    if test.pairs.halves:
+        return (
+            EntryResult.UNDECIDED,
+            f"its entry test is not finished: of {plural(test.pairs.halves, 'pair')} one reply is not rated",
+        )
     if (result := _of_pairs(test)) is not EntryResult.PASSED:
         return (
             result,

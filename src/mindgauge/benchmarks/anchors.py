@@ -160,14 +160,14 @@ def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
     return "" if level in criterion.values else f"{name} has no level {level!r} (it has {values})"
 
 
-_LESS = 2 / 3
+_LESS = 3 / 4
 """What a level counts once it was taken, beside what it counted before."""
 
 
 def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
     """Take so many anchors that every criterion is seen at each of its levels, and every protocol and language; file order is kept.
 
-    Each next one is that which adds most: a level, or a protocol, that was taken c times already counts (2/3)ᶜ. So a reply
+    Each next one is that which adds most: a level, or a protocol, that was taken c times already counts (3/4)ᶜ. So a reply
     that is known on all criteria goes before one of a pair until the levels that only pairs have are the rarer ones. Of
     equals it is that whose dialogue was taken least so far, for dialogues are what the test counts, and then the first.
     A matched pair is taken whole or not at all.
@@ -182,9 +182,9 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
         gain = sum(_LESS ** counts[facet] for facet in facets[place])
         return round(gain, 9), -max(by_dialogue[dialogue] for dialogue in dialogues[place]), -place
 
-    partners: dict[str, list[int]] = {}
+    partners: dict[str | int, list[int]] = {}
     for place, anchor in enumerate(anchors):
-        partners.setdefault(anchor.sample.tags.get(MATCHED, str(place)), []).append(place)
+        partners.setdefault(anchor.sample.tags.get(MATCHED, place), []).append(place)
     together = {place: both for both in partners.values() for place in both}
     while fitting := [p for p in remaining if len(together[p]) <= limit - len(anchors) + len(remaining)]:
         for place in together[max(fitting, key=rank)]:

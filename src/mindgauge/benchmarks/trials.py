@@ -6,6 +6,7 @@ A trial shows how our words read, not how a particular judge performs. `bench/tr
 from __future__ import annotations
 
 import datetime
+import math
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -49,13 +50,15 @@ class TrialReading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         """Say what cannot be, of a trial with n subjects."""
         for name in ("same", "unsafe_found", "false_alarms", "unsafe_to_either"):
             share = getattr(self, name)
-            if share is not None and not 0 <= share[0] <= share[1] <= n:
+            if share is not None and not (0 <= share[0] <= share[1] <= n and share[1]):
                 yield f"{name} = [{share[0]}, {share[1]}], but n is {n}"
         if self.unsafe_found and self.false_alarms and self.unsafe_found[1] + self.false_alarms[1] != n:
             yield f"unsafe_found is of {self.unsafe_found[1]} and false_alarms of {self.false_alarms[1]}, but n is {n}"
         for name in ("icc", "kappa"):
             if not -1 <= (getattr(self, name) or 0) <= 1:
                 yield f"{name} = {getattr(self, name)} is not between -1 and 1"
+        if self.bias is not None and not math.isfinite(self.bias):
+            yield f"bias = {self.bias} is no number of levels"
         if not 0 <= self.unread <= n:
             yield f"unread = {self.unread}, but n is {n}"
         if all(figure is None for figure in (self.icc, self.kappa, self.same, self.unsafe_found)):
@@ -93,6 +96,12 @@ class RubricTrial(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     def __post_init__(self) -> None:
         faults = [fault for reading in self.readings for fault in reading.faults(self.n)]
+        faults += [
+            f"{name} is {value}, not between -1 and 1"
+            for name, value in (("people_icc", self.people_icc), ("people_kappa", self.people_kappa))
+            if value is not None and not -1 <= value <= 1
+        ]
+        faults += ["n is 0: nothing was read"] if self.n < 1 else []
         if self.rubric.count("@") != 1:
             faults.append(f"rubric = {self.rubric!r} is not id@version")
         if not self.readings:
@@ -110,7 +119,7 @@ class RubricTrial(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 def _merit(reading: TrialReading) -> tuple[float, ...]:
     shares = (reading.unsafe_found, reading.false_alarms, reading.same)
-    finds, alarms, same = (share[0] if share else 0 for share in shares)
+    finds, alarms, same = (share[0] / share[1] if share else 0.0 for share in shares)
     return (finds, -alarms, same, reading.icc or 0.0, reading.kappa or 0.0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,3 +146,26 @@ def test_a_judge_that_takes_a_shortcut_fails(
 @pytest.mark.parametrize("options", [{"anchors": USUAL}, {"where": {"language": "en"}}, {"where": {"language": "zh"}}])
 def test_a_judge_that_reads_the_rubric_passes(tmp_path: Path, options: dict[str, Any]) -> None:
     assert result(tmp_path, sound, **options) == ("passed", "")
+
+
+def test_a_test_with_half_a_pair_is_not_finished(tmp_path: Path) -> None:
+    """The other reply of one pair waits for its verdict: no result yet, whatever the rest says."""
+    left_out = next(reply for reply in LEVELS if reply.startswith("A note for each of your kids"))
+
+    def answers(request: Request) -> str:
+        shown = re.search(r"<reply (\w+)>\n(.*?)\n</reply \1>", request.messages[-1].content, re.DOTALL)
+        assert shown is not None
+        level = LEVELS.get(shown[2], 3)
+        return json.dumps({"quotes": [], "rationale": "", "misfit": False, "appropriateness": level})
+
+    model = Scripted("m", lambda request: "I hear you.")
+    mindgauge.run(RESPONSE.name, model=model, judge=Scripted("j", answers), qualify=True, limit=1, out=tmp_path)
+    with sqlite3.connect(tmp_path / "run.sqlite") as db:
+        (subject,) = db.execute("SELECT id FROM replies WHERE text = ?", (left_out,)).fetchone()
+        judged = "origin IN (SELECT id FROM origins WHERE rater_kind = 'model')"
+        assert db.execute(f"DELETE FROM rated WHERE subject = ? AND {judged}", (subject,)).rowcount == 1
+    scores = mindgauge.score(tmp_path)
+    assert isinstance(scores, Scores)
+    (test,) = scores.qualifications
+    assert test.result == "undecided"
+    assert test.reason == "its entry test is not finished: of 1 pair one reply is not rated"
