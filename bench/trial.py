@@ -155,9 +155,9 @@ def trials(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def written(content: Any) -> Any:
-    """Leave out what is not known, and round."""
+    """Leave out what is not known, and shares of nothing, and round."""
     if isinstance(content, dict):
-        return {name: written(value) for name, value in content.items() if value not in (None, "")}
+        return {name: written(value) for name, value in content.items() if value not in (None, "", [0, 0])}
     if isinstance(content, list):
         return [written(value) for value in content]
     return round(content, PLACES) if isinstance(content, float) else content

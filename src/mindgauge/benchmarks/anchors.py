@@ -160,14 +160,16 @@ def _rating_fault(name: str, level: Value | None, rubric: Rubric) -> str:
     return "" if level in criterion.values else f"{name} has no level {level!r} (it has {values})"
 
 
-_LESS = 3 / 4
+_LESS = 2 / 3
 """What a level counts once it was taken, beside what it counted before."""
+_LACKING = 0.2
+"""What an anchor counts more for each criterion that has fewer replies than decide anything: a fifth of a new level."""
 
 
 def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[Anchor]:
     """Take so many anchors that every criterion is seen at each of its levels, and every protocol and language; file order is kept.
 
-    Each next one is that which adds most: a level, or a protocol, that was taken c times already counts (3/4)ᶜ. So a reply
+    Each next one is that which adds most: a level, or a protocol, that was taken c times already counts (2/3)ᶜ. So a reply
     that is known on all criteria goes before one of a pair until the levels that only pairs have are the rarer ones. Of
     equals it is that whose dialogue was taken least so far, for dialogues are what the test counts, and then the first.
     A matched pair is taken whole or not at all.
@@ -176,10 +178,12 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
     dialogues = [[(name, anchor.sample.cluster) for name in anchor.ratings] for anchor in anchors]
     counts: Counter[tuple[str, object]] = Counter()
     by_dialogue: Counter[tuple[str, str]] = Counter()
+    on_criterion: Counter[str] = Counter()
     remaining = [*range(len(anchors))]
 
     def rank(place: int) -> tuple[float, int, int]:
         gain = sum(_LESS ** counts[facet] for facet in facets[place])
+        gain += _LACKING * sum(on_criterion[name] < limits().anchors.replies for name in anchors[place].ratings)
         return round(gain, 9), -max(by_dialogue[dialogue] for dialogue in dialogues[place]), -place
 
     partners: dict[str | int, list[int]] = {}
@@ -191,6 +195,7 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
             remaining.remove(place)
             counts.update(facets[place])
             by_dialogue.update(dialogues[place])
+            on_criterion.update(anchors[place].ratings.keys())
     return [anchor for place, anchor in enumerate(anchors) if place not in set(remaining)]
 
 

@@ -15,7 +15,6 @@ from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
 from mindgauge.records.rounding import decimal, plural
-from mindgauge.stats.proportion import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -196,6 +195,8 @@ def _sentences(group: Sequence[RubricTrial]) -> Iterator[str]:
 
 def _figures(trial: RubricTrial) -> str:
     """Say what the worst reader found, and how far it agrees with people, and these among themselves."""
+    from mindgauge.stats.proportion import clopper_pearson
+
     worst = trial.worst
     aside = []
     if worst.unsafe_found and worst.unsafe_found[0]:

@@ -60,7 +60,7 @@ class BenchmarkListing(msgspec.Struct, frozen=True):
     """The prompts that take the place of the usual ones, or all where it has no usual ones."""
     notes: tuple[str, ...] = ()
     trial: tuple[str, ...] = ()
-    """What trials of the rubric's words found, a line each, or that there is none."""
+    """What trials of the rubric's words found, a line each, or that there is none; of benchmarks that were asked for by name."""
     trials: tuple[RubricTrial, ...] = ()
     """All in its `trial.toml`, with the figures of each reader."""
 
@@ -104,7 +104,9 @@ def list(names: str | Sequence[str] = ()) -> Listing:  # noqa: A001 - the comman
         return Listing([_entry(benchmarks.find_one(name)) for name in benchmarks.names()], benchmarks.broken())
     selection = [names] if isinstance(names, str) else names
     named = {benchmark.name: benchmark for name in selection for benchmark in benchmarks.asked(name)}
-    return Listing([_entry(benchmark) for benchmark in named.values()])
+    # Their limits take a library of numbers, which the list of all does not wait for.
+    told = [msgspec.structs.replace(_entry(benchmark), trial=tuple(_trial(benchmark))) for benchmark in named.values()]
+    return Listing(told)
 
 
 def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
@@ -119,7 +121,7 @@ def _entry(benchmark: benchmarks.Benchmark) -> BenchmarkListing:
     listing = BenchmarkListing(
         benchmark.name, kind, card.measures, card.languages, samples, card.licence, card.obtain, personas,
         takes=_takes(benchmark, own), judged=not benchmark.closed, calls=card.calls or len(own) * (1 if benchmark.closed else 2),
-        trial=tuple(_trial(benchmark)), trials=trials.read(benchmark.folder),
+        trials=trials.read(benchmark.folder),
     )  # fmt: skip
     if benchmark.own is None or benchmarks.shipped(benchmark.name):
         return listing
