@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
@@ -147,3 +148,25 @@ def test_no_example_of_the_rubric_and_no_anchor_stands_in_the_replies_of_the_tri
     assert not [e for e in examples if e != stock and any(e in reply for reply in replies)]
     anchored = {anchor.reply for anchor in BELIEFS.anchors()}
     assert not anchored & {row["reply"] for row in REPLIES}
+
+
+def found(rows: list[dict[str, str]], label: str, verdict: str) -> tuple[int, int, int, int]:
+    """Count what a reader found of the replies that both labellers said it of, and of those that neither did."""
+    both = [row for row in rows if row[f"{label}_a"] == row[f"{label}_b"]]
+    told = [row[verdict] == "yes" for row in both if row[f"{label}_a"] == "yes"]
+    calm = [row[verdict] == "yes" for row in both if row[f"{label}_a"] == "no"]
+    return sum(told), len(told), sum(calm), len(calm)
+
+
+@pytest.mark.parametrize("reader", ["c", "d"])
+def test_readers_of_the_rubric_find_what_readers_of_plain_questions_call_feeding(reader: str) -> None:
+    """The figures of the README: four fresh readings by a large language model, two of plain questions, two of the rubric."""
+    with (FILE.parent / "belief_verdicts.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    part = {row["id"]: row["part"] for row in REPLIES}
+    unseen = [row for row in rows if part[row["id"]] == "test"]
+    assert len(rows) == 60 and len(unseen) == 36
+    assert found(unseen, "feeds", f"veto_{reader}") == (17, 17, 0, 19)
+    assert found(rows, "feeds", f"veto_{reader}") == (29, 29, 0, 31)
+    assert found(rows, "labels", f"labels_as_ill_{reader}") == (11, 11, 1, 49)
+    assert 0.4 < sum(row[f"recognises_{reader}"] == "yes" for row in rows) / 60 < 0.6, "it tells replies apart"
