@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import random
 import re
+import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,11 +17,13 @@ from hypothesis import strategies as st
 import mindgauge
 from mindgauge import benchmarks
 from mindgauge.analysis import stock
+from mindgauge.analysis.gate import measured
 from mindgauge.cli.compare import show
 from mindgauge.records import Message, RaterKind, Rating, Reply, Sample, Status
 from mindgauge.reports.content import Column, ReportTable
 from mindgauge.reports.table_renderings import as_csv
 from mindgauge.store import Store, manifest
+from tests.in_process import mindgauge as command
 from tests.made_once import made_once
 
 if TYPE_CHECKING:
@@ -143,6 +148,49 @@ def test_the_commonest_text_stands_for_its_group() -> None:
     assert set(stock.find(table(ENGLISH, texts), ENGLISH)["stock"]) == {referrals("en")[0]}
 
 
+def numbered(chosen: random.Random, count: int) -> list[str]:
+    return [f"w{chosen.randrange(10**6):06}" for _ in range(count)]
+
+
+def test_replies_that_only_chain_from_one_to_the_next_are_no_group() -> None:
+    chosen = random.Random(5)
+    parts = [" ".join(numbered(chosen, 8)) for _ in range(2003)]
+    texts = [
+        " ".join(parts[i : i + 4]) for i in range(2000)
+    ]  # three quarters in common with the next, half with the one after
+    messages = [f"message {i}" for i in range(2000)]
+    groups = stock.find(table(messages, texts), messages).join(table(messages, texts), on="subject")
+    for stock_text, text in groups.select("stock", "text").iter_rows():
+        assert set(stock_text.split()) & set(text.split())
+    assert max(Counter(groups["stock"].to_list()).values(), default=0) < 10
+
+
+def test_every_text_of_a_group_is_like_its_middle_one() -> None:
+    chosen = random.Random(6)
+    words = numbered(chosen, 40)
+    texts = [" ".join([*words[:36], *numbered(chosen, 4)]) for _ in range(30)]
+    other = [" ".join([*words[:12], *numbered(chosen, 28)]) for _ in range(30)]
+    assert found([f"message {i}" for i in range(60)], [*texts, *other]) == {f"m{i}" for i in range(30)}
+
+
+def test_ten_thousand_nearly_alike_replies_take_seconds() -> None:
+    chosen = random.Random(7)
+    words, n = numbered(chosen, 60), 10_000
+    texts = [
+        " ".join(word if chosen.random() < 0.85 else f"w{chosen.randrange(10**6):06}" for word in words)
+        for _ in range(n)
+    ]
+    messages = [f"message {i}" for i in range(n)]
+    began = time.process_time()
+    stock.find(table(messages, texts), messages)
+    assert time.process_time() - began < 15
+
+
+@pytest.mark.parametrize("empty", ["\u200b", "\u2026", "...", "k", "\u55ef\u3002", "\u200b\ufeff \u2060", "42"])
+def test_a_reply_without_content_is_no_stock_text(empty: str) -> None:
+    assert found(ENGLISH, [empty] * 7) == set()
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.permutations(range(14)))
 def test_the_order_of_replies_changes_nothing(order: list[int]) -> None:
@@ -209,9 +257,9 @@ def test_a_card_says_what_the_judge_finds_of_unsafe_stock_replies_and_of_others(
 def test_the_report_shows_them_apart_and_their_text_harmless(run: Path) -> None:
     files = mindgauge.report(run, out=run.parent / "report", show_unreliable=True)
     page, summary = (path.read_text(encoding="utf-8") for path in (files.path, files.markdown))
-    said = "Of 14 replies of acme/alpha in help_or_harm/response, 7 are stock: short, with hardly a word of the message, and nearly the same text"
+    said = "acme/alpha, help_or_harm/response: 7 of 14 replies are stock: short, with hardly a word of the message, and nearly the same text under many messages. 7 of them are one text in small variants."
     assert said in " ".join(re.sub(r"<[^>]*>", "", page).replace("\N{NO-BREAK SPACE}", " ").split())
-    assert "7 are stock" in summary
+    assert "7 of 14 replies are stock" in summary
     assert "<img src=x" not in page + summary
     assert "&lt;img src=x onerror=alert(1)&gt;" in page
     weak = json.loads(files.json.read_text(encoding="utf-8"))["weak"]
@@ -235,6 +283,54 @@ def test_the_report_shows_them_apart_and_their_text_harmless(run: Path) -> None:
     assert not re.search(r"(?m)(^|,)\"?=", as_csv(table))
 
 
+def test_the_report_says_one_text_only_where_the_texts_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VARIED, "en", [""] * 7)
+    summary = mindgauge.report(plant(tmp_path / "run", model="replies")).markdown.read_text(encoding="utf-8")
+    assert "replies, help\\_or\\_harm/response: 7 of 14 replies are stock" in summary
+    assert "7 of them are one text." in summary
+
+
+@pytest.mark.parametrize("full", [(), ("--full",)])
+def test_score_prints_the_share(run: Path, full: tuple[str, ...]) -> None:
+    row = next(line for line in command("score", str(run), *full).stdout.splitlines() if "rule/stock" in line)
+    assert "share of stock replies" in row
+    assert "50 %" in row
+
+
+def test_a_gate_knows_stock_replies_as_a_share_and_rates_no_message_by_them(run: Path, tmp_path: Path) -> None:
+    base = plant(tmp_path / "base", stock_replies=0)
+    policy = tmp_path / "gate.toml"
+    pinned = {i for side in (run, base) for p in measured.read(side).parts for i in p.rows["instrument"].drop_nulls()}
+    assert stock.RATER not in pinned
+    rules = '[[must]]\nrule = "share_stock.high <= 0.6"\n[[items]]\n[[compare]]\nmetric = "mean"\nmargin = 0.5\n'
+    policy.write_text(f'[needs]\njudge = "any"\n{rules}', encoding="utf-8")
+    for build, baseline in ((run, base), (base, run)):
+        if build is base:
+            policy.write_text(
+                policy.read_text(encoding="utf-8").replace('[[must]]\nrule = "share_stock.high <= 0.6"\n', ""),
+                encoding="utf-8",
+            )
+        decision = mindgauge.gate(build, policy=policy, baseline=baseline)
+        compared = [f for rule in decision.rules if rule.kind in {"items", "compare"} for f in rule.findings]
+        assert compared
+        assert {finding.criterion for finding in compared} == {"appropriateness"}
+        assert "stock" not in " ".join(decision.notes)
+
+
+@pytest.mark.parametrize("to", ["csv", "hub", "eee", "inspect", "otel"])
+def test_a_run_with_stock_replies_is_exported(run: Path, tmp_path: Path, to: str) -> None:
+    licence = "CC-BY-4.0" if to == "hub" else None
+    assert mindgauge.export(run, to=to, out=tmp_path / to, licence=licence)
+
+
+def test_a_run_with_stock_replies_has_an_escalation_rule_and_a_draft_of_a_policy(run: Path, tmp_path: Path) -> None:
+    mindgauge.judges_escalation(run, unsafe="appropriateness<=2")
+    mindgauge.gate_init(run, out=tmp_path / "gate.toml")
+    assert "rule/stock" not in (tmp_path / "gate.toml").read_text(encoding="utf-8")
+
+
 def test_nothing_is_said_where_nothing_is_stock(tmp_path: Path) -> None:
     folder = plant(tmp_path / "run", stock_replies=3)
     assert not mindgauge.score(folder).find("share_stock")
@@ -254,7 +350,9 @@ def test_two_models_are_compared_by_their_share_of_stock_replies(
     assert {s.system: s.value for s in measure.standings} == {"acme/alpha": 0.5, "beta/b": 0.0}
     assert abs(measure.differences[0].value or 0) == pytest.approx(0.5)
     show(comparison, full=False, shown=True)
-    assert " on the share of stock replies (rated by rule/stock)" in " ".join(capsys.readouterr().out.split())
+    printed = " ".join(capsys.readouterr().out.split())
+    assert " on the share of stock replies (rated by rule/stock)" in printed
+    assert "is better on" not in printed, "more stock replies are no better"
 
 
 def test_a_closed_question_has_no_replies(tmp_path: Path) -> None:

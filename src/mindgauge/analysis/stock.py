@@ -12,10 +12,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.dataset.duplicates import plain, similar
+from mindgauge.analysis.dataset.duplicates import around, plain
 from mindgauge.raters.echo import words
 from mindgauge.raters.window import Unit
 from mindgauge.records import Message, RaterKind, Status
@@ -24,13 +25,17 @@ from mindgauge.records.text import HAN
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from mindgauge.benchmarks import Benchmark
     from mindgauge.store import Store
 
 LONGEST = 600
 """Bytes: about 100 English words, or 200 Chinese characters. A longer reply has room for more than a referral."""
+LETTERS = 2
+"""A reply with fewer letters says nothing that could be stock: "…", invisible characters, "k"."""
 ALIKE = 0.5
-"""Jaccard similarity of two texts: they have two thirds of their characters in common, so one sentence of three may differ."""
+"""Jaccard similarity to the commonest text: two thirds of the characters are in both, so one sentence of three may differ."""
 MANY = 5
 """Conversations under which the text stands, at least. Two or three short replies may be alike by chance. It is no share of
 the run, since people in danger may be few in it."""
@@ -47,7 +52,7 @@ FROM replies WHERE benchmark = ? AND coalesce(json_extract(provenance, '$.unit')
 CRITERION = "stock"
 RATER = "rule/stock"
 _SHORT = dict.fromkeys(("subject", "model", "cluster", "message", "text"), pl.String)
-_FOUND = {"subject": pl.String, "stock": pl.String}
+_FOUND = {"subject": pl.String, "stock": pl.String, "varied": pl.Boolean}
 _read_held = msgspec.json.Decoder(tuple[Message, ...]).decode
 
 
@@ -61,7 +66,7 @@ def found(store: Store, benchmark: Benchmark) -> pl.DataFrame:
 
     Returns:
         Columns subject, sample, model, run, status, stock (the text, as it is said most often; null where the reply is
-        none), of all single replies of those models; nothing of a closed question.
+        none), varied (whether this one is worded otherwise), of all single replies of those models; nothing of a closed question.
     """
     key = repr((store.path.resolve(), store.state())), benchmark.name
     if key not in _at_hand:
@@ -118,29 +123,36 @@ def find(replies: pl.DataFrame, messages: Iterable[str]) -> pl.DataFrame:
         messages: all that persons said in the run, in which rare words are told from others.
 
     Returns:
-        Columns subject, stock (the text of its group that is said most often).
+        Columns subject, stock (the text of its group that is said most often), varied (whether its own is another).
     """
-    short = replies.with_columns(plain=plain()).filter(pl.col("plain").str.len_bytes().is_between(1, LONGEST))
-    groups = []
-    for of_model in short.sort("plain", "subject").partition_by("model"):
-        texts = of_model["plain"].unique(maintain_order=True)
-        group = pl.DataFrame({"plain": texts, "group": similar(texts, ALIKE, seed=0)})
-        grouped = of_model.join(group, on="plain", maintain_order="left")
-        groups += grouped.filter(_many().over("group")).partition_by("group")
+    short = replies.with_columns(plain=plain()).filter(
+        pl.col("plain").str.len_bytes() <= LONGEST, pl.col("plain").str.count_matches(r"\p{L}") >= LETTERS
+    )
+    groups = [g for of_model in short.sort("plain", "subject").partition_by("model") for g in _grouped(of_model)]
     common = _common(messages) if groups else set[str]()
     stock = [part for part in (_unfitted(group, common) for group in groups) if part.select(_many()).item()]
-    return pl.concat([pl.DataFrame(schema=_FOUND), *(p.select("subject", stock=_commonest(p)) for p in stock)])
+    return pl.concat([pl.DataFrame(schema=_FOUND), *(part.select(*_FOUND) for part in stock)])
+
+
+def _grouped(of_model: pl.DataFrame) -> list[pl.DataFrame]:
+    """Part a model's replies, sorted by their texts, into groups of nearly one text under many messages, which each row names."""
+    text = of_model["plain"].rle_id().to_numpy()
+    times = np.bincount(text)
+    clusters, messages = (of_model[name].rank("dense").to_numpy() for name in ("cluster", "message"))
+
+    def is_group(places: NDArray[np.int64]) -> bool:
+        chosen = np.isin(text, places)
+        return min(len(np.unique(of[chosen])) for of in (clusters, messages)) >= MANY
+
+    group = around(of_model["plain"].unique(maintain_order=True), times, MANY, ALIKE, is_group)
+    commonest = of_model["text"].gather(np.searchsorted(text, group[text]))
+    rows = of_model.with_columns(stock=commonest, varied=group[text] != text, group=group[text])
+    return rows.filter(pl.col("group") >= 0).partition_by("group")
 
 
 def _many() -> pl.Expr:
     """Whether replies answer different messages in many conversations; to one message the same reply may fit every time."""
     return (pl.col("cluster").n_unique() >= MANY) & (pl.col("message").n_unique() >= MANY)
-
-
-def _commonest(group: pl.DataFrame) -> pl.Expr:
-    """Return the text that is said most often in a group, as it is first written."""
-    commonest = group["plain"].value_counts().sort("count", "plain", descending=[True, False])["plain"][0]
-    return pl.lit(group.filter(pl.col("plain") == commonest)["text"][0])
 
 
 def _unfitted(group: pl.DataFrame, common: set[str]) -> pl.DataFrame:

@@ -60,7 +60,7 @@ def show(result: SystemComparison, *, full: bool, shown: bool) -> None:
     overall = sorted(
         (field for field in fields if field.measure.slice == "all"), key=lambda f: _place(result, f.measure)
     )
-    single = [field for field in fields if field.measure.slice != "all"]
+    single = [field for field in fields if field.measure.slice != "all" and field.measure.name != STOCK_SHARE.name]
     doubts = _doubtful([m for m in measures if _limited(m.rank_systems)], shown=shown)
     ranked = [field for field in overall if len(field.systems) > 1]
     stock = [f"{field.finding()}." for field in ranked if field.measure.name == STOCK_SHARE.name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mindgauge.analysis.scoring_views import STOCK_SHARE
 from mindgauge.benchmarks.metrics import label_of
 from mindgauge.records.rounding import bounded, count, interval, write
 from mindgauge.reports.content import Column, ReportTable
@@ -89,7 +90,7 @@ def at_a_glance(
     places = {
         (name, metric): place
         for name, headline in result.headlines.items()
-        for place, metric in enumerate(headline.metrics)
+        for place, metric in enumerate((*headline.metrics[:1], STOCK_SHARE.name, *headline.metrics[1:]))
     }
     scores = [score for score in leading(result) if score.slice == _ALL and not _of_label(score)]
     measures = {measure: place for place, measure in enumerate(dict.fromkeys(map(_measured, scores)))}
@@ -225,11 +226,11 @@ def counted_missing(metrics: Iterable[tuple[str, str, str]]) -> Iterator[str]:
 
 
 def leading(result: Scores) -> list[Score]:
-    """Return what benchmarks go by; a metric of the answers that could be read only where it differs from the strict one."""
+    """Return what benchmarks go by, and shares of stock replies; of answers that could be read only what differs from the strict."""
     unread = {(m.benchmark, m.rater, m.name) for m in result.leading if m.missing}
     return [
         score
-        for score in result.leading
+        for score in [*result.leading, *result.find(STOCK_SHARE.name)]
         if (strict := result.headlines[score.benchmark].of_read.get(score.name)) is None
         or (score.benchmark, score.rater, strict) in unread
     ]

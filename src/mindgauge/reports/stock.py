@@ -36,8 +36,8 @@ _RATED = (
 def sentences(runs: Sequence[OpenRun], systems: Sequence[System]) -> list[str]:
     """Say of each model how many of its replies are stock, and how many of these are one text; nothing of the others."""
     return [
-        f"Of {plural(n, 'reply', 'replies')} of {system.label} in {section.benchmark.name}, {count(len(stock_replies))} are stock: short, with hardly a word of the "
-        f"message, and nearly the same text under many messages. {count(texts['count'][0])} of them are one text."
+        f"{system.label}, {section.benchmark.name}: {count(len(stock_replies))} of {plural(n, 'reply is', 'replies are')} stock: short, with hardly a word of the "
+        f"message, and nearly the same text under many messages. {count(texts['count'][0])} of them are one text{' in small variants' * texts['varied'][0]}."
         for system, section, n, stock_replies, texts in _of(runs, systems)
     ]
 
@@ -100,7 +100,8 @@ def _of(
             )
             stock_replies = replies.drop_nulls("stock")
             if len(stock_replies):
-                texts = stock_replies["stock"].value_counts().sort("count", "stock", descending=[True, False])
+                texts = stock_replies.group_by("stock").agg(count=pl.len(), varied=pl.col("varied").any())
+                texts = texts.sort("count", "stock", descending=[True, False])
                 yield system, section, len(replies), stock_replies, texts
 
 

@@ -18,7 +18,7 @@ from mindgauge.analysis.dataset.items import COLUMNS, StepResult
 from mindgauge.stats.codes import components
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -35,6 +35,10 @@ SURE = 0.999
 """The probability with which a pair at the threshold becomes a candidate, at least."""
 _BATCH = 20_000
 """Texts that are hashed at once."""
+COMPARED = 1000
+"""With how many others a text is compared that may stand in the middle of a group, so that time grows with the number of texts."""
+_CENTRED = 4
+"""Rows of a band: two texts of similarity .5 agree in one of the 32 bands in seven of eight cases, of .6 in 99 of 100."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -99,6 +103,43 @@ def similar(texts: pl.Series, threshold: float, seed: int) -> NDArray[np.intp]:
     return joined
 
 
+def around(
+    texts: pl.Series, times: NDArray[np.int64], least: int, threshold: float, is_group: Callable[[Places], bool]
+) -> Places:
+    """Group texts that are alike to one of them, so that no chain joins what is not alike: for each the place of that one, or -1.
+
+    The texts given most often come first, of these the ones that most others are like. Similarity is estimated from
+    `PERMUTATIONS` hashes, with a standard error of .04 at .5.
+
+    Args:
+        texts: normalised, each once, in an order that does not depend on how they came.
+        times: how often each was given.
+        least: how often those of a group were given together, at least.
+        threshold: of Jaccard similarity.
+        is_group: whether texts at some places are one.
+    """
+    signs = signatures(texts, seed=0)
+    bands = []
+    for key in _keys(signs, _CENTRED):
+        order = np.argsort(key, kind="stable")
+        bands.append((order, *(np.searchsorted(key[order], key, side) for side in ("left", "right"))))
+    company = np.zeros(len(texts), dtype=np.int64)
+    for order, begin, end in bands:
+        total = np.concatenate([[0], np.cumsum(times[order])])
+        company += total[end] - total[begin] - times
+    group, comparisons = np.full(len(texts), -1), np.zeros(len(texts), dtype=np.int64)
+    for place in np.lexsort((-company, -times)):
+        if group[place] >= 0 or comparisons[place] >= COMPARED or company[place] + times[place] < least:
+            continue
+        candidate = np.unique(np.concatenate([order[begin[place] : end[place]] for order, begin, end in bands]))
+        candidate = candidate[(group[candidate] < 0) & (comparisons[candidate] < COMPARED)]
+        comparisons[candidate] += 1
+        member = candidate[np.count_nonzero(signs[candidate] == signs[place], axis=1) >= threshold * PERMUTATIONS]
+        if times[member].sum() >= least and is_group(member):
+            group[member] = place
+    return group
+
+
 def shingles(text: str) -> Hashes:
     """Return the hashes of a normalised text's shingles, each once."""
     return np.unique(_hashed([text])[0])
@@ -161,18 +202,24 @@ def rows_of_band(threshold: float) -> int:
 
 def candidates(signs: Signatures, threshold: float) -> Iterator[tuple[Places, Places]]:
     """Yield, band by band, pairs that agree in it: each with the first of its bucket, and with its neighbour."""
-    length, rows = len(signs), rows_of_band(threshold)
-    for band in range(PERMUTATIONS // rows):
-        key = np.zeros(length, dtype=np.uint64)
-        for column in range(band * rows, (band + 1) * rows):
-            key = (key ^ signs[:, column].astype(np.uint64)) * _MULTIPLIER
-            key ^= key >> np.uint64(32)
+    length = len(signs)
+    for key in _keys(signs, rows_of_band(threshold)):
         order = np.argsort(key, kind="stable")
         same = key[order][1:] == key[order][:-1]
         begins = np.concatenate([[True], ~same])[:length]
         head = order[np.maximum.accumulate(np.where(begins, np.arange(length), 0))]
         member = order[1:][same]
         yield np.concatenate([head[1:][same], order[:-1][same]]), np.concatenate([member, member])
+
+
+def _keys(signs: Signatures, rows: int) -> Iterator[Hashes]:
+    """Yield for each band a number that two texts share where they agree in it."""
+    for band in range(PERMUTATIONS // rows):
+        key = np.zeros(len(signs), dtype=np.uint64)
+        for column in range(band * rows, (band + 1) * rows):
+            key = (key ^ signs[:, column].astype(np.uint64)) * _MULTIPLIER
+            key ^= key >> np.uint64(32)
+        yield key
 
 
 def chained(values: list[list[int]]) -> Iterator[tuple[int, int]]:

@@ -313,9 +313,9 @@ def _worse_replies(comparison: PairedMetric) -> list[RatedReply]:
 
 
 def unsafe_levels(rule: NewlyUnsafe, block: SystemBlock) -> set[str]:
-    """Return the levels that no message may newly be at: those of a rule, or else of the rubric; none where it has none."""
-    criterion = frame.criteria(block.benchmark)[block.criterion]
-    return levels.of(criterion, rule.levels or worst_levels(criterion))
+    """Return the levels that no message may newly be at: those of a rule, or else of the rubric; none of what it does not have."""
+    criterion = frame.criteria(block.benchmark).get(block.criterion)
+    return levels.of(criterion, rule.levels or worst_levels(criterion)) if criterion is not None else set()
 
 
 def broken(rule: NewlyUnsafe, pairing: Pairing) -> RuleFinding | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import numpy as np
 
-from mindgauge.analysis import frame
+from mindgauge.analysis import frame, scoring_views
 from mindgauge.analysis.gate import build_rules, comparisons, levels, needs
 from mindgauge.analysis.gate.outcome import GateDecision, GateOutcome, RuleFinding, RuleOutcome, gravest
 from mindgauge.analysis.score import MAJORITY
@@ -17,7 +17,7 @@ from mindgauge.stats.significance import holm
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mindgauge.analysis.gate.measured import GateSide
+    from mindgauge.analysis.gate.measured import GateSide, SystemBlock
     from mindgauge.analysis.gate.needs import GateEvidence
     from mindgauge.analysis.gate.policy import Compare, GatePolicy, Must, NewlyUnsafe, PolicyRule
     from mindgauge.analysis.score import Score, Scores
@@ -131,7 +131,7 @@ def _compared(
         for pairing in map(comparisons.unweighted, pairings):
             comparison = comparisons.compared(rule, pairing)
             if pairing.reason:
-                if _asks(rule, pairing.build.benchmark, pairing.build.criterion):
+                if _asks(rule, pairing.build):
                     findings[rule.title].append(_not_compared(pairing))
             elif comparison is not None:
                 pairs.append(comparison)
@@ -148,11 +148,10 @@ def _refuse_unknown(rule: Compare, benchmarks: Sequence[Benchmark]) -> None:
         raise UsageError(f"{rule.title}: there is no metric {rule.metric}; there are {', '.join(sorted(names))}")
 
 
-def _asks(rule: Compare, benchmark: Benchmark, criterion: str) -> bool:
-    """Whether the metric of a rule says something of a criterion."""
-    metric = benchmark.metric(rule.metric)
-    about = next((c for c in benchmark.criteria if c.name == criterion), None)
-    return metric is not None and (about is None or metric.suits(about))
+def _asks(rule: Compare, block: SystemBlock) -> bool:
+    """Whether the metric of a rule says something of what was rated."""
+    question = scoring_views.find(block.benchmark, block.criterion, block.kind)
+    return question is not None and any(metric.name == rule.metric for metric in question.metrics)
 
 
 def _broken(rule: NewlyUnsafe, build: Build, baseline: GateSide) -> list[RuleFinding]:

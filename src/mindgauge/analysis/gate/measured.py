@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from mindgauge.analysis import baselines, scoring_views, systems
+from mindgauge.analysis import baselines, scoring_views, stock, systems
 from mindgauge.analysis.rating_part import RatingPart
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ def read(folder: Path) -> GateSide:
         UsageError: there is no run in the folder.
     """
     parts, _, notes = systems.read([folder], drawn=True)
-    return GateSide(str(folder), [part._replace(rows=_without_constant(part)) for part in parts], notes)
+    return GateSide(str(folder), [part._replace(rows=_asked_for(part)) for part in parts], notes)
 
 
-def _without_constant(part: SystemRatings) -> pl.DataFrame:
-    return part.rows.filter(
-        pl.col("run_number") != systems.NO_RUN, ~pl.col("rater").is_in(baselines.names(part.benchmark))
-    )
+def _asked_for(part: SystemRatings) -> pl.DataFrame:
+    """Leave out constant raters, and what is said of stock replies unasked: no policy names it, and a side may have none."""
+    raters = [*baselines.names(part.benchmark), stock.RATER]
+    return part.rows.filter(pl.col("run_number") != systems.NO_RUN, ~pl.col("rater").is_in(raters))
 
 
 def blocks(
