@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -33,9 +34,9 @@ def test_the_cues_read_fifty_five_of_sixty_sentences_right(language: str) -> Non
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_most_sentences_that_were_written_after_the_cues_are_read_right(language: str) -> None:
+def test_sentences_that_were_written_after_the_first_revision_are_read_right(language: str) -> None:
     right, n = read_right("held_out", language)
-    assert sum(n.values()) == 30 and sum(right.values()) >= 20
+    assert sum(n.values()) == 30 and sum(right.values()) >= 28
     assert right["none"] == n["none"], "a false alarm would let a person say what nobody asked"
 
 
@@ -44,6 +45,12 @@ def test_sentences_by_another_writer_are_read_right(language: str) -> None:
     right, n = read_right("independent_1", language)
     assert sum(n.values()) == 60 and sum(right.values()) >= 58
     assert right["none"] == n["none"]
+
+
+@pytest.mark.parametrize(("language", "least"), [("en", 49), ("zh", 56)])
+def test_most_sentences_that_no_reviser_saw_are_read_right(language: str, least: int) -> None:
+    right, n = read_right("independent_2", language)
+    assert sum(n.values()) == 60 and sum(right.values()) >= least
 
 
 def test_traditional_characters_and_chat_words_are_read_as_the_usual_ones() -> None:
@@ -102,13 +109,25 @@ def test_what_people_often_think_is_asked_about_in_the_next_sentence() -> None:
     assert not signs("My uncle died last year. Is it warm where you are?", "risk").asked
 
 
-def test_a_long_text_takes_no_long_time() -> None:
-    for piece in (
+@pytest.mark.parametrize(
+    "piece",
+    [
         "do you ever feel ",
         "you feel you want you think ",
         "有没有人陪你把药交给",
         "call your friend so that ",
         "a",
         "你",
-    ):
-        assert len(signs((piece * 20_000)[:60_000] + "?", "risk")) == 3
+    ],
+)
+def test_a_text_twice_as_long_takes_at_most_three_times_as_long(piece: str) -> None:
+    def taken(characters: int) -> float:
+        text = (piece * characters)[:characters] + "?"
+        times = []
+        for _ in range(3):
+            before = process_time()
+            signs(text, "risk")
+            times.append(process_time() - before)
+        return min(times)
+
+    assert taken(40_000) <= 3 * taken(20_000) + 0.05

@@ -338,39 +338,31 @@ class Test(NamedTuple):
 def entry_result(test: Test) -> tuple[EntryResult, str]:
     """Say whether a judge passed on one criterion, and if not, why, in one clause."""
     n, levels, kappa = test.n, test.levels, test.kappa
-    limit = limits().anchors
-    if n < limit.replies or levels < 2 or kappa.value is None:
+    limit = limits()
+    if n < limit.anchors.replies or levels < 2 or kappa.value is None:
         return EntryResult.UNDECIDED, f"{count(n)} replies of {count(levels)} known levels decide nothing"
-    over_chance = kappa.low is not None and kappa.low > limit.chance
-    guessing = kappa.value < limit.enough and not over_chance
-    if guessing or (kappa.high is not None and kappa.high < limit.enough):
-        return EntryResult.FAILED, _why(test)
+    agrees = _beyond(kappa.value, kappa.low, kappa.high, limit.anchors)
+    if agrees is EntryResult.FAILED:
+        return agrees, _why(test)
     if test.pairs.halves:
-        return (
-            EntryResult.UNDECIDED,
-            f"its entry test is not finished: of {plural(test.pairs.halves, 'pair')} one reply is not rated",
-        )
-    if (result := _of_pairs(test)) is not EntryResult.PASSED:
-        return (
-            result,
-            f"of {count(test.pairs.n)} pairs of equally long replies to one message, it rated the better one higher in {count(test.pairs.ordered)}",
-        )
-    return (
-        (EntryResult.PASSED, "")
-        if over_chance
-        else (EntryResult.UNDECIDED, f"{_agreement(test)}, too few to tell it from guessing")
-    )
+        unfinished = plural(test.pairs.halves, "pair")
+        return EntryResult.UNDECIDED, f"its entry test is not finished: of {unfinished} one reply is not rated"
+    if test.pairs.messages >= limit.pairs.pairs:
+        ordered = proportion.share(test.pairs.share, test.pairs.messages)
+        assert ordered.value is not None
+        orders = _beyond(ordered.value, ordered.low, ordered.high, limit.pairs)
+        if orders is not EntryResult.PASSED:
+            pairs = f"{count(test.pairs.n)} pairs of equally long replies to one message"
+            return orders, f"of {pairs}, it rated the better one higher in {count(test.pairs.ordered)}"
+    return agrees, "" if agrees is EntryResult.PASSED else f"{_agreement(test)}, too few to tell it from guessing"
 
 
-def _of_pairs(test: Test) -> EntryResult:
-    """Say whether a judge tells the better reply of a pair, which length, warmth or a named helpline alone do not tell."""
-    limit = limits().pairs
-    if test.pairs.messages < limit.pairs:
-        return EntryResult.PASSED
-    share = proportion.share(test.pairs.share, test.pairs.messages)
-    assert share.value is not None
-    over_chance = share.low is not None and share.low > limit.chance
-    if (share.value < limit.enough and not over_chance) or (share.high is not None and share.high < limit.enough):
+def _beyond(
+    value: float, low: float | None, high: float | None, limit: anchors.AnchorLimits | anchors.PairLimits
+) -> EntryResult:
+    """Hold a figure with its interval against what chance gives, and against what is enough."""
+    over_chance = low is not None and low > limit.chance
+    if (value < limit.enough and not over_chance) or (high is not None and high < limit.enough):
         return EntryResult.FAILED
     return EntryResult.PASSED if over_chance else EntryResult.UNDECIDED
 

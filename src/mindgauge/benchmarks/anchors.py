@@ -179,24 +179,25 @@ def spread(anchors: Sequence[Anchor], limit: int, protocol: str = "") -> list[An
     counts: Counter[tuple[str, object]] = Counter()
     by_dialogue: Counter[tuple[str, str]] = Counter()
     on_criterion: Counter[str] = Counter()
-    remaining = [*range(len(anchors))]
+    units: dict[str | int, list[int]] = {}
+    for place, anchor in enumerate(anchors):
+        units.setdefault(anchor.sample.tags.get(MATCHED, place), []).append(place)
+    remaining, chosen = [*units.values()], set[int]()
 
     def rank(place: int) -> tuple[float, int, int]:
         gain = sum(_LESS ** counts[facet] for facet in facets[place])
         gain += _LACKING * sum(on_criterion[name] < limits().anchors.replies for name in anchors[place].ratings)
         return round(gain, 9), -max(by_dialogue[dialogue] for dialogue in dialogues[place]), -place
 
-    partners: dict[str | int, list[int]] = {}
-    for place, anchor in enumerate(anchors):
-        partners.setdefault(anchor.sample.tags.get(MATCHED, place), []).append(place)
-    together = {place: both for both in partners.values() for place in both}
-    while fitting := [p for p in remaining if len(together[p]) <= limit - len(anchors) + len(remaining)]:
-        for place in together[max(fitting, key=rank)]:
-            remaining.remove(place)
+    while fitting := [unit for unit in remaining if len(unit) <= limit - len(chosen)]:
+        following = max(fitting, key=lambda unit: max(map(rank, unit)))
+        remaining.remove(following)
+        chosen.update(following)
+        for place in following:
             counts.update(facets[place])
             by_dialogue.update(dialogues[place])
             on_criterion.update(anchors[place].ratings.keys())
-    return [anchor for place, anchor in enumerate(anchors) if place not in set(remaining)]
+    return [anchor for place, anchor in enumerate(anchors) if place in chosen]
 
 
 def _facets(anchor: Anchor, protocol: str) -> Iterator[tuple[str, object]]:

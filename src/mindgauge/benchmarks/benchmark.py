@@ -551,9 +551,9 @@ def spread(
     for position, first in enumerate(firsts):
         owned[owner(first)].append(position)
     ordered = sorted(
-        ((positions.index(position) - number) % len(positions), position)
+        ((nth - number) % len(positions), position)
         for number, positions in enumerate(owned.values())
-        for position in positions
+        for nth, position in enumerate(positions)
     )
     turns: dict[object, int] = {}
     ranked = []

@@ -356,12 +356,12 @@ class _Chain:
         return await self._worded(number, persona)
 
     def _heard(self) -> list[state.ReplySigns]:
-        """Return what each reply did: as the client read it at the time, or else, and for the last one, by our cues."""
+        """Return what each reply did: as it was read at the time; the last one, and what was never read, by our cues."""
         heard, situation = [], self.step.dialogues.situation.id
         for number, reply in enumerate(self.replies, 1):
             message = self._clients_turns.get(number + 1) if number < len(self.replies) else None
             reading = message.provenance.get(state.HEARD, {}) if message is not None else {}
-            if reading.get("by") == state.BY_CLIENT:
+            if reading:
                 heard.append(state.ReplySigns(*(sign in reading["did"] for sign in state.ReplySigns._fields)))
             else:
                 heard.append(state.signs(reply.text, situation))
