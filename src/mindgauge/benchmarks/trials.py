@@ -104,7 +104,7 @@ class RubricTrial(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         if self.rubric.count("@") != 1:
             faults.append(f"rubric = {self.rubric!r} is not id@version")
         if not self.readings:
-            faults.append("no [[trial.readings]]")
+            faults.append("there is no [[trial.readings]]; each reader needs one")
         if any(reading.unsafe_found for reading in self.readings) and not self.finds:
             faults.append("unsafe_found needs finds: what is found, in words")
         if faults:

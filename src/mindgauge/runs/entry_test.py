@@ -20,6 +20,7 @@ from mindgauge.models.scripted import Scripted
 from mindgauge.records import digest
 from mindgauge.records.errors import DataError, EndpointError, UsageError, WaitingError
 from mindgauge.records.files import private
+from mindgauge.records.request import identity
 from mindgauge.records.rounding import plural
 from mindgauge.runs import plan, run_folder
 from mindgauge.runs.forecast import calls_by_model
@@ -242,8 +243,16 @@ def remember(judge: Model, instrument: Instrument) -> None:
 
 
 def _key(judge: Model, instrument: Instrument) -> str:
-    """Hash who judges, where it answers, with which words, by which method, and under which limits."""
-    return digest(judge.name, judge.host, instrument.rater(""), str(instrument.mode), instrument.name, limits().name)
+    """Hash who judges, by which code where that is known, where, with which words and method, and under which limits."""
+    return digest(
+        judge.name,
+        judge.host,
+        identity(judge),
+        instrument.rater(""),
+        str(instrument.mode),
+        instrument.name,
+        limits().name,
+    )
 
 
 def _read() -> dict[str, Passed]:
