@@ -57,6 +57,7 @@ def read(options: argparse.Namespace) -> tuple[pl.DataFrame, ValueScale, dict[st
         parts.append(rows.drop_nulls("part").with_columns(who=who, source=number))
         if tables.is_run(source):
             instruments |= used(Path(source))
+    assert scale is not None, "argparse asks for a source"
     whole = pl.concat(parts, how="diagonal_relaxed").filter(pl.col("status") != "not_applicable")
     if options.language:
         tags = {tag: named(tag) for tag in whole["language"].drop_nulls().unique()}
