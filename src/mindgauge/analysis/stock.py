@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from mindgauge.analysis import frame
-from mindgauge.analysis.dataset.duplicates import around, plain
+from mindgauge.analysis.dataset.duplicates import gather, plain
 from mindgauge.raters.echo import words
 from mindgauge.raters.window import Unit
 from mindgauge.records import Message, RaterKind, Status
@@ -142,9 +142,9 @@ def _grouped(of_model: pl.DataFrame) -> list[pl.DataFrame]:
 
     def is_group(places: NDArray[np.int64]) -> bool:
         chosen = np.isin(text, places)
-        return min(len(np.unique(of[chosen])) for of in (clusters, messages)) >= MANY
+        return min(len(np.unique(codes[chosen])) for codes in (clusters, messages)) >= MANY
 
-    group = around(of_model["plain"].unique(maintain_order=True), times, MANY, ALIKE, is_group)
+    group = gather(of_model["plain"].unique(maintain_order=True), times, MANY, ALIKE, is_group)
     commonest = of_model["text"].gather(np.searchsorted(text, group[text]))
     rows = of_model.with_columns(stock=commonest, varied=group[text] != text, group=group[text])
     return rows.filter(pl.col("group") >= 0).partition_by("group")

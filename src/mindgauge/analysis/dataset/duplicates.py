@@ -103,8 +103,8 @@ def similar(texts: pl.Series, threshold: float, seed: int) -> NDArray[np.intp]:
     return joined
 
 
-def around(
-    texts: pl.Series, times: NDArray[np.int64], least: int, threshold: float, is_group: Callable[[Places], bool]
+def gather(
+    texts: pl.Series, times: NDArray[np.int64], size: int, threshold: float, is_group: Callable[[Places], bool]
 ) -> Places:
     """Group texts that are alike to one of them, so that no chain joins what is not alike: for each the place of that one, or -1.
 
@@ -114,7 +114,7 @@ def around(
     Args:
         texts: normalised, each once, in an order that does not depend on how they came.
         times: how often each was given.
-        least: how often those of a group were given together, at least.
+        size: how often those of a group were given together, at least.
         threshold: of Jaccard similarity.
         is_group: whether texts at some places are one.
     """
@@ -129,13 +129,13 @@ def around(
         company += total[end] - total[begin] - times
     group, comparisons = np.full(len(texts), -1), np.zeros(len(texts), dtype=np.int64)
     for place in np.lexsort((-company, -times)):
-        if group[place] >= 0 or comparisons[place] >= COMPARED or company[place] + times[place] < least:
+        if group[place] >= 0 or comparisons[place] >= COMPARED or company[place] + times[place] < size:
             continue
         candidate = np.unique(np.concatenate([order[begin[place] : end[place]] for order, begin, end in bands]))
         candidate = candidate[(group[candidate] < 0) & (comparisons[candidate] < COMPARED)]
         comparisons[candidate] += 1
         member = candidate[np.count_nonzero(signs[candidate] == signs[place], axis=1) >= threshold * PERMUTATIONS]
-        if times[member].sum() >= least and is_group(member):
+        if times[member].sum() >= size and is_group(member):
             group[member] = place
     return group
 
