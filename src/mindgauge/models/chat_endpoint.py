@@ -211,7 +211,10 @@ class ChatModel:
                 await asyncio.sleep(self.pause_after(last, attempt))
         if last.lost and not self._answered:
             raise EndpointError(f"{self.name}: {last.lost} after {self.tries} tries: {last}")
-        return Exchange(Status.FAILED, seconds=last.seconds, attempts=attempt, error=str(last), at=time.time())
+        overdue = int(last.fault is FailureKind.OVERDUE)
+        return Exchange(
+            Status.FAILED, seconds=last.seconds, attempts=attempt, error=str(last), at=time.time(), overdue=overdue
+        )
 
     async def attempt(self, request: Request, attempt: int) -> Exchange:
         """Ask once, when the throttle has a place; `attempt` counts from 1.

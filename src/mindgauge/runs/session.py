@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 import msgspec
 
 from mindgauge.models.bots.bot import Bot
-from mindgauge.records import OVERDUE, Exchange, Status
+from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError, WaitingError
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.request import FREE, Model, identity
@@ -211,12 +211,11 @@ class Session:
                     exchange, cost=model.price.of(tokens(request.messages), len(exchange.text.encode()) / 3)
                 )
             paid = exchange.cost or 0.0
-            if exchange.status is Status.FAILED and OVERDUE in exchange.error:
-                paid = worst  # at most
-                free = model.price == FREE
-                exchange = msgspec.structs.replace(
-                    exchange, cost=0.0 if free else None, at_most=None if free else worst
-                )
+            if exchange.overdue:
+                at_most, free = worst * exchange.overdue, model.price == FREE
+                paid += at_most
+                cost = exchange.cost if exchange.status is not Status.FAILED else 0.0 if free else None
+                exchange = msgspec.structs.replace(exchange, cost=cost, at_most=None if free else at_most)
         finally:
             await self.budget.settle(worst, paid)
         self._watch(model, exchange)
