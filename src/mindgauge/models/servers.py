@@ -161,9 +161,8 @@ class Servers:
                 if refused is not None:
                     return msgspec.structs.replace(refused, overdue=overdue) if overdue else refused
             if tries >= self._tries or (not others and (late is not None or self._fatal())):
-                return msgspec.structs.replace(
-                    self._given_up(server, late or problem, tries, attempts), overdue=overdue
-                )
+                failure = self._given_up(server, late or problem, tries, attempts)
+                return msgspec.structs.replace(failure, overdue=overdue)
             if not others:
                 await asyncio.sleep(server.chat.pause_after(problem, tries))
                 answers.clear()

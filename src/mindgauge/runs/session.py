@@ -25,7 +25,7 @@ from mindgauge.records.rounding import dollars
 from mindgauge.store.batches import Batches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Iterator
 
     from mindgauge.records.request import Request
     from mindgauge.runs.verdict_cache import VerdictCache
@@ -243,13 +243,16 @@ class Session:
                 )
             )
 
-    def asker(self, model: Model, benchmark: str, *, judging: bool = False) -> Callable[[Request], Awaitable[Exchange]]:
+    def asker(
+        self, model: Model, benchmark: str, *, judging: bool = False, anew: Collection[bytes] = ()
+    ) -> Callable[[Request], Awaitable[Exchange]]:
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made.
 
         Args:
             model: that is asked.
             benchmark: of the run.
             judging: whether it judges, so that what it answered in other runs is taken where it was kept.
+            anew: keys of calls that are made again although they were answered.
         """
         hashed = identity(model)
         verdicts = self.verdicts if judging else None
@@ -258,7 +261,7 @@ class Session:
             key = request.key(hashed)
             if key in self._under_way:
                 return await self._under_way[key]
-            stored = self.store.exchange(key)
+            stored = None if key in anew else self.store.exchange(key)
             if stored is not None:
                 return stored
             answer = self._under_way[key] = asyncio.get_running_loop().create_future()

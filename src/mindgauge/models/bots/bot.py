@@ -135,9 +135,8 @@ class Bot:
                         raise EndpointError(f"{self.name}: {problem.lost}: {problem}") from problem
                     exchange = Exchange(Status.FAILED, error=completion.one_line(str(problem)))
                 except BotError as problem:
-                    exchange = Exchange(
-                        problem.status, error=completion.one_line(str(problem)), overdue=problem.overdue
-                    )
+                    error = completion.one_line(str(problem))
+                    exchange = Exchange(problem.status, error=error, overdue=problem.overdue)
                 else:
                     self._answered = True
                     first = (Message("assistant", conversation.opening),) * bool(conversation.opening.strip())
