@@ -129,6 +129,6 @@ def test_what_is_left_is_said_in_words(tmp_path: Path) -> None:
         mindgauge.run(RESPONSE, limit=2, model=server.model, judge=server.judge, qualify=False, out=tmp_path / "run")
     done = status(tmp_path / "run")
     broken_off = msgspec.structs.replace(done, left=[msgspec.structs.replace(task, left=2) for task in done.left])
-    (line,) = [line for line in broken_off.summary() if line.startswith("Left by the plan")]
+    (line,) = [line for line in broken_off.summary() if line.startswith("Still to come")]
     assert "2 replies by" in line
     assert "2 ratings by" in line

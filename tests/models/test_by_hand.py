@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -153,11 +155,13 @@ def test_what_cannot_be_read_is_asked_once_more_in_a_file_of_its_own(here: Path)
         rate()
     (first,) = asked(here / "reader")
     (here / "reader" / "answers" / f"{first}.txt").write_text("I would say it is fine", "utf-8")
-    with pytest.raises(WaitingError, match="1 request in"):
+    said = "1 request in .*; 1 answer had no readable verdict; filed again as "
+    with pytest.raises(WaitingError, match=said) as caught:
         rate()
     (second,) = asked(here / "reader").keys() - {first}
+    assert f"filed again as {second}." in str(caught.value)
     assert "An earlier answer could not be read" in asked(here / "reader")[second]
-    with pytest.raises(WaitingError):
+    with pytest.raises(WaitingError, match=said):
         rate()
     assert len(asked(here / "reader")) == 2
     answer(here / "reader")
@@ -168,16 +172,19 @@ def test_what_cannot_be_read_is_asked_once_more_in_a_file_of_its_own(here: Path)
 @pytest.mark.parametrize(
     ("content", "reason"), [(b"\xff\xfe4", "it is not UTF-8"), (b"4" * (3 << 20), "it has 3 MiB, and at most 1 MiB are read")]
 )  # fmt: skip
-def test_a_file_that_is_no_answer_fails_and_is_read_again(here: Path, content: bytes, reason: str) -> None:
+def test_a_file_that_cannot_be_read_waits_with_its_reason_and_is_read_again(
+    here: Path, content: bytes, reason: str
+) -> None:
     table(here / "replies.jsonl", ROWS[:1])
     with pytest.raises(WaitingError):
         rate()
     (name,) = asked(here / "reader")
     path = here / "reader" / "answers" / f"{name}.txt"
     path.write_bytes(content)
-    rate()
-    assert [rating.status for rating in ratings(here / "run")] == [Status.FAILED]
-    assert reason in ratings(here / "run")[0].provenance["problem"]
+    said = f"1 request in reader/asked waits .*; 1 answer cannot be read: reader/answers/{name}.txt: {reason}"
+    with pytest.raises(WaitingError, match=said):
+        rate()
+    assert (ratings(here / "run"), calls(here / "run")) == ([], 0)
     path.write_bytes(b" \n")
     with pytest.raises(WaitingError):
         rate()
@@ -215,6 +222,63 @@ def test_the_entry_test_is_filed_with_the_replies_and_fails_no_reader_who_has_no
     assert not found.unfit
 
 
+def test_two_answers_without_a_verdict_are_said_with_their_file_and_the_corrected_one_is_read(here: Path) -> None:
+    table(here / "replies.jsonl", ROWS[:2])
+    with pytest.raises(WaitingError):
+        rate()
+    answers = here / "reader" / "answers"
+    bad, good = asked(here / "reader")
+    (answers / f"{bad}.txt").write_text("fine", "utf-8")
+    answer(here / "reader")
+    with pytest.raises(WaitingError):
+        rate()
+    (second,) = asked(here / "reader").keys() - {bad, good}
+    (answers / f"{second}.txt").write_text("still fine", "utf-8")
+    notices: list[str] = []
+    rate(notice=notices.append)
+    assert {rating.status for rating in ratings(here / "run")} == {Status.OK, Status.UNPARSABLE}
+    (line,) = [line for line in notices if "no readable verdict" in line]
+    assert line.startswith(f"no readable verdict in reader/answers/{second}.txt (there is no JSON object")
+    assert line.endswith("correct the answer and run the same command again")
+    kept = {rating.subject: rating for rating in ratings(here / "run")}
+    rate()
+    assert {rating.subject: rating for rating in ratings(here / "run")} == kept, "nothing was changed"
+    (answers / f"{second}.txt").write_text((answers / f"{good}.txt").read_text("utf-8"), "utf-8")
+    (answers / f"{good}.txt").write_text("what was read stays", "utf-8")
+    notices.clear()
+    rate(notice=notices.append)
+    assert [rating.status for rating in ratings(here / "run")] == [Status.OK] * 2
+    assert not [line for line in notices if "no readable verdict" in line]
+
+
+@pytest.mark.parametrize("kind", ["folder", "bytes"])
+def test_an_unreadable_answer_in_the_entry_test_stops_nothing(here: Path, fresh_machine: Path, kind: str) -> None:
+    assert not fresh_machine.exists()
+    with pytest.raises(WaitingError):
+        rate(qualify=None)
+    path = here / "reader" / "answers" / f"{min(asked(here / 'reader'))}.txt"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes("4".encode("utf-16"))
+    with pytest.raises(WaitingError, match=f"43 requests in .*; 1 answer cannot be read: reader/answers/{path.name}"):
+        rate(qualify=None)
+
+
+def test_what_is_left_says_where_it_waits_and_how_to_go_on(here: Path) -> None:
+    line = ["rate", RESPONSE, "--replies", "replies.jsonl", "--judge", "files/reader", "--out", "run", "--no-qualify"]
+    typed(*line)
+    shown = " ".join(typed("status", "run").stdout.split())
+    assert "When the last command ended: files/reader: 3 requests in reader/asked wait for an answer in" in shown
+    assert f"run the same command again: mindgauge {' '.join(line)}" in shown
+    assert "Next: mindgauge report" not in shown
+    answer(here / "reader")
+    typed(*line)
+    shown = typed("status", "run").stdout
+    assert "wait for an answer" not in shown
+    assert "Next: mindgauge report run" in shown
+
+
 def test_two_readers_have_a_folder_each(here: Path) -> None:
     with pytest.raises(WaitingError, match=r"files/a: 3 requests .*; files/b: 3 requests"):
         rate(["files/a", "files/b"])
@@ -236,6 +300,9 @@ def test_a_model_under_test_replies_and_answers_closed_questions_by_hand(here: P
         out = name.rpartition("/")[2]
         with pytest.raises(WaitingError):
             mindgauge.run(name, model="files/m", out=out, limit=4, **more)
+        if name == CRISIS:  # a bare label is enough
+            for ident in asked(here / "m").keys() - {path.stem for path in (here / "m" / "answers").iterdir()}:
+                (here / "m" / "answers" / f"{ident}.txt").write_text("anxiety_crisis\n", "utf-8")
         answer(here / "m")
         mindgauge.run(name, model="files/m", out=out, limit=4, **more)
     with Store(here / "response") as store:
@@ -288,6 +355,74 @@ def test_nothing_is_written_through_a_link(here: Path) -> None:
     with pytest.raises(UsageError, match="a link"):
         rate()
     assert not [*(here / "elsewhere").iterdir()]
+
+
+def test_answers_and_the_secret_are_not_read_through_links(here: Path) -> None:
+    table(here / "replies.jsonl", ROWS[:1])
+    with pytest.raises(WaitingError):
+        rate()
+    (name,) = asked(here / "reader")
+    answer(here / "reader")
+    path = here / "reader" / "answers" / f"{name}.txt"
+    path.rename(here / "elsewhere.txt")
+    path.symlink_to(here / "elsewhere.txt")
+    with pytest.raises(WaitingError, match=rf"1 answer cannot be read: reader/answers/{name}\.txt: it is a link"):
+        rate()
+    key = here / "run" / "fence.key"
+    key.rename(here / "key")
+    key.symlink_to(here / "key")
+    with pytest.raises(UsageError, match=r"fence\.key: cannot read the secret \(it is a link"):
+        rate()
+
+
+@pytest.mark.parametrize("content", ["", "changed"])
+def test_a_request_that_was_changed_is_written_again(here: Path, content: str) -> None:
+    with pytest.raises(WaitingError):
+        rate()
+    first = asked(here / "reader")
+    path = here / "reader" / "asked" / f"{min(first)}.md"
+    path.write_text(content, "utf-8")
+    with pytest.raises(WaitingError):
+        rate()
+    assert asked(here / "reader") == first
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UsageError, match=r"\.md: cannot write here \(Is a directory\)"):
+        rate()
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("~nouser/x", "no home folder is known for ~nouser"),
+        ("x" * 300, r"cannot write here \(File name too long\)"),
+        ("replies.jsonl", "replies.jsonl: this is a file, and files/replies.jsonl needs a folder"),
+        ("replies.jsonl/below", "replies.jsonl: this is a file, and files/replies.jsonl/below needs a folder"),
+    ],
+)
+def test_a_place_that_is_no_folder_is_one_line_and_leaves_no_run(here: Path, folder: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        rate(f"files/{folder}")
+    assert not (here / "run").exists()
+
+
+def test_a_folder_that_is_closed_to_us_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WaitingError):
+        rate()
+    usual: dict[str, Any] = {name: getattr(os, name) for name in ("stat", "open")}
+
+    def closed(name: str) -> Any:
+        def act(path: Any, *others: Any, **more: Any) -> Any:
+            if "reader/asked/" in str(path):
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return usual[name](path, *others, **more)
+
+        return act
+
+    for name in usual:
+        monkeypatch.setattr(os, name, closed(name))
+    with pytest.raises(UsageError, match=r"\.md: cannot write here \(Permission denied\)"):
+        rate()
 
 
 def test_it_needs_a_folder() -> None:

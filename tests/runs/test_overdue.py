@@ -18,6 +18,7 @@ from mindgauge.records import Exchange, Message, Status
 from mindgauge.records.errors import EndpointError
 from mindgauge.records.request import Price, Request
 from mindgauge.runs import probe
+from mindgauge.runs.verdict_cache import VerdictCache
 from mindgauge.store import Store, manifest
 from mindgauge.store.textless import TextlessStore
 from tests.conftest import obliging
@@ -79,6 +80,41 @@ def test_of_several_servers_none_gets_it_twice(stub: Stub) -> None:
         assert (stub.calls, other.calls) == (1, 1)
     assert done.status is Status.FAILED
     assert "no answer within 0.15 s (--timeout)" in done.error
+
+
+@pytest.mark.parametrize(("answer", "late_ones"), [(obliging, 1), (late, 2)])
+def test_each_server_that_answers_too_late_is_counted(stub: Stub, tmp_path: Path, answer: Any, late_ones: int) -> None:
+    stub.handler = late
+    one = replace(PRICED, concurrency=1, timeout=3 * LIMIT)
+    mindgauge.run(RESPONSE, model=stub.model, out=tmp_path / "one", settings=one, limit=1, max_cost=100.0)
+    with Store(tmp_path / "one") as store:
+        most = store.overdue()
+    assert most > 0
+    with Stub(answer) as other:
+        spec = f"{stub.url},{other.url}#stub"
+        found = mindgauge.run(RESPONSE, model=spec, out=tmp_path / "r", settings=one, limit=1, max_cost=100.0)
+    assert isinstance(found, Scores)
+    with Store(tmp_path / "r") as store:
+        assert store.overdue() == pytest.approx(late_ones * most)
+    assert (found.calls["unpriced"], found.calls["failed"]) == (1, late_ones - 1)
+    assert found.calls["cost"] == (pytest.approx(0.015) if late_ones == 1 else None)
+
+
+def test_an_answer_that_another_run_kept_brings_no_late_attempt_with_it(tmp_path: Path) -> None:
+    kept = VerdictCache(tmp_path / "kept")
+    kept.keep(b"k" * 16, Exchange(Status.OK, "4", cost=1.0, overdue=1, at_most=2.0))
+    found = kept.find(b"k" * 16)
+    assert found is not None
+    assert (found.cost, found.overdue, found.at_most) == (0.0, 0, None)
+
+
+def test_a_refusal_that_speaks_of_time_is_no_timeout(stub: Stub, tmp_path: Path) -> None:
+    message = {"error": {"message": "there is no answer within this policy"}}
+    stub.handler = lambda body, n: web.json_response(message, status=400)
+    found = run(stub, tmp_path / "r", max_cost=100.0)
+    assert (found.calls["failed"], found.calls["unpriced"]) == (4, 0)
+    with Store(tmp_path / "r") as store:
+        assert store.overdue() == 0.0
 
 
 def test_its_cost_is_unknown_wherever_cost_is_said_and_the_next_command_asks_again(stub: Stub, tmp_path: Path) -> None:

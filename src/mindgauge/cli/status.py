@@ -42,7 +42,8 @@ def _show(result: RunStatus, *, full: bool) -> None:
     """Print what is left and what it took, then what became of what was asked: what went wrong first."""
     lines = result.summary()
     *_, calls, remaining, writer, _ = lines
-    answer.first(f"{ended(remaining)} {writer}", f"{ended(calls)} {result.read_by_people}".rstrip())
+    waiting = f"When the last command ended: {result.waiting}" if result.waiting else ""
+    answer.first(f"{ended(remaining)} {writer}", f"{ended(calls)} {result.read_by_people}".rstrip(), waiting)
     if full:
         _in_full(result)
         return
@@ -53,7 +54,8 @@ def _show(result: RunStatus, *, full: bool) -> None:
     answer.sheet(
         narrowed(ReportTable("status", f"{result.run}  ({megabytes(result.bytes)})", columns, rows)), len(rows) + behind
     )
-    answer.then(f"mindgauge report {result.run}")
+    if not result.waiting:
+        answer.then(f"mindgauge report {result.run}")
 
 
 def _in_full(result: RunStatus) -> None:
@@ -80,7 +82,4 @@ def _in_full(result: RunStatus) -> None:
     unfinished = [task for task in result.left if task.left]
     if unfinished:
         rows = [[w.benchmark, w.kind, w.name, f"{w.left:,}", f"{w.of:,}"] for w in unfinished]
-        render.table("Left by the plan", ["benchmark", "kind", "by", "left", "of"], rows)
-    elif result.left:
-        print("Nothing is left by the plan.")
-    print(f"Process {result.writer} is writing it now." if result.writer else "Nobody is writing it now.")
+        render.table("Still to come", ["benchmark", "kind", "by", "left", "of"], rows)

@@ -125,6 +125,8 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
     batches: list[BatchesUnderWay]
     read: list[ReadCount]
     """Of benchmarks of which people read anything."""
+    waiting: str
+    """Which requests waited for an answer by hand when the last command ended, and what to do; empty where none did."""
 
     @property
     def read_by_people(self) -> str:
@@ -147,12 +149,12 @@ class RunStatus(Tabular, msgspec.Struct, frozen=True):
             "; ".join(_counted(self.counts, kind) for kind in ("sample", "reply", "rating")),
             *([self.read_by_people] if self.read else []),
             f"{plural(calls, 'call')} ({count(failed)} failed), {cost}",
-            f"Left by the plan: {named(parts)}"
+            f"Still to come: {named(parts)}"
             if parts
-            else "Nothing is left by the plan."
+            else "All that was planned is there."
             if self.left
-            else "There is no plan of calls.",
-            f"Process {self.writer} is writing it now." if self.writer else "Nobody is writing it now.",
+            else "No model or judge was to be asked.",
+            f"Process {self.writer} is working on it now." if self.writer else "No command is running.",
             f"{self.run} ({megabytes(self.bytes)})",
         ]
 
@@ -208,6 +210,7 @@ def status(run: str | Path) -> RunStatus:
             left=list(_left_by_plan(store, content, counts, ratings)),
             batches=[BatchesUnderWay(*row) for row in store.select(_BATCHES)],
             read=list(_read(store, names)),
+            waiting=content.get("waiting", ""),
         )
 
 

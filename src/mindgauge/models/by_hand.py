@@ -3,7 +3,7 @@
     DIR/asked/ID.md       what is asked, exactly as it would be sent
     DIR/answers/ID.txt    the answer
 
-A request without an answer waits: the run keeps nothing of it, and the next command asks again.
+A request without an answer that can be read waits: the run keeps nothing of it, and the next command asks again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from mindgauge.models.completion import LONGEST_TEXT
 from mindgauge.records import Exchange, Status
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError, WaitingError
 from mindgauge.records.files import bounds, private
 from mindgauge.records.request import BARE, FREE, identity
@@ -44,11 +45,21 @@ class ByHand:
             name: how the user calls it; part of every call's key, and so of the names of files.
             folder: where the files are.
             setup: what is shown in addition to the messages of a request.
+
+        Raises:
+            UsageError: the files cannot be there.
         """
         self.name = name
         self.setup = setup
-        self._folder = Path(folder).expanduser()
-        self._waiting: set[str] = set()
+        try:
+            self._folder = Path(folder).expanduser()
+        except RuntimeError as error:
+            raise UsageError(f"{name}: no home folder is known for {Path(folder).parts[0]}") from error
+        self._folders = (self._folder, self._folder / "asked", self._folder / "answers")
+        self._waiting: dict[str, str] = {}
+        """What is wrong with the answer; empty where there is none."""
+        self._repairs: set[str] = set()
+        self._check()
 
     async def ask(self, request: Request) -> Exchange:
         """Return the answer to a request, or file the request; see `Model.ask`.
@@ -57,26 +68,29 @@ class ByHand:
             WaitingError: there is no answer yet.
             UsageError: the request cannot be filed.
         """
-        ident = request.key(identity(self)).hex()[:_DIGITS]
-        path = self._folder / "answers" / f"{ident}.txt"
-        error = ""
-        try:
-            text = bounds.content(path, LONGEST_TEXT).decode("utf-8-sig").strip()
-        except FileNotFoundError:
-            text = ""
-        except (OSError, UnicodeDecodeError) as problem:
-            text = ""
-            error = f"{path}: {problem.strerror if isinstance(problem, OSError) else 'it is not UTF-8'}"
-        if text or error:
-            self._waiting.discard(ident)
-            status = Status.FAILED if error else Status.OK
-            return Exchange(status, text, model_resolved=self.name, cost=0.0, error=error, at=time.time())
-        asked = self._folder / "asked" / f"{ident}.md"
-        if not asked.exists():  # one that is there is the same request, and may be open in an editor
-            with private.written(asked) as file:
-                file.write(self._written(request, ident).encode(errors="replace"))
-        self._waiting.add(ident)
-        raise WaitingError(self.waiting)
+        path = self.path(request.key(identity(self)))
+        ident = path.stem
+        text, problem = _read(path)
+        if text:
+            self._waiting.pop(ident, None)
+            return Exchange(Status.OK, text, model_resolved=self.name, cost=0.0, at=time.time())
+        place, content = self._folder / "asked" / f"{ident}.md", self._written(request, ident)
+        if _read(place)[0] != content.strip():
+            with private.written(place) as file:
+                file.write(content.encode(errors="replace"))
+        self._waiting[ident] = problem
+        if request.repair:
+            self._repairs.add(ident)
+        raise WaitingError(f"{place} waits for an answer")
+
+    def corrected(self, key: bytes, stored: Exchange | None) -> bool:
+        """Say whether the file of an answer that was read has another one now."""
+        text = bounds.clean(_read(self.path(key))[0])
+        return bool(text and stored and text != stored.text)
+
+    def path(self, key: bytes) -> Path:
+        """Return the file of the answer to a call."""
+        return self._folder / "answers" / f"{key.hex()[:_DIGITS]}.txt"
 
     def _written(self, request: Request, ident: str) -> str:
         """Write a request: what is expected, its messages, each in marks with its role, and on the last line its parameters."""
@@ -97,11 +111,27 @@ class ByHand:
             return ""
         wait = "wait" if len(self._waiting) > 1 else "waits"
         where = f"{self._folder / 'asked'} {wait} for an answer in {self._folder / 'answers'}"
-        return f"{self.name}: {plural(len(self._waiting), 'request')} in {where}"
+        line = f"{self.name}: {plural(len(self._waiting), 'request')} in {where}"
+        if unread := [problem for problem in self._waiting.values() if problem]:
+            line += f"; {plural(len(unread), 'answer')} cannot be read: {named(unread)}"
+        if repairs := sorted(self._repairs & self._waiting.keys()):
+            line += f"; {plural(len(repairs), 'answer')} had no readable verdict; filed again as {named(repairs)}"
+        return line
+
+    def _check(self) -> None:
+        """See, before anything is written, whether the folders can be there."""
+        for path in self._folders:
+            try:
+                private.refuse_link(path)
+                place = next(place for place in (path, *path.parents, Path()) if place.exists())
+            except OSError as error:
+                raise UsageError(f"{path}: cannot write here ({error.strerror})") from error
+            if not place.is_dir():
+                raise UsageError(f"{place}: this is a file, and {self.name} needs a folder; name another")
 
     async def __aenter__(self) -> Self:
-        for path in (self._folder, self._folder / "asked", self._folder / "answers"):
-            private.refuse_link(path)
+        self._check()
+        for path in self._folders:
             try:
                 private.folder(path)
             except OSError as error:
@@ -110,3 +140,13 @@ class ByHand:
 
     async def __aexit__(self, *_: object) -> None:
         pass
+
+
+def _read(path: Path) -> tuple[str, str]:
+    """Return an answer, and what is wrong with its file."""
+    try:
+        return bounds.content(path, LONGEST_TEXT, links=False).decode("utf-8-sig").strip(), ""
+    except FileNotFoundError:
+        return "", ""
+    except (OSError, UnicodeDecodeError) as error:
+        return "", f"{path}: {getattr(error, 'strerror', 'it is not UTF-8')}"

@@ -211,7 +211,8 @@ class ChatModel:
                 await asyncio.sleep(self.pause_after(last, attempt))
         if last.lost and not self._answered:
             raise EndpointError(f"{self.name}: {last.lost} after {self.tries} tries: {last}")
-        return Exchange(Status.FAILED, seconds=last.seconds, attempts=attempt, error=str(last), at=time.time())
+        failure = Exchange(Status.FAILED, seconds=last.seconds, attempts=attempt, error=str(last), at=time.time())
+        return msgspec.structs.replace(failure, overdue=int(last.fault is FailureKind.OVERDUE))
 
     async def attempt(self, request: Request, attempt: int) -> Exchange:
         """Ask once, when the throttle has a place; `attempt` counts from 1.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from mindgauge.records import OVERDUE, Exchange, Status, Usage
+from mindgauge.records import Exchange, Status, Usage
 from mindgauge.records import content as message_content
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.redaction import in_use
@@ -343,7 +343,7 @@ class RetryableError(Exception):
 
 def overdue(seconds: float) -> str:
     """Say that a call ran into its time limit."""
-    return f"{OVERDUE} {seconds:g} s (--timeout); not sent again, since it may be charged. The same command asks again"
+    return f"no answer within {seconds:g} s (--timeout); not sent again, since it may be charged. The same command asks again"
 
 
 def pause_after(problem: RetryableError, failures: int, pause: float) -> float:

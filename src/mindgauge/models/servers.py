@@ -14,6 +14,8 @@ import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Self
 
+import msgspec
+
 from mindgauge.models.chat_endpoint import Throttle
 from mindgauge.models.completion import FailureKind, RetryableError
 from mindgauge.records import Exchange, Status
@@ -134,7 +136,7 @@ class Servers:
         """
         answers: dict[Server, Exchange | None] = {}
         late: RetryableError | None = None
-        attempts = tries = 0
+        attempts = tries = overdue = 0
         while True:
             server, refused = await self._place(answers), None
             attempts += 1
@@ -142,11 +144,12 @@ class Servers:
                 exchange = await server.ask(request, attempts)
             except RetryableError as error:
                 problem = error
-                late = problem if problem.fault is FailureKind.OVERDUE else late
+                if problem.fault is FailureKind.OVERDUE:
+                    late, overdue = problem, overdue + 1
             else:
                 if exchange.status is not Status.FAILED:
                     _suspect(answers)
-                    return exchange
+                    return msgspec.structs.replace(exchange, overdue=overdue) if overdue else exchange
                 problem, refused = RetryableError(exchange.error), exchange
             finally:
                 self._leave()
@@ -156,9 +159,10 @@ class Servers:
             if tries >= self._tries or not others:
                 refused = next(filter(None, answers.values()), None)
                 if refused is not None:
-                    return refused
+                    return msgspec.structs.replace(refused, overdue=overdue) if overdue else refused
             if tries >= self._tries or (not others and (late is not None or self._fatal())):
-                return self._given_up(server, late or problem, tries, attempts)
+                failure = self._given_up(server, late or problem, tries, attempts)
+                return msgspec.structs.replace(failure, overdue=overdue)
             if not others:
                 await asyncio.sleep(server.chat.pause_after(problem, tries))
                 answers.clear()

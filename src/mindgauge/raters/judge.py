@@ -363,7 +363,7 @@ class Judge(msgspec.Struct, frozen=True, dict=True):
                 f"An earlier answer could not be read: {problems[0]}. Answer with the JSON object alone:\n{part.form}"
             )
             repair = msgspec.structs.replace(
-                request, messages=(*before, Message("user", f"{question.content}\n\n{hint}"))
+                request, messages=(*before, Message("user", f"{question.content}\n\n{hint}")), repair=True
             )
             calls.append(repair.key(self.identity or self.model).hex())
             second = await ask(repair)

@@ -113,10 +113,6 @@ CUT_OFF = "length"
 """The `finish_reason` of an answer that was cut off at the longest that was asked for."""
 
 
-OVERDUE = "no answer within"
-"""Part of the `error` of a call that ran into its time limit. It may have been paid for, so its cost is unknown."""
-
-
 class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a model answered to a sample. `run` counts repeats from 0; `seconds` is the last attempt's duration."""
 
@@ -181,8 +177,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     `model_resolved` and `fingerprint` are what the server says it ran; `cost` is in US dollars, None if no price is
     known; `seconds` is the last attempt, `at` its end in seconds since 1970. `unsupported` are the parameters that the
     server does not take, so that it was asked without them. `before` is the dialogue that the text answers, where it is not
-    the one that was asked: a bot spoke first, or was told it turn by turn. `at_most` is what a call that ran into its time
-    limit may have cost; None for every other call.
+    the one that was asked: a bot spoke first, or was told it turn by turn. `overdue` counts the attempts that ran into the
+    time limit; each may have been paid for. `at_most` is what they may have cost; None where there are none.
     """
 
     status: Status
@@ -198,4 +194,5 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True):
     at: float = 0.0
     unsupported: tuple[str, ...] = ()
     before: tuple[Message, ...] = ()
+    overdue: int = 0
     at_most: float | None = None

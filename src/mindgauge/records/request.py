@@ -28,7 +28,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
 
     `nonces` are the random marks of fences inside the messages, that of the subject first; they are blanked in the call's
     key, so that a repeat of the same question from another process is the same call. `sample` is the dialogue the call is
-    about.
+    about. `repair` says that it repeats a question whose answer could not be read.
     """
 
     messages: tuple[Message, ...]
@@ -37,6 +37,7 @@ class Request(msgspec.Struct, frozen=True, dict=True):
     schema: dict[str, Any] | None = None
     nonces: tuple[str, ...] = ()
     sample: Sample | None = None
+    repair: bool = False
 
     def repeated(self, run: int) -> Request:
         """Return the same question as another repeat, whose number is its seed, if one is sent."""

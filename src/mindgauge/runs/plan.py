@@ -19,6 +19,7 @@ from mindgauge.raters.classifier import is_classifier, open_classifier_rater
 from mindgauge.raters.judge import Instrument, Judge
 from mindgauge.raters.rule import Rule, open_rule
 from mindgauge.records import Reply, Status, digest
+from mindgauge.records.english import named
 from mindgauge.records.errors import UsageError, WaitingError
 from mindgauge.records.request import identity
 from mindgauge.records.rounding import plural
@@ -531,6 +532,13 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
         run_async(make())
     finally:
         content = manifest.read(store.folder)
+        lines = {step.model.name: step.model.waiting for step in calls if isinstance(step.model, ByHand)}
+        waiting = "; ".join(filter(None, lines.values()))
+        if waiting:
+            command = f": {config.command}" if config.command else ""
+            waiting += f". Each file says where its answer goes. Then run the same command again{command}"
+        if lines:
+            content["waiting"] = waiting
         requests = [(step.asked_as, step.model.name, step.asked_with) for step in calls]
         if noted := sent(store, requests, content.get("sent", {})):
             content["sent"] = {**content.get("sent", {}), **noted}
@@ -544,9 +552,12 @@ def perform(store: Store, steps: Iterable[Step], config: RunConfig) -> None:
                 "ended": manifest.now(),
             },
         )
-    waiting = dict.fromkeys(filter(None, (s.model.waiting for s in calls if isinstance(s.model, ByHand))))
+    if unread := [
+        f"{step.model.path(keys[-1])} ({why})"
+        for step in calls
+        if isinstance(step, RatingStep) and isinstance(step.model, ByHand)
+        for _, _, why, keys in step.unread(store)
+    ]:
+        config.notice(f"no readable verdict in {named(unread)}; correct the answer and run the same command again")
     if waiting:
-        command = f": {config.command}" if config.command else ""
-        raise WaitingError(
-            f"{'; '.join(waiting)}. Each file says where its answer goes. Then run the same command again{command}"
-        )
+        raise WaitingError(waiting)

@@ -5,6 +5,7 @@ A judge is called (`RatingStep`); classifiers, rules and what a benchmark reads 
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,9 @@ FENCE_KEY = "fence.key"
 SHARING = 1
 """Calls at once to a model on this machine when they share a long beginning, which each place would read for itself."""
 VERDICT_TOKENS = 150
+_UNREAD = """SELECT subject, run, json_extract(provenance, '$.problem'), json_extract(provenance, '$.calls') FROM ratings
+WHERE benchmark = ? AND rater = ? AND status = 'unparsable' AND json_array_length(provenance, '$.calls')
+GROUP BY subject, run, 4 ORDER BY 1, 2"""
 
 
 class RatingStep(CallStep, frozen=True, kw_only=True):
@@ -139,13 +143,17 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
     async def work(self, session: Session) -> None:
         """Ask for the ratings that the run lacks, and keep them."""
         store, benchmark = session.store, self.benchmark
-        existing = self.done(store)
-        wanted, total = self.wanted(store), self.left(store, existing)
-        ask = session.asker(self.model, benchmark.name, judging=not benchmark.closed)
+        existing, anew = self.done(store), set[bytes]()
         judge, recognise = self.judge, self.recognise
         if isinstance(self.model, ByHand):  # what is filed is the same in every command
             nonces = Nonces(private.secret(store.folder / FENCE_KEY, "file the requests in a new folder"))
             judge, recognise = judge.fenced_by(nonces), recognise and recognise.fenced_by(nonces)
+            for subject, run, _, keys in self.unread(store):
+                if any(self.model.corrected(key, store.exchange(key)) for key in keys):
+                    existing.discard((subject, run))
+                    anew.update(keys)
+        wanted, total = self.wanted(store), self.left(store, existing)
+        ask = session.asker(self.model, benchmark.name, judging=not benchmark.closed, anew=anew)
         judging = JudgeWork(
             benchmark, judge, ask, find=partial(store.sample, benchmark.name),
             keep=partial(store.add_rating, benchmark.name), recognise=recognise,
@@ -164,6 +172,11 @@ class RatingStep(CallStep, frozen=True, kw_only=True):
         if total > 0:
             async with session.using(self.model):
                 await session.work(jobs(), self.stage, total, at_once)
+
+    def unread(self, store: Store) -> list[tuple[str, int, str, list[bytes]]]:
+        """Return what the judge rated without a readable verdict: subject, run, why, and the keys of the calls."""
+        rows = store.select(_UNREAD, (self.benchmark.name, self.judge.rater))
+        return [(subject, run, why or "", [*map(bytes.fromhex, json.loads(keys))]) for subject, run, why, keys in rows]
 
     def wanted(self, store: Store) -> set[str]:
         """Return the ids of what is rated, as far as it is in the run."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_che
 import msgspec
 
 from mindgauge.models.bots.bot import Bot
-from mindgauge.records import OVERDUE, Exchange, Status
+from mindgauge.records import Exchange, Status
 from mindgauge.records.errors import BudgetError, MindgaugeError, UsageError, WaitingError
 from mindgauge.records.files.bounds import clean
 from mindgauge.records.request import FREE, Model, identity
@@ -25,7 +25,7 @@ from mindgauge.records.rounding import dollars
 from mindgauge.store.batches import Batches
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Iterable, Iterator
 
     from mindgauge.records.request import Request
     from mindgauge.runs.verdict_cache import VerdictCache
@@ -211,12 +211,11 @@ class Session:
                     exchange, cost=model.price.of(tokens(request.messages), len(exchange.text.encode()) / 3)
                 )
             paid = exchange.cost or 0.0
-            if exchange.status is Status.FAILED and OVERDUE in exchange.error:
-                paid = worst  # at most
-                free = model.price == FREE
-                exchange = msgspec.structs.replace(
-                    exchange, cost=0.0 if free else None, at_most=None if free else worst
-                )
+            if exchange.overdue:
+                at_most, free = worst * exchange.overdue, model.price == FREE
+                paid += at_most
+                cost = exchange.cost if exchange.status is not Status.FAILED else 0.0 if free else None
+                exchange = msgspec.structs.replace(exchange, cost=cost, at_most=None if free else at_most)
         finally:
             await self.budget.settle(worst, paid)
         self._watch(model, exchange)
@@ -244,13 +243,16 @@ class Session:
                 )
             )
 
-    def asker(self, model: Model, benchmark: str, *, judging: bool = False) -> Callable[[Request], Awaitable[Exchange]]:
+    def asker(
+        self, model: Model, benchmark: str, *, judging: bool = False, anew: Collection[bytes] = ()
+    ) -> Callable[[Request], Awaitable[Exchange]]:
         """Return a way to ask that remembers: the same call is made once, and committed before it counts as made.
 
         Args:
             model: that is asked.
             benchmark: of the run.
             judging: whether it judges, so that what it answered in other runs is taken where it was kept.
+            anew: keys of calls that are made again although they were answered.
         """
         hashed = identity(model)
         verdicts = self.verdicts if judging else None
@@ -259,7 +261,7 @@ class Session:
             key = request.key(hashed)
             if key in self._under_way:
                 return await self._under_way[key]
-            stored = self.store.exchange(key)
+            stored = None if key in anew else self.store.exchange(key)
             if stored is not None:
                 return stored
             answer = self._under_way[key] = asyncio.get_running_loop().create_future()

@@ -68,7 +68,7 @@ class VerdictCache:
         except (OSError, ValueError, RecursionError):
             return None
         self.found += 1
-        return msgspec.structs.replace(exchange, cost=0.0, seconds=0.0)
+        return msgspec.structs.replace(exchange, cost=0.0, seconds=0.0, overdue=0, at_most=None)
 
     def keep(self, key: bytes, exchange: Exchange) -> None:
         """Keep an answer that came. That it cannot be written is no reason to lose the run."""

@@ -38,9 +38,10 @@ _LOOKED_AT = 1 << 16
 class BotError(Exception):
     """A conversation came to no reply, and would come to none by being held again."""
 
-    def __init__(self, reason: str, status: Status = Status.FAILED) -> None:
+    def __init__(self, reason: str, status: Status = Status.FAILED, overdue: int = 0) -> None:
         super().__init__(reason)
         self.status = status
+        self.overdue = overdue
 
 
 class Conversation(Protocol):
@@ -134,7 +135,8 @@ class Bot:
                         raise EndpointError(f"{self.name}: {problem.lost}: {problem}") from problem
                     exchange = Exchange(Status.FAILED, error=completion.one_line(str(problem)))
                 except BotError as problem:
-                    exchange = Exchange(problem.status, error=completion.one_line(str(problem)))
+                    error = completion.one_line(str(problem))
+                    exchange = Exchange(problem.status, error=error, overdue=problem.overdue)
                 else:
                     self._answered = True
                     first = (Message("assistant", conversation.opening),) * bool(conversation.opening.strip())
@@ -154,7 +156,7 @@ class Bot:
             except BotError as problem:
                 self._answered = True
                 error, seconds = completion.one_line(str(problem)), time.perf_counter() - began
-                return Exchange(problem.status, seconds=seconds, attempts=attempt, error=error)
+                return Exchange(problem.status, seconds=seconds, attempts=attempt, error=error, overdue=problem.overdue)
             except RetryableError as problem:
                 last, last.seconds = problem, time.perf_counter() - began
             else:
@@ -184,7 +186,7 @@ class Bot:
                 except BotError as error:
                     if number == len(turns):
                         raise
-                    raise BotError(f"turn {number} of {len(turns)}: {error}", error.status) from error
+                    raise BotError(f"turn {number} of {len(turns)}: {error}", error.status, error.overdue) from error
                 if number < len(turns):
                     replaced = True
                     held = (*held, Message("assistant", completion.words(text))) if text.strip() else held
@@ -217,7 +219,7 @@ class Bot:
             async with asyncio.timeout(self.timeout):
                 yield
         except TimeoutError as error:
-            raise BotError(completion.overdue(self.timeout)) from error
+            raise BotError(completion.overdue(self.timeout), overdue=1) from error
 
 
 def opened(messages: tuple[Message, ...]) -> tuple[Message, ...]:

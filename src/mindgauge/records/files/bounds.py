@@ -91,13 +91,15 @@ def excess(amount: int, unit: str, limit: int, advice: str = "split it into seve
     return f"it has {amount:,} {unit}, and at most {limit:,} are read; {advice}"
 
 
-def content(path: Path, limit: int = FILE) -> bytes:
+def content(path: Path, limit: int = FILE, *, links: bool = True) -> bytes:
     """Read a file: no folder, pipe or device, and no more than this many bytes, however it grows meanwhile.
 
     Raises:
-        OSError: it is none of those, larger, or cannot be read.
+        OSError: it is none of those, larger, cannot be read, or is a symbolic link where there are to be no `links`.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not links and path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link; put the file itself there", str(path))
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if links else os.O_NOFOLLOW))
     with open(handle, "rb", buffering=0) as file:  # noqa: PTH123 - a handle, which is known to be a file
         size = _size(handle, path, limit)
         parts: list[bytes] = []

@@ -163,9 +163,9 @@ def secret(path: Path, advice: str) -> bytes:
         with written(path, anew=False) as file:
             file.write(secrets.token_hex(_SECRET).encode())
     try:
-        kept = bytes.fromhex(bounds.content(path, 4 * _SECRET).decode("ascii"))
+        kept = bytes.fromhex(bounds.content(path, 4 * _SECRET, links=False).decode("ascii"))
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot read the secret ({error})") from error
+        raise UsageError(f"{path}: cannot read the secret ({getattr(error, 'strerror', error)})") from error
     if len(kept) != _SECRET:
         raise UsageError(f"{path}: damaged; put it back from a copy, or remove it and {advice}")
     return kept
