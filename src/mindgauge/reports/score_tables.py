@@ -90,7 +90,7 @@ def at_a_glance(
     places = {
         (name, metric): place
         for name, headline in result.headlines.items()
-        for place, metric in enumerate((*headline.metrics[:1], STOCK_SHARE.name, *headline.metrics[1:]))
+        for place, metric in enumerate((*headline.metrics[:2], STOCK_SHARE.name, *headline.metrics[2:]))
     }
     scores = [score for score in leading(result) if score.slice == _ALL and not _of_label(score)]
     measures = {measure: place for place, measure in enumerate(dict.fromkeys(map(_measured, scores)))}
