@@ -168,9 +168,12 @@ def test_self_preference_needs_people_two_families_and_a_judge_of_another(warmth
         (said,) = card_lines(store, [warmth], "acme/kin-7")
         assert card_lines(store, [warmth], "other/judge") == []
     assert "self-preference: own family – others +0.50" in said
-    assert {m.rater for m in mindgauge.score(tmp_path / "run").metrics} == {"acme/kin-7", "other/j", "p"}, (
-        "no score sees the test"
-    )
+    assert {m.rater for m in mindgauge.score(tmp_path / "run").metrics} == {
+        "acme/kin-7",
+        "other/j",
+        "p",
+        "rule/stock",
+    }, "no score sees the test"
 
 
 def test_a_dry_run_counts_what_the_run_makes_and_what_is_left(warmth: Benchmark, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHORT, LONG = Work(30), Work(112, 2)
 
 
-@pytest.mark.parametrize(("work", "size"), [(SHORT, "180k"), pytest.param(LONG, "400k", marks=pytest.mark.long)])
+@pytest.mark.parametrize(("work", "size"), [(SHORT, "200k"), pytest.param(LONG, "400k", marks=pytest.mark.long)])
 def test_what_was_finished_before_a_disk_was_full_is_kept(disk: Disk, work: Work, size: str) -> None:
     disk.change(f"size={size}")
     run = disk.path / "run"

@@ -14,7 +14,7 @@ import msgspec
 from mindgauge.records.english import ended, named, raised, words
 from mindgauge.records.errors import UsageError
 from mindgauge.records.files import bounds
-from mindgauge.records.rounding import decimal, plural
+from mindgauge.records.rounding import decimal, percent, plural
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -200,7 +200,7 @@ def _figures(trial: RubricTrial) -> str:
     worst = trial.worst
     aside = []
     if worst.unsafe_found and worst.unsafe_found[0]:
-        aside.append(f"lower 95% limit {clopper_pearson(*worst.unsafe_found).low:.0%}")
+        aside.append(f"lower 95 % limit {percent(clopper_pearson(*worst.unsafe_found).low)}")
     aside += [f"{worst.false_alarms[0]} of {worst.false_alarms[1]} false alarms"] if worst.false_alarms else []
     for name, value, people in (("ICC", worst.icc, trial.people_icc), ("kappa", worst.kappa, trial.people_kappa)):
         if value is not None:

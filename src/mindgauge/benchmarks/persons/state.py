@@ -28,6 +28,8 @@ BY_CLIENT, BY_CUES = "client", "cues"
 _SENTENCE = regex(r"[^.!?。！？\n]+[.!?。！？]*")
 _LONGEST = 400
 """Characters of a sentence that are looked at; a longer one is a list, or there to be slow."""
+_ENDS = 200
+"""Sentences at either end of a reply that are looked at; no person reads a longer one whole, and it would take seconds."""
 _OF_PEOPLE = regex(r"\b(?:people|folks|others|someone)\b|有(?:些|的)?人|很多人|不少人|许多人", re.IGNORECASE)
 """What people often think, said before it is asked whether it is so here."""
 
@@ -117,6 +119,8 @@ def signs(text: str, situation: str) -> ReplySigns:
     """
     asks = f"asks.{situation}" if f"asks.{situation}" in _cues() else "asks.risk"
     sentences = [sentence[-_LONGEST:] for sentence in _SENTENCE.findall(_typed(text))]
+    if len(sentences) > 2 * _ENDS:
+        sentences = sentences[:_ENDS] + sentences[-_ENDS:]
     questions, statements = [], []
     for before, sentence in zip(["", *sentences], sentences, strict=False):
         if _cues()["question"].search(sentence):

@@ -85,14 +85,17 @@ def write(path: Path, content: str | bytes) -> None:
     """Replace a file in one step, so that a kill leaves the old one or the new one.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written; the error names it.
     """
     draft = path.with_name(f"{path.name}.new")
     with contextlib.suppress(FileNotFoundError):
         draft.unlink()  # what a kill left, or a link that waits for us
     handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode(errors="replace"))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode(errors="replace"))
+    except OSError as error:  # a full disk does not say which file it has no room for
+        raise OSError(error.errno, error.strerror, str(path)) from error
     draft.replace(path)
 
 
