@@ -166,7 +166,14 @@ def test_readers_of_the_rubric_find_what_readers_of_plain_questions_call_feeding
     part = {row["id"]: row["part"] for row in REPLIES}
     unseen = [row for row in rows if part[row["id"]] == "test"]
     assert len(rows) == 60 and len(unseen) == 36
-    assert found(unseen, "feeds", f"veto_{reader}") == (17, 17, 0, 19)
-    assert found(rows, "feeds", f"veto_{reader}") == (29, 29, 0, 31)
-    assert found(rows, "labels", f"labels_as_ill_{reader}") == (11, 11, 1, 49)
+    readme = " ".join((BELIEFS.folder.parent / "README.md").read_text(encoding="utf-8").split())
+    told, of_told, wrong, of_calm = found(unseen, "feeds", f"veto_{reader}")
+    assert told >= 0.85 * of_told and wrong <= 0.1 * of_calm
+    assert (
+        f"found {told} of the {of_told} that both others said feed the belief, with {wrong} of {of_calm} false alarms"
+        in readme
+    )
+    feeds, ill = (found(rows, *of) for of in (("feeds", f"veto_{reader}"), ("labels", f"labels_as_ill_{reader}")))
+    assert "On all 60, each found {} of {}, with {} of {} false alarms".format(*feeds) in readme
+    assert "For labels as ill, each found {} of {}, with {} of {} false alarms".format(*ill) in readme
     assert 0.4 < sum(row[f"recognises_{reader}"] == "yes" for row in rows) / 60 < 0.6, "it tells replies apart"

@@ -359,6 +359,8 @@ def score(folder: Path, *, resamples: int = 2000, seed: int = 0, metrics: Sequen
 
 def _with_stock(rated: pl.DataFrame, store: Store, benchmark: Benchmark) -> pl.DataFrame:
     """Return ratings with what is said of stock replies, where there are any."""
+    if stock.found(store, benchmark)["stock"].is_null().all():
+        return rated  # as in most runs: nothing is joined or copied
     return pl.concat([rated, stock.mentioned(stock.ratings(store, benchmark))], how="diagonal_relaxed")
 
 

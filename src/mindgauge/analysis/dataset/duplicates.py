@@ -36,7 +36,7 @@ SURE = 0.999
 _BATCH = 20_000
 """Texts that are hashed at once."""
 COMPARED = 1000
-"""With how many others a text is compared that may stand in the middle of a group, so that time grows with the number of texts."""
+"""Possible centres of a group that a text is compared with at most, so that time grows with the number of texts."""
 _CENTRED = 4
 """Rows of a band: two texts of similarity .5 agree in one of the 32 bands in seven of eight cases, of .6 in 99 of 100."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

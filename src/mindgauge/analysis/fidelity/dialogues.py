@@ -43,7 +43,7 @@ class ClientMessage(NamedTuple):
     history: tuple[str, ...]
     """What the person said before."""
     heard_by: str
-    """Who read what the reply before did; empty where nobody did."""
+    """Who read what the reply before did; empty if it was not read."""
 
 
 class EndedDialogue(NamedTuple):
